@@ -36,9 +36,8 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from resolver.config.compile import known_values
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load_facts, load_systems
+from resolver.config.load import load_components, load_facts
 from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import prefetch_pins
 from resolver.index.pool import CatalogPool
@@ -281,7 +280,7 @@ def _missing(started: Started, left_out: Iterable[str], site: Path) -> str:
 
 def excuses_of(lock: Lock) -> list[Excuse]:
     """Return the excuses that facts of today give the lock."""
-    facts = compile_facts(load_facts(MATRICES), known=known_values(load_systems(MATRICES)))
+    facts = compile_facts(load_facts(MATRICES), components=load_components(MATRICES))
     pins = {pin.name: Version(pin.version) for pin in lock.pin}
     rows = []
     for fact in facts:

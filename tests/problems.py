@@ -33,7 +33,7 @@ from resolver.model.problem import (
 )
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
-from resolver.model.requirement import ComponentRequirement, parse_value
+from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
@@ -41,6 +41,7 @@ from resolver.report.explanation.reasons import origin_span
 from resolver.report.explanation.sentences import reason_details, sentence
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
+from tests.components import COMPONENTS, value
 
 CHECKED = dt.date(2026, 11, 20)
 # As the stack's own indexes, so that a fact may match no release.
@@ -53,11 +54,13 @@ def target(
     """Return a target named `here`; `system` states further components (cann="8.5.0")."""
     major, minor = map(int, glibc.split("."))
     stated = {"python": python, "glibc": glibc, **system}
-    values = {
-        component: parse_value(component, value) for component, value in sorted(stated.items())
-    }
     return Target(
-        name="here", python=python, platform=platform, glibc=(major, minor), system=values
+        name="here",
+        python=python,
+        platform=platform,
+        glibc=(major, minor),
+        system={name: value(name, text) for name, text in sorted(stated.items())},
+        components=COMPONENTS,
     )
 
 
@@ -132,7 +135,7 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
 
 def need(line: str) -> facts.Need:
     """Return the requirement on a component or a project in a line."""
-    return ComponentRequirement.parse(line) or text.requirement(line)
+    return ComponentRequirement.parse(line, COMPONENTS) or text.requirement(line)
 
 
 def requires(package: str, versions: str, *needs: str) -> facts.Requires:

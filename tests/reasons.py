@@ -17,6 +17,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.package import Package
 from resolver.model.reason import Evidence, Reason, ReleaseRange
+from tests.components import COMPONENTS
 
 
 def asks(text: str, where: str = "") -> Reason:
@@ -26,7 +27,8 @@ def asks(text: str, where: str = "") -> Reason:
 
 def has(component: str, value: str, where: str = "") -> Reason:
     """The target has a value of a component."""
-    return Reason(constraint=ComponentValue(component, value, where), where=where)
+    label = COMPONENTS[component].label
+    return Reason(constraint=ComponentValue(component, value, where, label), where=where)
 
 
 def requires(

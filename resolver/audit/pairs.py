@@ -22,6 +22,7 @@ from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
+from resolver.model.component import Value
 from resolver.model.fact import (
     Builds,
     Fact,
@@ -38,7 +39,6 @@ from resolver.model.requirement import (
     Comparison,
     ComponentRequirement,
     Requirement,
-    Value,
     named_values,
 )
 from resolver.model.system import SystemVersion

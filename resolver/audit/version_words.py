@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 from packaging.specifiers import SpecifierSet
 
+from resolver.config.components import GRAMMARS
 from resolver.model import text as texts
-from resolver.model.system import SystemVersion
+from resolver.model.component import PEP_440
 
 # A version within a text. It ends where no version goes on, so that 8.5.0 is not found in 8.5.0.1
 # or in 18.5.0.
@@ -103,15 +105,15 @@ def versions_in(text: str) -> list[str]:
 def same_version(found: str, wanted: str) -> bool:
     """Return whether two texts are one version, whatever their letter case.
 
-    They are compared as texts, as versions of CANN or HDK, and by PEP 440. A build of the wanted
+    They are compared as texts, as versions of components, and by PEP 440. A build of the wanted
     version counts, unless that is a build itself: 2.8.0+cpu for 2.8.0.
     """
     if found.lower() == wanted.lower():
         return True
-    try:
-        return SystemVersion.parse(found) == SystemVersion.parse(wanted)
-    except ValueError:
-        pass
+    for grammar in GRAMMARS.values():
+        if grammar.is_ordered and grammar is not PEP_440:
+            with suppress(ValueError):
+                return grammar.parse(found) == grammar.parse(wanted)
     found_version = texts.version(found)
     wanted_version = texts.version(wanted)
     if found_version is None or wanted_version is None:

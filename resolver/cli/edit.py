@@ -15,13 +15,14 @@ from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import print_failures, print_results
 from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
-from resolver.config.load import find_stack, read_stack, read_text
+from resolver.config.load import find_stack, load_components, read_stack, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
 from resolver.model import text
+from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.requirement import Requirement
@@ -43,11 +44,12 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
     A line takes the place of those about the same project; one with a marker, of one with the same
     marker. If it cannot be locked, the file stays as it was.
     """
-    needs = {line: _need(line) for line in lines}
+    components = load_components(run.matrices)
+    needs = {line: _need(line, components) for line in lines}
 
     def edit(document: StackText) -> StackText:
         for line, need in needs.items():
-            old_needs = document.needs()
+            old_needs = document.needs(components)
             replaced = [number for number, old in old_needs.items() if _replaces(need, old)]
             if replaced:
                 old_lines = tuple(str(old_needs[number]) for number in replaced)
@@ -71,11 +73,12 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
 
     If it cannot be locked, the file stays as it was.
     """
+    components = load_components(run.matrices)
 
     def edit(document: StackText) -> StackText:
         for name in names:
             project = text.name(name)
-            needs = document.needs()
+            needs = document.needs(components)
             removed = [number for number, need in needs.items() if subject(need) == project]
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
@@ -92,10 +95,10 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
     return _edit_and_lock(run, stack, edit, frozen=frozen)
 
 
-def _need(line: str) -> Need:
+def _need(line: str, components: Components) -> Need:
     """Return what a line of a stack asks for. Raise InputError if it cannot be used."""
     try:
-        return parse_need(line, direct=True)
+        return parse_need(line, components, direct=True)
     except ValueError as error:
         raise InputError(
             without_secrets(f"`{line}` cannot be used"),
@@ -136,7 +139,7 @@ def _edit_and_lock(
             original = file.read_bytes()
             edited = edit(StackText(read_stack(stack, run.matrices).text)).text
             # Raise now what locking would raise, even if the stack is not locked.
-            read_text(edited, StackFile, str(path))
+            read_text(edited, StackFile, str(path), load_components(run.matrices))
             if frozen:
                 folder.write(file.name, edited.encode())
                 return 0

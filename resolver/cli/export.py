@@ -97,7 +97,9 @@ def command(
         case "sbom":
             text = _sbom(lock)
         case "containerfile":
-            base = base_image or containers.base_image(lock, load_images(run.matrices))
+            images = load_images(run.matrices)
+            components = problem.target.components
+            base = base_image or containers.base_image(lock, images, components)
             in_context = _folder_in_context(folder)
             text = containers.containerfile(
                 lock, folder=in_context, base=base, wheelhouse=wheelhouse

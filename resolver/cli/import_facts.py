@@ -20,6 +20,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import first_problem
 from resolver.cli.options import Settings, settings
+from resolver.config.load import load_components
 from resolver.errors import CHANGED_UPSTREAM, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version
@@ -60,7 +61,7 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
         rows = Collector(tables, archives.read, commits).rows()
     run.progress.clear()
     given = [{**row, "source": row.get("source", "")} for row in tables.image]
-    made = make(tables.table, rows, given)
+    made = make(tables.table, rows, load_components(run.matrices), given)
     generated = generate(made, run.matrices, anew=anew)
     if not diff:
         try:

@@ -13,18 +13,19 @@ import click
 from msgspec.structs import replace
 
 from resolver import files
+from resolver.ascend.checks import ask_npu_smi, check_cann, check_hdk, soc_family
+from resolver.ascend.versions import parse_version
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
-from resolver.config.load import load_systems, read_text
+from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, NothingToLock, escaped, harmless
 from resolver.i18n import translate
+from resolver.model.component import Component, Components
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
 from resolver.model.patterns import GLIBC
-from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
-from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, soc_family
 from resolver.verify.findings import CheckContext, LockedStack
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
@@ -94,7 +95,8 @@ def command(
     """
     matrix = read_matrix(run.matrices / "matrix.json")
     machine = this_machine()
-    fields = _fields(machine, {**options_of_target, "use": use})
+    components = load_components(run.matrices)
+    fields = _fields(machine, {**options_of_target, "use": use}, components)
     if not sys.stdin.isatty():
         _require_all(fields, matrix)
     for key in _FIELDS:
@@ -112,12 +114,12 @@ def command(
     path = output or Path(f"{matrix_use.name}.toml")
     options.require_absent(path)
     if glibc:
-        cell = replace(cell, glibc=_glibc_version(glibc, run))
+        cell = replace(cell, glibc=_glibc_version(glibc, components["glibc"]))
     elif machine.cann and machine.glibc:
         cell = replace(cell, glibc=machine.glibc)
     text = stack_text(cell, matrix_use, answer.practices, path.stem)
     # Not every name of a file is a name of a stack.
-    read_text(text, StackFile, str(path))
+    read_text(text, StackFile, str(path), components)
     files.write(path, text.encode())
     _print_written(path, answer, matrix, run)
     if cell.glibc != answer.cell.glibc:
@@ -126,7 +128,9 @@ def command(
     return 0
 
 
-def _fields(machine: Machine, given: Mapping[str, str | None]) -> dict[str, str]:
+def _fields(
+    machine: Machine, given: Mapping[str, str | None], components: Components
+) -> dict[str, str]:
     """Return the values of the fields that are given, or else known of this machine.
 
     Raise InputError if a component cannot have its value.
@@ -138,7 +142,7 @@ def _fields(machine: Machine, given: Mapping[str, str | None]) -> dict[str, str]
     for key, value in given.items():
         # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
         if value and key in ("cann", "soc"):
-            fields[key] = str(options.component(key, value))
+            fields[key] = str(options.component(components[key], value))
         elif value:
             fields[key] = value
     return {key: value for key, value in fields.items() if value}
@@ -198,31 +202,19 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         run.print_message("init.practices", names=answer.practices)
 
 
-def _glibc_version(text: str, run: Settings) -> str:
+def _glibc_version(text: str, glibc: Component) -> str:
     """Return a version of glibc as given, or the version that the named system has.
 
     Raise InputError if it is neither.
     """
-    if GLIBC.matches(text):
-        return text
-    versions: Mapping[str, str] = {}
-    systems = load_systems(run.matrices)
-    if systems is not None and "glibc" in systems.content.component:
-        versions = systems.content.component["glibc"].names
-    for name, version in versions.items():
-        if _plain(name) == _plain(text):
-            return version
-    raise InputError(
-        f"`{escaped(text)}` is no version of glibc, and no system that is known",
-        where="--glibc",
-        hint=f"give its version (ldd --version), or one of {', '.join(versions)}",
-    )
-
-
-def _plain(name: str) -> str:
-    """Return a system's name in one spelling for openEuler-22.03 and openeuler 22.03 LTS."""
-    lower = name.lower().removesuffix("lts")
-    return "".join(character for character in lower if character.isalnum())
+    version = text if GLIBC.matches(text) else glibc.named(text)
+    if not version:
+        raise InputError(
+            f"`{escaped(text)}` is no version of glibc, and no system that is known",
+            where="--glibc",
+            hint=f"give its version (ldd --version), or one of {', '.join(glibc.names)}",
+        )
+    return version
 
 
 def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:
@@ -330,6 +322,6 @@ def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[s
 def _release(text: str) -> str:
     """Return the version of CANN or of the driver that a text is; empty if it is none."""
     try:
-        return str(SystemVersion.parse(text))
+        return str(parse_version(text))
     except ValueError:
         return ""

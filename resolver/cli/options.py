@@ -19,9 +19,9 @@ from resolver.cli.console import Progress, print_line
 from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
+from resolver.model.component import Component, Value
 from resolver.model.message import message
 from resolver.model.problem import PolicyOptions, Problem
-from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
@@ -265,15 +265,18 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
     )
 
 
-def component(name: str, text: str) -> Value:
+def component(component: Component, text: str) -> Value:
     """Return the value of the option that is named after a component of a machine.
 
     Raise InputError if the component cannot have it.
     """
+    where = f"--{component.name}"
     try:
-        return parse_value(name, text)
+        value = component.parse_stated(text)
     except ValueError as error:
-        raise InputError(str(error), where=f"--{name}") from None
+        raise InputError(str(error), where=where) from None
+    component.require_known(value, where)
+    return value
 
 
 def output(default: str) -> Callable[[Command], Command]:

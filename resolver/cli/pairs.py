@@ -18,19 +18,15 @@ from resolver.audit.pairs import (
 from resolver.cli import options
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
-from resolver.config.compile import known_values
-from resolver.config.decode import require_known_soc
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import (
+    load_components,
     load_facts,
-    load_systems,
     readings_folder,
     wheels_folder,
 )
 from resolver.errors import InputError, did_you_mean
 from resolver.model.fact import Fact
-from resolver.model.requirement import Value
-from resolver.model.target import component_name
 from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
@@ -61,27 +57,26 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     Python, glibc, SoC and driver, from facts and the recorded metadata of wheels alone. Nothing is
     solved, and no index is asked.
     """
-    known = known_values(load_systems(run.matrices))
-    facts = compile_facts(load_facts(run.matrices), known=known)
+    components = load_components(run.matrices)
+    facts = compile_facts(load_facts(run.matrices), components=components)
     project = canonicalize_name(package)
     _require_pairs(project, package, facts, run)
     given = {"cann": cann, "soc": soc}
-    components = {
-        name: options.component(name, text) for name, text in given.items() if text is not None
+    system = {
+        name: options.component(components[name], text)
+        for name, text in given.items()
+        if text is not None
     }
-    only_soc: dict[str, Value] = {}
-    if "soc" in components:
-        require_known_soc(components["soc"], known, "--soc")
-        only_soc["soc"] = components["soc"]
+    only_soc = {name: value for name, value in system.items() if name == "soc"}
     declared = read_declared(
         project, facts, readings_folder(run.matrices), wheels_folder(run.matrices)
     )
-    usable = pairings(project, facts, declared, known.get("cann", ()), only_soc)
-    if "soc" in components:
-        usable = [pairing for pairing in usable if pairing.runs_on(components["soc"])]
+    usable = pairings(project, facts, declared, components["cann"].known, only_soc)
+    if "soc" in system:
+        usable = [pairing for pairing in usable if pairing.runs_on(system["soc"])]
     shown = usable
-    if "cann" in components:
-        shown = [pairing for pairing in usable if pairing.goes_with(components["cann"])]
+    if "cann" in system:
+        shown = [pairing for pairing in usable if pairing.goes_with(system["cann"])]
     if run.as_json:
         print_json({"package": project, **given, "releases": pairs_json(shown, run.language)})
     elif shown:
@@ -95,7 +90,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         print_text(text)
     else:
         canns = sorted(set(chain.from_iterable(pairing.canns for pairing in usable)), reverse=True)
-        asked = ", ".join(f"{component_name(name)} {value}" for name, value in components.items())
+        asked = ", ".join(f"{components[name].title} {value}" for name, value in system.items())
         run.print_message(
             "pairs.none",
             project=project,

@@ -16,11 +16,10 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line
 from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
-from resolver.config.compile import known_values
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import (
+    load_components,
     load_facts,
-    load_systems,
     readings_folder,
     stack_names,
     wheels_folder,
@@ -50,7 +49,8 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     names = [text.name(project) for project in projects] or _projects_of_facts(compiled, run)
     archives_folder = readings_folder(run.matrices)
     wheel_readings_folder = wheels_folder(run.matrices)
-    shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
+    components = load_components(run.matrices)
+    shared = compile_facts(load_facts(run.matrices), components=components)
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)

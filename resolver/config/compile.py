@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-from resolver.config.decode import ComponentValues, parse_need, require_known_socs
+from resolver.config.decode import parse_need, require_known_values
 from resolver.config.fact_rules import compile_facts
 from resolver.config.indexes import compile_indexes, compile_recorded
 from resolver.config.load import Document, Inputs
@@ -18,6 +18,7 @@ from resolver.config.targets import compile_targets
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
+from resolver.model.component import Components, Value, nearest
 from resolver.model.constraint import StackLine
 from resolver.model.fact import (
     Constrains,
@@ -35,9 +36,10 @@ from resolver.model.problem import (
     Relaxed,
     RootRequirement,
     Stack,
+    UnknownValue,
 )
 from resolver.model.release import Source
-from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
+from resolver.model.requirement import Requirement, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target
 
@@ -57,12 +59,12 @@ def compile_problems(
     stack that are resolved already; the others are resolved later. Raises InputError with
     file:line:key.
     """
-    known = known_values(inputs.systems)
-    declared_facts = compile_facts(inputs.facts, inputs.stack, known)
+    components = inputs.components
+    declared_facts = compile_facts(inputs.facts, inputs.stack, components)
     indexes = compile_indexes(inputs)
-    stack = _stack(inputs.stack, declared_facts, known)
+    stack = _stack(inputs.stack, declared_facts, components)
     facts_and_practices = tuple(_without_relaxed(declared_facts, stack.relaxed))
-    targets = compile_targets(inputs, known)
+    targets = compile_targets(inputs)
     _check_markers(stack.requirements, facts_and_practices, targets)
     facts, practices = _partition(facts_and_practices, inputs.stack.content.stack.practices)
     policy = options.applied_to(inputs.stack.content.policy)
@@ -81,8 +83,8 @@ def compile_problems(
             digest=inputs_digest,
             readings=inputs.readings,
             libraries=_libraries(inputs.systems),
-            values=_values(target, facts, known),
-            near_canns=_near_canns(target, known),
+            values=_values(target, facts),
+            unknown=tuple(_unknown(target)),
             sources=dict(sources or {}),
             available_practices=tuple(available_practices),
             recorded=recorded,
@@ -91,26 +93,12 @@ def compile_problems(
     return tuple(problems)
 
 
-def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
-    """Return the values in systems.toml by component; empty without the file. Raises InputError."""
-    if systems is None:
-        return {}
-    values = {}
-    for component, row in systems.content.component.items():
-        read = partial(parse_value, component)
-        values[component] = tuple(
-            systems.parse(read, value, "component", component, "known", number)
-            for number, value in enumerate(row.known)
-        )
-    return values
-
-
-def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: ComponentValues) -> Stack:
+def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: Components) -> Stack:
     content = document.content
     table = content.stack
     practices = _enabled_practices(document, facts)
     requirements = tuple(
-        _root_requirement(document, number, known) for number in range(len(table.requires))
+        _root_requirement(document, number, components) for number in range(len(table.requires))
     )
     _check_absences(document, requirements)
     has_one_target = not isinstance(content.target, tuple)
@@ -130,13 +118,14 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
 
 
 def _root_requirement(
-    document: Document[StackFile], number: int, known: ComponentValues
+    document: Document[StackFile], number: int, components: Components
 ) -> RootRequirement:
     """Return the requirement in a line of the stack's `requires`."""
     line = document.content.stack.requires[number]
     path = ("stack", "requires", number)
-    need = document.parse(partial(parse_need, direct=True), line, *path)
-    require_known_socs(need, known, document.place(*path))
+    read = partial(parse_need, components=components, direct=True)
+    need = document.parse(read, line, *path)
+    require_known_values(need, components, document.place(*path))
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
 
 
@@ -298,9 +287,7 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
     return frozenset(libraries)
 
 
-def _values(
-    target: Target, facts: Iterable[Fact], known: ComponentValues
-) -> dict[str, tuple[Value, ...]]:
+def _values(target: Target, facts: Iterable[Fact]) -> dict[str, tuple[Value, ...]]:
     """Return the values of the target's components that are known or that facts name.
 
     The nearest to the target's own value come first.
@@ -309,28 +296,30 @@ def _values(
     needs = [need for fact in requires for need in fact.needs]
     values_by_component = {}
     for component, own_value in target.system.items():
-        values = [own_value, *known.get(component, ())]
+        values = [own_value, *target.components[component].known]
         for need in needs:
             values += named_values(need, component)
         values_by_component[component] = nearest(own_value, values)
     return values_by_component
 
 
-def _near_canns(target: Target, known: ComponentValues) -> tuple[str, ...]:
-    """Return the known releases of CANN just before and just after the target's CANN.
+def _unknown(target: Target) -> Iterator[UnknownValue]:
+    """Yield the values of the target that are no known release of a component with release lines.
 
-    A target with a known release of CANN, or a build of one, has none.
+    A build of a known release is none of them.
     """
-    cann = target.system.get("cann")
-    if not isinstance(cann, SystemVersion):
-        return ()
-    releases = [value for value in known.get("cann", ()) if isinstance(value, SystemVersion)]
-    if any(cann.same_release(release) for release in releases):
-        return ()
-    older = [release for release in releases if release < cann]
-    newer = [release for release in releases if release > cann]
-    nearest_releases = sorted(older)[-1:] + sorted(newer)[:1]
-    return tuple(str(release) for release in nearest_releases)
+    for name, value in target.system.items():
+        component = target.components[name]
+        releases = [known for known in component.known if isinstance(known, SystemVersion)]
+        if not component.by_line or not isinstance(value, SystemVersion):
+            continue
+        if any(value.same_release(release) for release in releases):
+            continue
+        older = [release for release in releases if release < value]
+        newer = [release for release in releases if release > value]
+        near = sorted(older)[-1:] + sorted(newer)[:1]
+        if near:
+            yield UnknownValue(component, str(value), tuple(map(str, near)))
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:

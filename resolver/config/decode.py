@@ -26,9 +26,10 @@ from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model import text as texts
 from resolver.model.as_of import read_as_of
+from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
-from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.source import Reference, References
 from resolver.model.text import (
     ALONE,
@@ -57,9 +58,6 @@ _TYPES: Final = {
     time: "a time",
 }
 
-# The values of each component in systems.toml.
-ComponentValues = Mapping[str, tuple[Value, ...]]
-
 
 def cutoff_moment(value: date) -> datetime:
     """Return the moment in UTC that a cut-off names; a day stands for its end.
@@ -79,16 +77,16 @@ def cutoff_moment(value: date) -> datetime:
     return datetime.combine(value + timedelta(days=1), time(), timezone.utc)
 
 
-def parse_need(line: str, *, direct: bool = False) -> Need:
+def parse_need(line: str, components: Components, *, direct: bool = False) -> Need:
     """Return the requirement on a project or a component in a line of a fact or stack.
 
     With `direct` it may name an address. Raises ValueError or InputError.
     """
-    component_need = ComponentRequirement.parse(line)
+    component_need = ComponentRequirement.parse(line, components)
     if component_need is not None:
         return component_need
     need = parse_requirement(line, direct=direct)
-    if need.name in COMPONENTS:
+    if need.name in components:
         raise ValueError(
             f"`{need.name}` is a component: write `{need.name} in A | B` or "
             f"`{need.name} >= A`, in lower case"
@@ -96,12 +94,13 @@ def parse_need(line: str, *, direct: bool = False) -> Need:
     return need
 
 
-def parse_condition(line: str) -> ComponentRequirement:
+def parse_condition(line: str, components: Components) -> ComponentRequirement:
     """Return the requirement on a component in a line. Raises ValueError for any other line."""
-    need = ComponentRequirement.parse(line)
+    need = ComponentRequirement.parse(line, components)
     if need is None:
         raise ValueError(
-            f"`{line}` is not a component of the target with its values, such as `soc in A3`"
+            f"`{line}` is not a component of the target with its values, such as "
+            f"`python in 3.11`: known are {', '.join(components)}"
         )
     return need
 
@@ -125,22 +124,15 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     return need
 
 
-def require_known_socs(need: Need, known: ComponentValues, where: str) -> None:
-    """Raise InputError if a requirement names a SoC family that no target can have."""
-    if not isinstance(need, ComponentRequirement) or need.component != "soc":
+def require_known_values(need: Need, components: Components, where: str) -> None:
+    """Raise InputError if a requirement names a value that no target can have."""
+    if not isinstance(need, ComponentRequirement):
         return
+    component = components[need.component]
     for comparisons in need.alternatives:
         for comparison in comparisons:
             if comparison.value is not None:
-                require_known_soc(comparison.value, known, where)
-
-
-def require_known_soc(value: Value, known: ComponentValues, where: str) -> None:
-    """Raise InputError unless a SoC family is known. If no families are listed, any is accepted."""
-    families = known.get("soc", (value,))
-    if value not in families:
-        hint = f"known are {', '.join(map(str, families))}"
-        raise InputError(f"`{value}` is not a known SoC family", where=where, hint=hint)
+                component.require_known(comparison.value, where)
 
 
 class _Located(NamedTuple):
@@ -149,10 +141,12 @@ class _Located(NamedTuple):
     value: Any
     text: TomlText
     path: Path
+    # The components that requirements may be about.
+    components: Components
 
     def child(self, key: str | int, value: Any) -> _Located:
         """Return the value at a key or position of this table or list."""
-        return _Located(value, self.text, (*self.path, key))
+        return self._replace(value=value, path=(*self.path, key))
 
     def checked(self, kind: type) -> Any:
         """Return the value. Raises InputError unless it has exactly this type of TOML."""
@@ -171,12 +165,12 @@ class _Located(NamedTuple):
         return InputError(f"{last_key(self.path)} cannot be used", where=where, why=why)
 
 
-def decode(kind: Any, value: Any, text: TomlText) -> Any:
+def decode(kind: Any, value: Any, text: TomlText, components: Components) -> Any:
     """Return a value of a TOML file as an object of a type.
 
-    Raises InputError with file:line:key.
+    Requirements in it may be about these components. Raises InputError with file:line:key.
     """
-    return _decode(kind, _Located(value, text, ()))
+    return _decode(kind, _Located(value, text, (), components))
 
 
 def _decode(kind: Any, located: _Located) -> Any:
@@ -184,6 +178,9 @@ def _decode(kind: Any, located: _Located) -> Any:
         return located.value
     if kind in _TEXT_READERS:
         return located.parse(_TEXT_READERS[kind], located.checked(str))
+    if kind in _COMPONENT_READERS:
+        read = partial(_COMPONENT_READERS[kind], components=located.components)
+        return located.parse(read, located.checked(str))
     if kind in _VALUE_READERS:
         return _VALUE_READERS[kind](located)
     origin = get_origin(kind)
@@ -361,14 +358,18 @@ def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
 
 # How a text becomes a value of each type.
 _TEXT_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
-    Need: parse_need,
     Requirement: parse_requirement,
     RequirementLine: lambda line: str(parse_requirement(line)),
-    ComponentRequirement: parse_condition,
     # Validated, since anything that is not a name would match no project.
     NormalizedName: partial(canonicalize_name, validate=True),
     SpecifierSet: texts.specifier_set,
     Version: Version,
+}
+
+# How a text that may be about a component becomes a value of each type.
+_COMPONENT_READERS: Final[Mapping[Any, Callable[..., Any]]] = {
+    Need: parse_need,
+    ComponentRequirement: parse_condition,
 }
 
 # How a value that may be something else than a text becomes one of each type.

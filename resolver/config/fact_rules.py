@@ -10,11 +10,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.config.decode import ComponentValues, require_known_socs
+from resolver.config.decode import require_known_values
 from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
 from resolver.errors import InputError, did_you_mean
 from resolver.model import fact as model
+from resolver.model.component import BUILT_IN, Components
 
 # Returns file:line: key of a value, given the keys that lead to it in a fact's row.
 Place = Callable[..., str]
@@ -37,19 +38,18 @@ class _Row(NamedTuple):
 def compile_facts(
     documents: Sequence[Document[FactFile]],
     stack: Document[StackFile] | None = None,
-    known: ComponentValues | None = None,
+    components: Components = BUILT_IN,
 ) -> tuple[model.Fact, ...]:
     """Return all facts, in the order of files, of kinds in the schema, and of rows.
 
-    The facts of the stack itself come last. `known` are the values of components. Raises InputError
-    with file:line:key.
+    The facts of the stack itself come last. Raises InputError with file:line:key.
     """
     facts: dict[str, model.Fact] = {}
     rows = list(_rows(documents, stack))
     replaced = _replaced(documents, rows)
     for row in rows:
         fact = row.fact
-        _check(fact, row.place, known or {})
+        _check(fact, row.place, components)
         if replaced.get(fact.id) == row.file:
             continue
         if row.project and fact.package != row.project:
@@ -113,12 +113,16 @@ def _check_over(row: _Row, generated_files: Collection[str], generated: Collecti
             raise InputError(f"there is no generated fact `{replaced_id}`", where=where, hint=hint)
 
 
-def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
+def _check(fact: model.Fact, place: Place, components: Components) -> None:
     """Raise InputError for values, and combinations of keys, that a fact must not have."""
     for key in ("needs", "add", "unless", "when", "with"):
         field = "others" if key == "with" else key
         for position, need in enumerate(getattr(fact, field, ())):
-            require_known_socs(need, known, place(key, position))
+            require_known_values(need, components, place(key, position))
+    if isinstance(fact, model.Names) and fact.component not in ("", *components):
+        what = f"there is no component `{fact.component}`"
+        hint = did_you_mean(fact.component, components, f"known are {', '.join(components)}")
+        raise InputError(what, where=place("component"), hint=hint)
     for mistake in fact.mistakes():
         raise InputError(
             mistake.what, where=place(*mistake.path), why=mistake.why, hint=mistake.hint

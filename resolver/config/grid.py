@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -13,18 +14,19 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from resolver.config.compile import compile_problems, known_values
-from resolver.config.decode import parse_need, require_known_soc
+from resolver.config.compile import compile_problems
+from resolver.config.decode import parse_need
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
+from resolver.model.component import Components, Value
 from resolver.model.fact import Need, Requires, Sources, Strength, component_requirements
 from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
-from resolver.model.requirement import Requirement, Value, parse_value
+from resolver.model.requirement import Requirement
 
 # The name of the stack that stands for a grid, and of its snapshot.
 NAME: Final = "matrix"
@@ -58,6 +60,11 @@ class Grid(msgspec.Struct, frozen=True):
     def _package_of(self, use: Use) -> NormalizedName:
         """Return the project whose releases are the rows of a use."""
         return canonicalize_name(use.package) if use.package else self.package
+
+    @property
+    def components(self) -> Components:
+        """Return the components of targets."""
+        return self.inputs.components
 
     @property
     def digest(self) -> str:
@@ -94,7 +101,7 @@ class Grid(msgspec.Struct, frozen=True):
             stack = self.problem_of(cell, (), NO_OPTIONS).stack
             needs = [root.need for root in stack.requirements]
         else:
-            needs = [parse_need(line) for line in self.use(cell).requires]
+            needs = [parse_need(line, self.components) for line in self.use(cell).requires]
         names = [canonicalize_name(cell.package)]
         names += [need.name for need in needs if isinstance(need, Requirement)]
         return tuple(dict.fromkeys(names))
@@ -106,9 +113,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     def canns(self) -> tuple[str, ...]:
         """Return the known releases of CANN, oldest first."""
-        systems = self.inputs.systems
-        cann = systems.content.component.get("cann") if systems is not None else None
-        return cann.known if cann is not None else ()
+        return tuple(map(str, self.components["cann"].known))
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
         """Yield the cells of these releases of `packages`, then the cells of shipped stacks.
@@ -168,7 +173,7 @@ class Grid(msgspec.Struct, frozen=True):
         """Return whether facts about a release on a SoC name a CANN, and admit these versions."""
         needs = component_requirements(self._needs(package, release, soc))
         system: dict[str, Value] = {
-            "cann": parse_value("cann", cann),
+            "cann": self.components["cann"].parse(cann),
             "python": Version(python),
         }
         about_versions = [need for need in needs if need.component in system]
@@ -177,7 +182,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     def _needs(self, package: NormalizedName, release: Version, soc: str) -> list[Need]:
         """Return what facts require of a release on a SoC, whatever wheel of it is installed."""
-        system: dict[str, Value] = {"soc": parse_value("soc", soc)}
+        system = {"soc": self.components["soc"].parse(soc)}
         needs: list[Need] = []
         for fact in self.facts:
             is_about_release = not fact.wheels and fact.is_about(package, release)
@@ -247,15 +252,15 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     Raises InputError with file:line:key.
     """
     file = read(path, GridFile, path.name)
-    _check_uses(file)
     machines = _distinct_machines(file)
     inputs = load_with(_stack_for(file.content.package, min(machines)), matrices)
-    known = known_values(inputs.systems)
+    components = inputs.components
+    _check_uses(file, components)
     for number, row in enumerate(file.content.machine):
         for position, soc in enumerate(row.soc):
             where = file.place("machine", number, "soc", position)
-            require_known_soc(parse_value("soc", soc), known, where)
-    facts = compile_facts(inputs.facts, None, known)
+            components["soc"].require_known(components["soc"].parse(soc), where)
+    facts = compile_facts(inputs.facts, None, components)
     requires = [fact for fact in facts if isinstance(fact, Requires)]
     return Grid(
         file=file,
@@ -266,7 +271,7 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     )
 
 
-def _check_uses(file: Document[GridFile]) -> None:
+def _check_uses(file: Document[GridFile], components: Components) -> None:
     """Raise InputError for a second use of a name, and a use that is no kind of use."""
     seen: set[str] = set()
     for number, use in enumerate(file.content.use):
@@ -275,7 +280,8 @@ def _check_uses(file: Document[GridFile]) -> None:
             raise InputError(f"two uses are named `{use.name}`", where=where)
         seen.add(use.name)
         for position, line in enumerate(use.requires):
-            file.parse(parse_need, line, "use", number, "requires", position)
+            read_line = partial(parse_need, components=components)
+            file.parse(read_line, line, "use", number, "requires", position)
         has_both_or_none = bool(use.stack) == bool(use.requires)
         if has_both_or_none or (use.stack and not use.package):
             what = "a use has either `requires`, or `stack` with the `package` that it is for"

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from resolver import files, toml
+from resolver.config.components import compile_components
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.schema import (
@@ -26,6 +27,7 @@ from resolver.config.schema import (
 )
 from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
+from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Image
 from resolver.redaction import without_users
 
@@ -52,7 +54,7 @@ class Document(TomlText, Generic[Shape], frozen=True, dict=True):
         return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
-class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+class Inputs(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The files that a stack's problems are made from."""
 
     stack: Document[StackFile]
@@ -68,28 +70,38 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     recorded: tuple[Document[RecordedFile], ...] = ()
     variants: Document[VariantsFile] | None = None
 
+    @cached_property
+    def components(self) -> Components:
+        """Return the components of targets. Raises InputError."""
+        return components_of(self.systems)
 
-def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
+
+def read(
+    path: Path, shape: type[Shape], name: str, components: Components = BUILT_IN
+) -> Document[Shape]:
     """Return the content of a TOML file as its schema type; errors call the file by `name`.
 
-    Raises InputError with file:line:key if it does not fit.
+    Requirements in it may be about these components. Raises InputError with file:line:key if it
+    does not fit.
     """
-    return read_text(file_text(path, name), shape, name)
+    return read_text(file_text(path, name), shape, name, components)
 
 
-def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
+def read_text(
+    text: str, shape: type[Shape], name: str, components: Components = BUILT_IN
+) -> Document[Shape]:
     """Do what `read` does for a text in memory."""
     limits = toml.STACK if shape is StackFile else toml.MATRICES
     tables = toml_tables(text, name, limits)
     if shape is FactFile:
         tables = _with_defaults(tables, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:
-        tables = _with_defaults(tables)
+        tables = _with_systems(_with_defaults(tables))
     elif shape is RecordedFile:
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
         tables["fact"] = _with_defaults(tables["fact"])
-    return Document(name, text, decode(shape, tables, TomlText(name, text)))
+    return Document(name, text, decode(shape, tables, TomlText(name, text), components))
 
 
 def file_text(path: Path, name: str) -> str:
@@ -151,13 +163,32 @@ def _with_defaults(table: Any, **defaults: Any) -> Any:
     return completed
 
 
+def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of images.toml, whose rows have their components in a table of its own.
+
+    What is no row is left for `decode` to refuse.
+    """
+    rows = tables.get("image")
+    if not isinstance(rows, list):
+        return tables
+    own_keys = {field.encode_name for field in msgspec.structs.fields(Image)}
+    images: list[Any] = []
+    for row in rows:
+        if isinstance(row, dict):
+            system = {key: value for key, value in row.items() if key not in own_keys}
+            row = {key: value for key, value in row.items() if key in own_keys}
+            row["system"] = system
+        images.append(row)
+    return {**tables, "image": images}
+
+
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack, given by name or by path, and the files that it uses.
 
     Raises InputError, with a suggestion if the name is close to a known one.
     """
     path = find_stack(stack, matrices)
-    document = _read(path, StackFile, matrices)
+    document = _read(path, StackFile, matrices, load_components(matrices))
     _require_own_name(document, path, matrices)
     return load_with(document, matrices)
 
@@ -168,7 +199,8 @@ def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
     Raises InputError.
     """
     path = find_stack(stack, matrices)
-    document = read_text(text, StackFile, _display(path, matrices))
+    components = load_components(matrices)
+    document = read_text(text, StackFile, _display(path, matrices), components)
     _require_own_name(document, path, matrices)
     return load_with(document, matrices)
 
@@ -177,12 +209,14 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     """Read the files that a stack uses. Raises InputError."""
     used, spare = _fact_paths(document, matrices)
     recorded = _list_files(matrices / "recorded")
+    systems = load_systems(matrices)
+    components = components_of(systems)
     return Inputs(
         stack=document,
-        facts=tuple(_read(path, FactFile, matrices) for path in used),
+        facts=tuple(_read(path, FactFile, matrices, components) for path in used),
         indexes=_read_optional("indexes.toml", IndexesFile, matrices),
-        systems=load_systems(matrices),
-        spare=tuple(_read(path, FactFile, matrices) for path in spare),
+        systems=systems,
+        spare=tuple(_read(path, FactFile, matrices, components) for path in spare),
         readings=_digest(readings_folder(matrices), linkage_folder(matrices)),
         recorded=tuple(_read(path, RecordedFile, matrices) for path in recorded),
         variants=_read_optional("variants.toml", VariantsFile, matrices),
@@ -210,8 +244,10 @@ def _sort_key(document: Document[FactFile]) -> tuple[bool, str]:
     return is_generated(document), document.name
 
 
-def _read(path: Path, shape: type[Shape], matrices: Path) -> Document[Shape]:
-    return read(path, shape, _display(path, matrices))
+def _read(
+    path: Path, shape: type[Shape], matrices: Path, components: Components = BUILT_IN
+) -> Document[Shape]:
+    return read(path, shape, _display(path, matrices), components)
 
 
 def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
@@ -273,7 +309,8 @@ def _digest(*folders: Path) -> str:
 
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
     """Read all files of facts, sorted by name, generated ones last. Raises InputError."""
-    return tuple(_read(path, FactFile, matrices) for path in _all_fact_paths(matrices))
+    components = load_components(matrices)
+    return tuple(_read(path, FactFile, matrices, components) for path in _all_fact_paths(matrices))
 
 
 def _all_fact_paths(matrices: Path) -> list[Path]:
@@ -320,8 +357,18 @@ def is_generated(document: Document[FactFile]) -> bool:
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:
-    """Read the known values of components; return None without the file. Raises InputError."""
+    """Read the rows of components; return None without the file. Raises InputError."""
     return _read_optional("systems.toml", SystemsFile, matrices)
+
+
+def components_of(systems: Document[SystemsFile] | None) -> Components:
+    """Return the components of targets: of all, and those that a file has. Raises InputError."""
+    return BUILT_IN if systems is None else compile_components(systems.content, systems)
+
+
+def load_components(matrices: Path) -> Components:
+    """Return the components of targets. Raises InputError."""
+    return components_of(load_systems(matrices))
 
 
 def load_images(matrices: Path) -> tuple[Image, ...]:
@@ -330,12 +377,21 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
     Raises InputError.
     """
     images = _read_optional("images.toml", ImagesFile, matrices)
-    return images.content.image if images is not None else ()
+    if images is None:
+        return ()
+    components = load_components(matrices)
+    for number, image in enumerate(images.content.image):
+        for name, value in image.system.items():
+            if name not in components:
+                what = "there is no component"
+                raise images.unknown(what, name, components, "image", number, name)
+            images.parse(components[name].parse, value, "image", number, name)
+    return images.content.image
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:
     """Read the file of a stack alone. Raises InputError."""
-    return _read(find_stack(name, matrices), StackFile, matrices)
+    return _read(find_stack(name, matrices), StackFile, matrices, load_components(matrices))
 
 
 def stack_names(matrices: Path) -> list[str]:

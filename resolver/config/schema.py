@@ -6,7 +6,6 @@ Rows that need no other form than a type of the model are of that type.
 from __future__ import annotations
 
 from datetime import date
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
@@ -26,7 +25,7 @@ from resolver.model.problem import (
     Recorded,
 )
 from resolver.model.source import References
-from resolver.model.target import Glibc, Image, Platform, component_text
+from resolver.model.target import Glibc, Image, Platform
 from resolver.model.text import NOT_EMPTY, Text, matching
 from resolver.model.variant import PropertyRow
 
@@ -89,8 +88,18 @@ class IndexesFile(_Table, kw_only=True, frozen=True):
 
 
 class ComponentRow(_Table, kw_only=True, frozen=True):
-    """A component of targets in systems.toml."""
+    """A component of targets in systems.toml; see `model/component.Component` for its keys."""
 
+    # The name as people write it, such as `CUDA`; the name of the row without the key.
+    title: Text = ""
+    title_zh: Text = ""
+    # How its values are written and compared: a key of `config/components.GRAMMARS`.
+    versions: str = "pep440"
+    closed: bool = False
+    minimum: bool = False
+    by_line: bool = False
+    aliases: tuple[Text, ...] = ()
+    packages: tuple[NormalizedName, ...] = ()
     # A one-line description for people.
     summary: Text
     # The values that exist, oldest first.
@@ -159,14 +168,6 @@ class StackTable(_Table, kw_only=True, frozen=True):
     practices: Literal["all"] | tuple[Text, ...] = ()
 
 
-class SystemTable(_Table, kw_only=True, frozen=True):
-    """The table `system` of a target; "" for a component that the target does not state."""
-
-    cann: Annotated[str, partial(component_text, "cann")] = ""
-    hdk: Annotated[str, partial(component_text, "hdk")] = ""
-    soc: Annotated[str, partial(component_text, "soc")] = ""
-
-
 class TargetTable(_Table, kw_only=True, frozen=True):
     """A table `target` of a stack's file."""
 
@@ -176,8 +177,8 @@ class TargetTable(_Table, kw_only=True, frozen=True):
     python: Annotated[str, PYTHON]
     platform: Platform
     glibc: Glibc = "2.28"
-    # The other components.
-    system: SystemTable = SystemTable()
+    # The values of other components.
+    system: dict[Text, Text] = {}
 
 
 class RelaxRow(_Table, kw_only=True, frozen=True):

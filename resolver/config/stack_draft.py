@@ -15,8 +15,9 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.ascend.names import PLUGINS
 from resolver.config.decode import parse_need
-from resolver.config.load import load_facts
+from resolver.config.load import load_components, load_facts
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
@@ -25,6 +26,7 @@ from resolver.config.requirement_files.file_requirements import (
 )
 from resolver.errors import InputError, escaped
 from resolver.model import text as texts
+from resolver.model.component import Components
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
@@ -37,8 +39,6 @@ _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 # A path or an address that is not a git repository.
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
-# Projects that run on NPUs only with a plugin, and the plugin.
-_PLUGINS: Final = {"torch": "torch-npu", "vllm": "vllm-ascend"}
 # The markers of any target, to see whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # Characters of a line that a message shows.
@@ -58,14 +58,14 @@ class Draft(msgspec.Struct, frozen=True):
     requires: tuple[str, ...]
     # What is not as in the file.
     messages: tuple[Message, ...]
-    # The plugins without which the lines do not run on NPUs, and which are not among them.
+    # The plugins without which the lines do not run on the target, and which are not among them.
     lacking: tuple[str, ...]
 
     def text(
         self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]
     ) -> str:
         """Return the text of the stack's file, made of `file`, for this target."""
-        summary = f"What {escaped(file)} asks for, on Ascend {system['soc']}"
+        summary = f"What {escaped(file)} asks for"
         stack = {"name": name, "summary": summary, "requires": self.requires}
         tables = {"stack": stack, "target": {**target, "system": system}}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
@@ -89,12 +89,13 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
     """
     messages = [_left_out(line, line.shown, why) for line, why in requirements.left_out]
     excluded = _excluded_projects(matrices)
-    lines = list(_usable(requirements.lines, excluded, messages))
+    components = load_components(matrices)
+    lines = list(_usable(requirements.lines, excluded, components, messages))
     bounds: dict[NormalizedName, SpecifierSet] = {}
     for line in lines:
         if isinstance(line.need, Requirement) and not line.need.url:
             bounds[line.need.name] = SpecifierSet()
-    for constraint in _usable(requirements.constraints, excluded, messages):
+    for constraint in _usable(requirements.constraints, excluded, components, messages):
         need = constraint.need
         if not isinstance(need, Requirement) or need.name not in bounds:
             why = message("import.constraint", line=without_secrets(str(need)))
@@ -111,17 +112,20 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
 
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> tuple[str, ...]:
     names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
-    needed = [plugin for project, plugin in _PLUGINS.items() if project in names]
+    needed = [plugin for project, plugin in PLUGINS.items() if project in names]
     return tuple(plugin for plugin in needed if plugin not in names)
 
 
 def _usable(
-    lines: Iterable[FileLine], excluded: Mapping[NormalizedName, Message], messages: list[Message]
+    lines: Iterable[FileLine],
+    excluded: Mapping[NormalizedName, Message],
+    components: Components,
+    messages: list[Message],
 ) -> Iterator[_UsableLine]:
     """Yield the lines that a stack can have; add messages about the other ones."""
     for line in lines:
         text = _without_labels(line.text)
-        need = _need(line.text, text, excluded)
+        need = _need(line.text, text, excluded, components)
         if isinstance(need, Message):
             messages.append(_left_out(line, shown_requirement(line.text), need))
             continue
@@ -141,14 +145,19 @@ def _in_single_quotes(line: str) -> str:
     return line if "'" in line else line.replace('"', "'")
 
 
-def _need(line: str, plain_line: str, excluded: Mapping[NormalizedName, Message]) -> Need | Message:
+def _need(
+    line: str,
+    plain_line: str,
+    excluded: Mapping[NormalizedName, Message],
+    components: Components,
+) -> Need | Message:
     """Return the requirement in a line without labels, or why a stack cannot have the line."""
     if line.startswith("git+"):
         return message("import.unnamed")
     if _ADDRESS.match(line):
         return message("import.folder")
     try:
-        need = parse_need(plain_line, direct=True)
+        need = parse_need(plain_line, components, direct=True)
         if isinstance(need, Requirement) and need.marker:
             need.marker.evaluate(_MARKERS)
     except InputError:

@@ -5,41 +5,38 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from msgspec.structs import asdict
-
-from resolver.config.decode import ComponentValues, require_known_soc
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile, TargetTable, VariantsFile
 from resolver.errors import InputError
-from resolver.model.requirement import parse_value
+from resolver.model.component import Components
 from resolver.model.target import Target, default_name
 from resolver.model.variant import PropertyRow, TargetFeature
 
 
-def compile_targets(inputs: Inputs, known: ComponentValues) -> tuple[Target, ...]:
+def compile_targets(inputs: Inputs) -> tuple[Target, ...]:
     """Return the targets of a stack, in the order of the file.
 
-    `known` are the values of components in systems.toml. Raises InputError with file:line:key.
+    Raises InputError with file:line:key.
     """
     targets = []
-    for target in _targets(inputs.stack, known):
+    for target in _targets(inputs.stack, inputs.components):
         if inputs.variants is not None:
-            features = _features(target, inputs.variants, known)
+            features = _features(target, inputs.variants, inputs.components)
             target = dataclasses.replace(target, features=features)
         targets.append(target)
     return tuple(targets)
 
 
-def _targets(document: Document[StackFile], known: ComponentValues) -> Sequence[Target]:
+def _targets(document: Document[StackFile], components: Components) -> Sequence[Target]:
     tables = document.content.target
     if not tables:
         raise InputError("the stack has no target", where=document.place("target"))
     if isinstance(tables, TargetTable):
-        return [_target(tables, document, ("target",), known)]
+        return [_target(tables, document, ("target",), components)]
     targets: dict[str, Target] = {}
     for number, table in enumerate(tables):
         path = ("target", number)
-        target = _target(table, document, path, known)
+        target = _target(table, document, path, components)
         if target.name in targets:
             raise InputError(f"two targets are named `{target.name}`", where=document.place(*path))
         targets[target.name] = target
@@ -50,33 +47,37 @@ def _target(
     table: TargetTable,
     document: Document[StackFile],
     path: tuple[str | int, ...],
-    known: ComponentValues,
+    components: Components,
 ) -> Target:
     """Return the target of the table at a path of the stack's file."""
     texts = {"python": table.python, "glibc": table.glibc}
     paths = {"python": (*path, "python"), "glibc": (*path, "glibc")}
-    for component, text in asdict(table.system).items():
-        if text:
-            texts[component] = text
-            paths[component] = (*path, "system", component)
-    # Sorted, since a default name and reports list components in this order.
-    components = sorted(texts)
-    system = {component: parse_value(component, texts[component]) for component in components}
-    if "soc" in system:
-        require_known_soc(system["soc"], known, document.place(*paths["soc"]))
+    for name, text in table.system.items():
+        paths[name] = (*path, "system", name)
+        if name not in components or name in texts:
+            others = [other for other in components if other not in ("python", "glibc")]
+            raise document.unknown("there is no component", name, others, *paths[name])
+        texts[name] = text
+    # Sorted, since reports list components in this order.
+    system = {}
+    for name in sorted(texts):
+        read = components[name].parse_stated
+        system[name] = document.parse(read, texts[name], *paths[name])
+        components[name].require_known(system[name], document.place(*paths[name]))
     major, minor = table.glibc.split(".")
     return Target(
-        name=table.name or default_name(table.python, table.platform, system),
+        name=table.name or default_name(table.python, table.platform, system, components),
         python=table.python,
         platform=table.platform,
         glibc=(int(major), int(minor)),
         system=system,
-        places={component: document.line(*paths[component]) for component in components},
+        places={name: document.line(*paths[name]) for name in system},
+        components=components,
     )
 
 
 def _features(
-    target: Target, variants: Document[VariantsFile], known: ComponentValues
+    target: Target, variants: Document[VariantsFile], components: Components
 ) -> tuple[TargetFeature, ...]:
     """Return the properties of wheel variants that a target has.
 
@@ -84,7 +85,7 @@ def _features(
     """
     features: dict[str, TargetFeature] = {}
     for number, row in enumerate(variants.content.property):
-        _check_property(row, variants, number, known, features)
+        _check_property(row, variants, number, components, features)
         value = target.system.get(row.component)
         features[row.name] = row.for_value("" if value is None else str(value))
     return tuple(features.values())
@@ -94,7 +95,7 @@ def _check_property(
     row: PropertyRow,
     variants: Document[VariantsFile],
     number: int,
-    known: ComponentValues,
+    components: Components,
     earlier: Collection[str],
 ) -> None:
     """Raise InputError if a row is malformed, repeats an earlier one or names an unknown value."""
@@ -104,9 +105,10 @@ def _check_property(
     if row.name in earlier:
         where = variants.place(*path, "name")
         raise InputError(f"two rows are about `{row.name}`", where=where)
-    if row.component not in known:
-        raise variants.unknown("there is no component", row.component, known, *path, "component")
-    known_texts = [str(value) for value in known[row.component]]
+    if row.component not in components:
+        what = "there is no component"
+        raise variants.unknown(what, row.component, components, *path, "component")
+    known_texts = [str(value) for value in components[row.component].known]
     for value in row.values:
         if value not in known_texts:
             what = f"there is no {row.component}"

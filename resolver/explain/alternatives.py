@@ -13,6 +13,7 @@ from resolver.errors import ResolverError
 from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.component import Value
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
@@ -27,7 +28,7 @@ from resolver.model.dependency import Candidate
 from resolver.model.fact import Need, Warns, component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import Release
-from resolver.model.requirement import Requirement, Value
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -62,7 +63,7 @@ class Alternatives:
             if isinstance(root.need, Requirement)
         }
         self._requested = {need.name for need in self._needs.values()}
-        # the projects of which facts say which CANN each release needs
+        # the projects of which facts say what each release needs of the machine
         self._tabulated = {
             fact.package
             for fact in problem.facts
@@ -169,7 +170,7 @@ class Alternatives:
         """Return the releases that a line does not admit: nearest to the original, or newest first.
 
         Pre-releases are left out unless nothing else exists or the line names one. Those of a
-        release that the line pins come last, if facts say which CANN they are for.
+        release that the line pins come last, if facts say what they need of the machine.
         """
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
@@ -197,7 +198,7 @@ class Alternatives:
         return sorted(final, key=distance) + further
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
-        """Return whether a release is a pre-release of a pinned one, and facts name its CANN."""
+        """Return whether a release is a pre-release of a pinned one that facts are about."""
         name, version = candidate.package.name, candidate.version
         if not version.is_prerelease:
             return False
@@ -282,8 +283,8 @@ class Alternatives:
     def _faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """Return the surcharge for a warning that a release fails, or may fail on this machine.
 
-        Mere notes cost nothing, and little that it was made for another release of the same CANN
-        line.
+        Mere notes cost nothing, and little that it was made for another release of the same
+        release line of a component.
         """
         release = candidate.chosen
         if not isinstance(release, Release):
@@ -294,7 +295,7 @@ class Alternatives:
             # what else is installed is not known yet
             is_known = fact.counts_for(release) and not fact.extra and not fact.together_with
             if is_known and self._is_fault(fact, machine):
-                is_near = fact.is_averted_on_release_line(machine)
+                is_near = self._is_made_nearby(fact, machine)
                 surcharge = max(surcharge, NEARBY if is_near else UNSURE)
         return surcharge
 
@@ -304,6 +305,12 @@ class Alternatives:
             return False
         return not any(self._may_hold(need, fact, machine) for need in fact.unless)
 
+    def _is_made_nearby(self, fact: Warns, machine: Mapping[str, Value]) -> bool:
+        """Return whether a release was made for another release of a release line here."""
+        components = self._clauses.universe.problem.target.components
+        releases = {name: value for name, value in machine.items() if components[name].by_line}
+        return fact.is_averted_on_release_line(releases)
+
     def _may_hold(self, need: Need, fact: Warns, machine: Mapping[str, Value]) -> bool:
         """Return whether a need that averts a warning may hold."""
         if isinstance(need, Requirement):
@@ -312,7 +319,7 @@ class Alternatives:
         return need.component not in machine or need.allows(machine[need.component])
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
-        """Return whether facts say which CANN the project's releases need, but not for this one."""
+        """Return whether facts say what the project's releases need, but not for this one."""
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False

@@ -70,7 +70,7 @@ class Changes:
             case StackLine() | BuildLine() if constraint.whole in self._places:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
             case ComponentValue():
-                return costs.COMPONENT.get(constraint.component)
+                return costs.component_price(self._problem.target.components[constraint.component])
             case Requires() if _is_override(constraint):
                 return costs.OVERRIDE
             case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
@@ -154,7 +154,7 @@ class Changes:
         lost_extras = [extra for line in lines for extra in self._lost_extras(line, choice)]
         return ChangedStack(
             changes=tuple(changes),
-            text=stack.apart(self._trials.current_target).text,
+            text=stack.apart(self._trials.current_target, self._problem.target.components).text,
             price=self.total_price(changing)
             + self.alternatives.doubt(choice)
             + costs.EXTRA * len(lost_extras),
@@ -165,6 +165,7 @@ class Changes:
         self, stack: StackText, constraint: ComponentValue, after: str
     ) -> tuple[Change, StackText]:
         name, trials = constraint.component, self._trials
+        component = self._problem.target.components[name]
         change = Change(
             ChangeKind.COMPONENT,
             name,
@@ -172,6 +173,7 @@ class Changes:
             after,
             constraint.where,
             target=trials.target,
+            component=component,
         )
         return change, stack.with_component(trials.current_target, name, after)
 
@@ -306,7 +308,7 @@ class Changes:
         markers = self._problem.target.markers
         return [
             need.specifier
-            for need in stack.needs().values()
+            for need in stack.needs(self._problem.target.components).values()
             if isinstance(need, Requirement)
             and need.name == name
             and (need.marker is None or need.marker.evaluate(markers))

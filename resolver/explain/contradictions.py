@@ -434,7 +434,9 @@ def closing(
             if subject in _restricted_packages(clauses, constraint)
         ]
     concerned = {numbers[constraint] for constraint in constraints}
-    return Closing(subject=subject, numbers=tuple(sorted(concerned)))
+    components = clauses.universe.problem.target.components
+    name = components[subject].label if subject in components else subject
+    return Closing(subject=name, numbers=tuple(sorted(concerned)))
 
 
 def closing_subject(

@@ -9,6 +9,7 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.model import text
+from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact, Strength, Warns
@@ -18,7 +19,7 @@ from resolver.model.requirement import Requirement
 
 # a release that fails, or may fail on this target, according to a warning
 UNSURE = 100
-# one made for another release of the target's CANN line
+# one made for another release of a release line of the target, such as that of its driver
 NEARBY = 10
 # a release that is not in its project's tables: nobody recorded what it works with
 UNLISTED = 250
@@ -42,9 +43,14 @@ EXTRA = 130
 POLICY = 180
 # A line is dropped. That is less than going against facts, which would otherwise end the search.
 DROP = 600
-# Another value of a component. Most machines of today have a newer glibc than a target assumes;
-# another SoC is another machine.
-COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
+# Another value of a component. Most machines of today have a newer glibc than a target assumes.
+GLIBC = 90
+TOOLKIT = 140
+# what all machines have in common, such as a driver, is renewed by an administrator
+DRIVER = 150
+PYTHON = 160
+# values without an order are other machines
+MACHINE = 800
 # a fact is set aside
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 # a requirement is removed from metadata
@@ -120,11 +126,22 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
             yield fact.package
 
 
+def component_price(component: Component) -> int:
+    """Return the price of another value of a component."""
+    if component.name == "glibc":
+        return GLIBC
+    if component.name == "python":
+        return PYTHON
+    if not component.grammar.is_ordered:
+        return MACHINE
+    return DRIVER if component.minimum else TOOLKIT
+
+
 def saved_price(change: Change) -> int:
     """Return what is saved if a line or component does not change; a renamed line still does."""
     match change.kind:
         case ChangeKind.COMPONENT:
-            return COMPONENT.get(change.subject, 0)
+            return component_price(change.component) if change.component is not None else 0
         case ChangeKind.VERSION if not _is_renaming(change):
             return VERSION
         case ChangeKind.EXTRA:

@@ -241,6 +241,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
         for reason in found.reasons:
             if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
                 names[reason.subject.partition("[")[0]] = None
-        if found.closing is not None:
+        # components have labels
+        if found.closing is not None and isinstance(found.closing.subject, str):
             names[found.closing.subject] = None
     return list(names)

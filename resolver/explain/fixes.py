@@ -16,7 +16,7 @@ from resolver.lock.applied_facts import applied_facts
 from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import PolicyOptions, Problem, Stack
-from resolver.model.requirement import COMPONENTS, Requirement
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.shortfalls import lost_extras
@@ -45,7 +45,8 @@ def fix_of(
 
 def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> list[str]:
     """Return the projects, and the extras of lines, that are unexpectedly not in a lock."""
-    expected = {pin.name for pin in resolution.pins}.union(COMPONENTS, changed.dropped)
+    components = resolution.problem.target.components
+    expected = {pin.name for pin in resolution.pins}.union(components, changed.dropped)
     removed: list[str] = []
     for change in changed.changes:
         removed += no_longer_needed(change)

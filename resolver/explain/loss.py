@@ -6,6 +6,7 @@ import msgspec
 
 from resolver.explain.costs import keeps_intent, no_longer_needed
 from resolver.model.explanation import Change, ChangeKind, Fix
+from resolver.model.fact import Warns, component_requirements
 
 # changes of lines
 _LINES = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.DROP)
@@ -19,7 +20,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
     # whether it goes against a fact or metadata
     against_facts: bool
-    # whether it needs another SoC, for one target or for several
+    # whether it needs another machine, for one target or for several
     other_hardware: bool
     # Lines that are dropped, changes after which something required only by a fact or metadata
     # that was set aside is no longer installed, and full years by which releases are older. A year
@@ -30,7 +31,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     # Releases of which nobody recorded that they work: those that the tables of their projects do
     # not list, and archives that are built although other machines have wheels.
     unproven: int
-    # whether kernels in it are built for another SoC, according to a warning
+    # whether kernels in it are built for another machine, according to a warning
     other_kernels: bool
     # whether the lines are locked in two environments
     divided: bool
@@ -63,11 +64,11 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     is_warned = any(fact.unless for fact in warnings)
     return Loss(
         against_facts=fix.risky,
-        other_hardware=any(_is_about(change, "soc") for change in changes),
+        other_hardware=any(change.is_other_machine for change in changes),
         lost=kinds.count(ChangeKind.DROP) + len(stranded) + years_older,
         years_older=years_older,
         unproven=unproven,
-        other_kernels=any("soc" in fact.components for fact in warnings),
+        other_kernels=any(_is_about_machines(fact) for fact in warnings),
         divided=len(environments) > 1,
         changes=len(changes) + is_warned,
         beyond_lines=sum(_is_beyond_lines(change) for change in changes),
@@ -87,6 +88,10 @@ def _counts(change: Change) -> bool:
 
 def _is_about(change: Change, component: str) -> bool:
     return change.kind is ChangeKind.COMPONENT and change.subject == component
+
+
+def _is_about_machines(warning: Warns) -> bool:
+    return any(need.names_machines for need in component_requirements(warning.unless))
 
 
 def _is_beyond_lines(change: Change) -> bool:

@@ -42,7 +42,7 @@ from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Metadata
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, RejectionReason, Release
-from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import similar_project
@@ -237,7 +237,8 @@ class Proposals:
 
     def _component(self, name: str, value: str) -> ChangedStack:
         constraint = self._problem.component_value(name)
-        candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
+        chosen = self._problem.target.components[name].parse(value)
+        candidate = Candidate(Package(name, "", PackageKind.COMPONENT), chosen)
         return self._changes.apply([constraint], {constraint: candidate})
 
     # --- facts

@@ -530,7 +530,9 @@ class Repairs:
         for change in changed.changes:
             subject = change.kind, change.subject, change.target
             if subject in earlier and costs.saved_price(change):
-                undone = stack.undone(change, trials.target_index(change))
+                undone = stack.undone(
+                    change, trials.target_index(change), trials.problem.target.components
+                )
                 if isinstance(trials.lock_all(undone.text), Resolution):
                     return True
         return False

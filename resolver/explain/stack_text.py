@@ -20,10 +20,11 @@ from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
 from resolver.model.as_of import AUTO, NEWEST
+from resolver.model.component import Components
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
-from resolver.model.requirement import Requirement, parse_value
+from resolver.model.requirement import Requirement
 from resolver.model.target import default_name
 from resolver.resolve.reasons import cutoff_text
 
@@ -87,7 +88,7 @@ class StackText:
         head = f"# Way out {letter} of `{original}`: what follows was written for that stack."
         return StackText(f"{head}\n{stack.text}")
 
-    def needs(self) -> dict[int, Need]:
+    def needs(self, components: Components) -> dict[int, Need]:
         """Return the requirements of its lines, by number.
 
         Lines that cannot be parsed are left out: compiling reports them.
@@ -95,7 +96,7 @@ class StackText:
         needs: dict[int, Need] = {}
         for number, line in enumerate(self._raw["stack"]["requires"]):
             with suppress(InputError, ValueError):
-                needs[number] = parse_need(line, direct=True)
+                needs[number] = parse_need(line, components, direct=True)
         return needs
 
     def with_new_line(self, line: str) -> StackText:
@@ -120,12 +121,12 @@ class StackText:
             table = (*table, "system")
         return self.with_value((*table, name), after)
 
-    def apart(self, target: int) -> StackText:
+    def apart(self, target: int, components: Components) -> StackText:
         """Name the target at this place, if the name derived from it is another target's."""
         targets = self._raw["target"]
         if not isinstance(targets, list) or "name" in targets[target]:
             return self
-        names = [_target_name(table) for table in targets]
+        names = [_target_name(table, components) for table in targets]
         name = derived = names.pop(target)
         number = 1
         while name in names:
@@ -133,13 +134,14 @@ class StackText:
             name = f"{derived}-{number}"
         return self if name == derived else self.with_key(("target", target, "name"), name)
 
-    def undone(self, change: Change, target: int) -> StackText:
+    def undone(self, change: Change, target: int, components: Components) -> StackText:
         """Undo a change of a line, or of a component of the target at this place.
 
         Return the text as it is for other changes.
         """
         if change.kind is ChangeKind.COMPONENT:
-            return self.with_component(target, change.subject, change.before).apart(target)
+            changed = self.with_component(target, change.subject, change.before)
+            return changed.apart(target, components)
         stack = self
         if change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
             for number, line in enumerate(self._raw["stack"]["requires"]):
@@ -196,10 +198,13 @@ class StackText:
         return StackText(tomlkit.dumps(document))
 
 
-def _target_name(target: Mapping[str, Any]) -> str:
+def _target_name(target: Mapping[str, Any], components: Components) -> str:
     """Return the name of a target, which is derived from its components if it has none."""
-    system = {name: parse_value(name, value) for name, value in target.get("system", {}).items()}
-    return str(target.get("name") or default_name(target["python"], target["platform"], system))
+    if "name" in target:
+        return str(target["name"])
+    stated = target.get("system", {})
+    system = {name: components[name].parse(value) for name, value in stated.items()}
+    return default_name(target["python"], target["platform"], system, components)
 
 
 def _table(document: Any, path: Path) -> Any:

@@ -234,7 +234,10 @@ class Trials:
         return trials
 
     def _with(self, text: str) -> Inputs:
-        return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
+        return with_stack(
+            self.inputs,
+            read_text(text, schema.StackFile, self.inputs.stack.name, self.inputs.components),
+        )
 
 
 # --- their results

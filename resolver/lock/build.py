@@ -14,11 +14,13 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, RequirementSource, Requires, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
     LockedAbsent,
+    LockedComponent,
     LockedExport,
     LockedFact,
     LockedFile,
@@ -124,13 +126,23 @@ def build(
 
 
 def _target(target: Target) -> LockedTarget:
-    components = sorted(target.system.items())
+    system = {name: str(value) for name, value in sorted(target.stated.items())}
     return LockedTarget(
         name=target.name,
         python=target.python,
         platform=target.platform,
         glibc=".".join(map(str, target.glibc)),
-        system={key: str(value) for key, value in components if key not in ("python", "glibc")},
+        system=system,
+        component=tuple(_component(target.components[name]) for name in system),
+    )
+
+
+def _component(component: Component) -> LockedComponent:
+    return LockedComponent(
+        name=component.name,
+        title=component.title,
+        title_zh=component.title_zh,
+        minimum=component.minimum,
     )
 
 
@@ -357,7 +369,7 @@ def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
                 package=fact.package,
                 modules=fact.modules,
                 scripts=fact.scripts,
-                npu=fact.npu,
+                device=fact.device,
                 fact=fact.id,
             )
 

@@ -20,16 +20,14 @@ from resolver.config.decode import cutoff_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version, is_readable, label_of, wheel_parts
+from resolver.lock.former_formats import in_this_format
 from resolver.model import patterns, repository, text
 from resolver.model.as_of import read_as_of
-from resolver.model.lock import FORMAT, Lock, LockedGit, LockedPin
-from resolver.model.message import TEXT
-from resolver.model.requirement import ComponentRequirement, parse_value
+from resolver.model.lock import Lock, LockedGit, LockedPin
+from resolver.model.requirement import written_comparisons
 
 NAME = "lock.toml"
 
-# In format 1, how the reason for a pin began that a line of the stack names.
-_ASKS = "the stack asks for "
 
 # file:line
 _PLACE = re.compile(r".+:\d{1,9}")
@@ -88,12 +86,7 @@ def parse(content: str, folder: Path) -> Lock:
     """
     try:
         raw = toml.loads(content, toml.LOCK)
-        version = raw.get("format")
-        if version == 1:
-            raw = _from_format_1(raw)
-        elif version != FORMAT:
-            raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
-        lock = msgspec.convert(raw, Lock, strict=True)
+        lock = msgspec.convert(in_this_format(raw), Lock, strict=True)
         _require_sound(lock)
         return lock
     # TOML and msgspec raise these as well.
@@ -128,8 +121,6 @@ def _require_sound(lock: Lock) -> None:
     with the pattern that `model.lock` gives for it.
     """
     pins = (*lock.pin, *lock.build_pin)
-    for component, value in lock.target.system.items():
-        parse_value(component, value)
     if lock.exclude_newer:
         parse_cutoff(lock.exclude_newer)
     _require_days(lock)
@@ -187,13 +178,14 @@ def _require_facts(lock: Lock) -> None:
     for fact in lock.fact:
         dt.date.fromisoformat(fact.checked)
     ids = {fact.id for fact in lock.fact}
+    exact = {component.name for component in lock.target.components if not component.minimum}
     for driver in lock.driver:
         if driver.fact not in ids and not _PLACE.fullmatch(driver.fact):
             what = f"what {driver.by} requires of the driver"
             raise ValueError(f"{what} rests on `{driver.fact}`, which is no fact here")
         for line in driver.needs:
-            need = ComponentRequirement.parse(line)
-            if need is None or need.component != "hdk":
+            written = written_comparisons(line)
+            if written is None or written.component in exact:
                 raise ValueError(f"`{line}` states nothing about the driver")
     for row in lock.optional:
         if row.fact not in ids:
@@ -314,47 +306,6 @@ def _require_unique(names: Iterable[str], what: str) -> Set[str]:
         if count > 1:
             raise ValueError(f"`{name}` is {what} {count} times")
     return counts.keys()
-
-
-def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a lock of format 1 as format 2 has it.
-
-    Format 1 had English sentences where there are messages or requirements now.
-    """
-    lines: set[str] = set()
-    for pin in raw["pin"]:
-        asks = [sentence for sentence in pin["why"] if sentence.startswith(_ASKS)]
-        lines.update(sentence.removeprefix(_ASKS) for sentence in asks)
-    return {
-        **raw,
-        "format": FORMAT,
-        "requires": sorted(lines),
-        "pin": [_pin_from_format_1(pin) for pin in raw["pin"]],
-        "build-pin": [_pin_from_format_1(pin) for pin in raw.get("build-pin", [])],
-        "stage": [
-            {**_without(stage, "title"), "because": _verbatim(stage.get("because", []))}
-            for stage in raw["stage"]
-        ],
-        "fact": [_without(fact, "text-zh") for fact in raw.get("fact", [])],
-        "warnings": _verbatim(raw.get("warnings", [])),
-        "notes": _verbatim(raw.get("notes", [])),
-    }
-
-
-def _pin_from_format_1(old: dict[str, Any]) -> dict[str, Any]:
-    pin = {**_without(old, "why", "needs"), "requires": old.get("needs", [])}
-    if trust := old.get("git", {}).get("trust"):
-        pin["git"] = {**old["git"], "trust": _verbatim([trust])[0]}
-    return pin
-
-
-def _verbatim(sentences: Iterable[str]) -> list[dict[str, Any]]:
-    """Return English sentences as messages in TOML."""
-    return [{"code": TEXT, "values": {"en": sentence}} for sentence in sentences]
-
-
-def _without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in keys}
 
 
 # Tables that a lock has even if they are empty.

@@ -1,4 +1,4 @@
-"""A lock's warnings, the gravest first, its notes, and what it requires of the driver (HDK)."""
+"""A lock's warnings, the gravest first, its notes, and what it requires of the driver."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
+from resolver.ascend import names
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
@@ -16,12 +17,10 @@ from resolver.model.release import QUARANTINED
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import OutdatedPin, Pin, Resolution
 
-_HDK = "hdk"
-
 # Warnings after which a lock may be of no use, apart from grave facts.
 _GRAVE = frozenset(
     (
-        "lock.unknown",
+        "lock.unknown-value",
         "lock.unmet-bound",
         "lock.unloadable",
         "lock.fell-back",
@@ -37,8 +36,8 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
     """Yield what the stack's lines, then the facts in use require of the driver, in their order.
 
     A warning requires a driver if its `unless` names it, and the target states all other components
-    that it names. If the target does not state one of those, such as the CANN, it is unknown
-    whether the warning applies.
+    that it names. If the target does not state one of those, it is unknown whether the warning
+    applies.
     """
     problem = resolution.problem
     for root in problem.stack.requirements:
@@ -66,7 +65,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
             components = facts.component_requirements(fact.unless)
             yield LockedDriver(
                 by=_by(fact, resolution),
-                needs=tuple(str(need) for need in components if need.component == _HDK),
+                needs=tuple(str(need) for need in components if need.is_minimum),
                 text=fact.text,
                 text_zh=fact.text_zh,
                 fact=fact.id,
@@ -78,22 +77,26 @@ def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
 
     It is if the target states no driver, or only the oldest that the machine may have.
     """
-    if not isinstance(need, ComponentRequirement) or need.component != _HDK:
+    if not isinstance(need, ComponentRequirement) or not need.is_minimum:
         return False
     return not need.is_promised_by(resolution.problem.target.system)
 
 
 def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
     """Return whether a warning depends on the driver, and on no component that is left open."""
-    others = warning.components - {_HDK}
-    return _HDK in warning.components and others <= problem.target.system.keys()
+    needs = facts.component_requirements(warning.unless)
+    others = {need.component for need in needs if not need.is_minimum}
+    return len(others) < len(warning.components) and others <= problem.target.system.keys()
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:
-    """Return who requires a driver: the CANN if the fact names one, otherwise the project."""
-    cann = resolution.problem.target.system.get("cann")
-    if isinstance(fact, facts.Warns) and "cann" in fact.components and cann is not None:
-        return f"CANN {cann}"
+    """Return who requires a driver: a component if the fact names one, otherwise the project."""
+    target = resolution.problem.target
+    if isinstance(fact, facts.Warns):
+        for name, value in target.system.items():
+            component = target.components[name]
+            if name in fact.components and component.by_line:
+                return f"{component.title} {value}"
     pin = resolution.pin(fact.package)
     return _release(pin) if pin is not None else fact.package
 
@@ -141,13 +144,17 @@ def _facts_that_warn(facts_in_use: Iterable[facts.Fact], problem: Problem) -> li
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
     """Yield warnings about a resolution that is not what its stack leads people to expect.
 
-    They are about an unknown CANN, unmet bounds of extras, pins that cannot be loaded, old
-    releases and practices; then about missing extras and skipped releases.
+    They are about unknown values of components, unmet bounds of extras, pins that cannot be
+    loaded, old releases and practices; then about missing extras and skipped releases.
     """
     problem = resolution.problem
-    if problem.near_canns:
-        cann = problem.target.system["cann"]
-        yield message("lock.unknown", value=cann, near=" / ".join(problem.near_canns))
+    for unknown in problem.unknown:
+        yield message(
+            "lock.unknown-value",
+            component=unknown.component.label,
+            value=unknown.value,
+            near=" / ".join(unknown.near),
+        )
     for row in resolution.unmet_bounds:
         yield message(
             "lock.unmet-bound",
@@ -175,9 +182,11 @@ def _of_facts(
     """
     problem = resolution.problem
     warns = _facts_that_warn(facts_in_use, problem)
-    required = list(drivers(resolution, facts_in_use))
-    if required:
-        yield _of_driver(required, facts_in_use)
+    required: dict[str, list[LockedDriver]] = {}
+    for driver in drivers(resolution, facts_in_use):
+        required.setdefault(driver.component, []).append(driver)
+    for component, rows in required.items():
+        yield _of_driver(component, rows, facts_in_use)
     for row in problem.stack.relaxed:
         values = {
             "strength": message(f"strength.{row.fact.strength}"),
@@ -324,8 +333,10 @@ def _warning(fact: facts.Warns) -> Message:
     return message("lock.fact-warns", package=fact.package, text=warning, where=fact.where)
 
 
-def _of_driver(required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fact]) -> Message:
-    """Return one warning with all requirements on the driver, since a machine has one driver."""
+def _of_driver(
+    component: str, required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fact]
+) -> Message:
+    """Return one warning with all requirements on a driver, of which a machine has one."""
     places = {fact.id: fact.where for fact in facts_in_use}
     needs = []
     texts = []
@@ -335,7 +346,8 @@ def _of_driver(required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fa
         description = verbatim(driver.text, driver.text_zh)
         where = places.get(driver.fact, driver.fact)
         texts.append(message("lock.driver-told", text=description, where=where))
-    return message("lock.driver", asked=needs, told=joined("report.space", texts))
+    code = "lock.left-open" if component in names.COMPONENTS else "lock.left-unchecked"
+    return message(code, asked=needs, component=component, told=joined("report.space", texts))
 
 
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:

@@ -17,6 +17,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model import text
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Metadata, Names
+from resolver.model.message import Message
 from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 
@@ -93,11 +94,13 @@ Line = StackLine | BuildLine
 class ComponentValue(msgspec.Struct, frozen=True, cache_hash=True):
     """The value that the target has of a component."""
 
-    # The name of the component, such as `cann`.
+    # The name of the component, such as `python`.
     component: str
     value: str
     # file:line of the target.
     where: str
+    # What people call the component; None for its name.
+    label: Message | None = None
 
 
 class RequirementSource(Enum):

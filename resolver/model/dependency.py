@@ -8,10 +8,11 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.model.component import Value
 from resolver.model.constraint import Constraint
 from resolver.model.package import Package
 from resolver.model.release import Release
-from resolver.model.requirement import ComponentRequirement, Value
+from resolver.model.requirement import ComponentRequirement
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):

@@ -6,7 +6,9 @@ from enum import Enum
 
 import msgspec
 
+from resolver.model.component import Component
 from resolver.model.fact import Warns
+from resolver.model.message import Message
 from resolver.model.problem import Problem, Recorded
 from resolver.model.reason import Reason, ReleaseRange
 
@@ -14,8 +16,8 @@ from resolver.model.reason import Reason, ReleaseRange
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a derivation: some of the reasons leave no candidate for a package."""
 
-    # the name of the package: a project or a component
-    subject: str
+    # the name of the package: a project, or a component as people call it
+    subject: str | Message
     # the numbers of these reasons in the contradiction, from 1
     numbers: tuple[int, ...]
 
@@ -60,7 +62,7 @@ class ChangeKind(Enum):
     EXTRA = "extra"
     # a line of the stack is removed
     DROP = "drop"
-    # another CANN, HDK, SoC, Python or glibc
+    # another value of a component, such as another Python or driver
     COMPONENT = "component"
     # another policy of the stack
     POLICY = "policy"
@@ -97,6 +99,13 @@ class Change(msgspec.Struct, frozen=True):
     years: int = 0
     # the target whose component changes, if that is not the explained one
     target: str = ""
+    # the component that changes; None for other kinds of changes
+    component: Component | None = None
+
+    @property
+    def is_other_machine(self) -> bool:
+        """Return whether another machine is needed: values without an order are machines."""
+        return self.component is not None and not self.component.grammar.is_ordered
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):

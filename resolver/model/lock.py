@@ -17,10 +17,11 @@ from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
 from resolver.model.problem import Departure
 from resolver.model.repository import Step
+from resolver.model.requirement import written_comparisons
 from resolver.model.target import Platform
 
 # The version of the format of lock.toml.
-FORMAT = 2
+FORMAT = 3
 
 # How a pin is installed: as a wheel, built in an isolated environment, or built in the environment
 # itself.
@@ -39,6 +40,8 @@ _Module = Annotated[str, Meta(pattern=patterns.MODULE.whole)]
 _Label = Annotated[str, Meta(pattern=rf"{patterns.LABEL.whole}|\A\Z")]
 _VariantLabel = Annotated[str, Meta(pattern=patterns.VARIANT.whole)]
 _Property = Annotated[str, Meta(pattern=patterns.PROPERTY.whole)]
+_Component = Annotated[str, Meta(pattern=patterns.COMPONENT.whole)]
+_Value = Annotated[str, Meta(pattern=patterns.VALUE.whole)]
 _Glibc = Annotated[str, Meta(pattern=patterns.GLIBC.whole)]
 
 
@@ -223,6 +226,19 @@ class LockedIndex(_Row, kw_only=True, frozen=True):
     url: str = ""
 
 
+class LockedComponent(_Row, kw_only=True, frozen=True):
+    """What reports say of a component of the target, as systems.toml has it."""
+
+    # A key of the target's `system`.
+    name: str
+    # The name as people write it.
+    title: str
+    # The title in Chinese; may be empty.
+    title_zh: str = ""
+    # Whether the target's value is the oldest that its machines have.
+    minimum: bool = False
+
+
 class LockedTarget(_Row, kw_only=True, frozen=True):
     """The machine that the lock is for."""
 
@@ -232,8 +248,17 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     python: PythonVersion
     platform: Platform
     glibc: _Glibc
-    # The values of the other components, such as CANN's version.
-    system: dict[str, str] = {}
+    # The values of the other components, such as the version of a driver.
+    system: dict[_Component, _Value] = {}
+    # What reports say of these components.
+    component: tuple[LockedComponent, ...] = ()
+
+    @property
+    def components(self) -> list[LockedComponent]:
+        """Return what reports say of each component of `system`, in its order."""
+        described = {component.name: component for component in self.component}
+        plain = {name: LockedComponent(name=name, title=name) for name in self.system}
+        return [described.get(name, plain[name]) for name in self.system]
 
     @property
     def python_line(self) -> str:
@@ -259,12 +284,15 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """A requirement on the driver (HDK) that a machine of the target may not meet."""
+    """A requirement on the driver that a machine of the target may not meet.
+
+    A driver is a component of which the target states the oldest value, or none.
+    """
 
     # The release, or the stack, that requires it.
     by: str
-    # The requirements on `hdk`; one of them must be met.
-    needs: tuple[str, ...]
+    # The requirements on the driver; one of them must be met.
+    needs: Annotated[tuple[str, ...], Meta(min_length=1)]
     # The requirement in words.
     text: str
     # The words in Chinese; may be empty.
@@ -274,6 +302,13 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
     # Whether a machine that does not meet it fails. That is so if a line of the stack requires it,
     # or a fact that is more than an observation. Otherwise the machine is only warned.
     binding: bool = False
+
+    @property
+    def component(self) -> str:
+        """Return the name of the component that the driver is."""
+        written = written_comparisons(self.needs[0])
+        assert written is not None  # noqa: S101  or the lock could not be read
+        return written.component
 
 
 class Override(_Row, kw_only=True, frozen=True):
@@ -329,8 +364,8 @@ class LockedOptional(_Row, kw_only=True, frozen=True):
     modules: tuple[_Module, ...] = ()
     # Commands, and other entry points.
     scripts: tuple[str, ...] = ()
-    # Whether they may fail only where there is no NPU; otherwise they may fail anywhere.
-    npu: bool = False
+    # Whether they may fail only where there is no accelerator; otherwise they may fail anywhere.
+    device: bool = False
     # The id of the fact, which has the reason.
     fact: str
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,7 +13,7 @@ from packaging.version import Version
 from resolver.model import patterns
 from resolver.model.message import Message
 from resolver.model.repository import specifier
-from resolver.model.target import Glibc, Platform, component_text
+from resolver.model.target import Glibc, Platform
 from resolver.model.text import NOT_EMPTY, Text, matching
 
 Practices = Literal["all"] | tuple[str, ...]
@@ -54,7 +53,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """The machines of the grid: all combinations of these values."""
 
-    soc: Annotated[tuple[Annotated[str, partial(component_text, "soc")], ...], NOT_EMPTY]
+    soc: Annotated[tuple[Annotated[str, matching(patterns.VALUE_NAME)], ...], NOT_EMPTY]
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
     python: Annotated[tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...], NOT_EMPTY]
     glibc: Glibc

@@ -57,12 +57,19 @@ USE: Final = Pattern(
 PROJECT: Final = Pattern(
     r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "the name of a project in its normal form", '"torch-npu"'
 )
+COMPONENT: Final = Pattern(
+    r"[a-z][a-z0-9]{0,39}", "the name of a component: lower case letters and digits", '"driver"'
+)
+VALUE_NAME: Final = Pattern(
+    r"[A-Za-z0-9_-]{1,40}", "a name of at most 40 letters, digits, `_` and `-`", '"A2"'
+)
+VALUE: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,60}", "a value of a component", '"8.5.0"')
 VERSION: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,200}", "a version", '"2.8.0"')
 VARIANT: Final = Pattern(r"[0-9a-z_.]{1,100}", "the label of a wheel variant", '"a3"')
 PROPERTY: Final = Pattern(
     r"[a-z0-9_]{1,100} :: [a-z0-9_]{1,100} :: [a-z0-9_.]{1,100}",
     "a property of a wheel variant",
-    '"ascend :: npu_type :: a3"',
+    '"vendor :: chip :: a3"',
 )
 LABEL: Final = Pattern(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
@@ -97,7 +104,7 @@ _REFUSED_VARIABLES: Final = (
     "PS[0-4]",
     "SHELLOPTS",
     "UID",
-    # where programs and a user's settings are; CANN and the environment extend PATH
+    # where programs and a user's settings are; toolkits and the environment extend PATH
     "CONDA_PREFIX",
     "HOME",
     "PATH",

@@ -14,11 +14,12 @@ from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filen
 from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model.as_of import AUTO
+from resolver.model.component import Component, Value
 from resolver.model.constraint import ComponentValue, Line
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import CoreMetadata, Source
 from resolver.model.repository import specifier
-from resolver.model.requirement import Requirement, Value
+from resolver.model.requirement import Requirement
 from resolver.model.source import References
 from resolver.model.target import Platform, Target
 from resolver.model.text import (
@@ -330,6 +331,15 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     checks: Checks = msgspec.field(default_factory=Checks)
 
 
+class UnknownValue(msgspec.Struct, frozen=True):
+    """A release of a component that is in no list of releases."""
+
+    component: Component
+    value: str
+    # The known releases just before and just after it.
+    near: tuple[str, ...]
+
+
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, except for the indexes and a previous lock."""
 
@@ -349,8 +359,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     libraries: frozenset[str] = frozenset()
     # The known values of each component, the nearest to the target's first.
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
-    # The known releases of CANN next to the target's, if that is not known itself.
-    near_canns: tuple[str, ...] = ()
+    # The releases of the target's components that are in no list of releases.
+    unknown: tuple[UnknownValue, ...] = ()
     # The releases that direct references of the stack mean, by the text of the reference.
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
     # The practices that are not in force.
@@ -372,7 +382,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     def component_value(self, name: str) -> ComponentValue:
         """Return the target's value of a component as a constraint."""
         where = self.target.places.get(name, self.stack.where)
-        return ComponentValue(name, str(self.target.system[name]), where)
+        label = self.target.components[name].label
+        return ComponentValue(name, str(self.target.system[name]), where, label)
 
     def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
         """Return the stack's direct reference to a project, and its source.

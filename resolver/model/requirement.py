@@ -1,91 +1,60 @@
 """Requirements on a project (PEP 508), or on a component of the target.
 
-Components are `cann`, `hdk`, `soc`, `glibc` and `python`. A fact writes `cann in 8.5.0 | 8.5.*`,
-`hdk >= 25.3.rc1`, `soc in A2 | A3` or `python >= 3.10, < 3.12`. These names are reserved in facts
-and stacks only: a requirement in metadata is always on a project of an index.
+A fact writes `python >= 3.10, < 3.12`, `driver in 12.4 | 12.6.*` or `chip in A2 | A3`. The names of
+components are reserved in facts and stacks only: a requirement in metadata is always on a project
+of an index.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from resolver.model.component import Component, Components, Value
 from resolver.model.system import SIGNS, SystemVersion
 
-Component = Literal["cann", "hdk", "soc", "glibc", "python"]
-COMPONENTS: Final[tuple[str, ...]] = get_args(Component)
-# Other names that people use for components. On indexes they are names of projects.
-COMPONENT_ALIASES: Final = {
-    "driver": "hdk",
-    "firmware": "hdk",
-    "npu-driver": "hdk",
-    "npu-firmware": "hdk",
-    "ascend-driver": "hdk",
-    "ascend-hdk": "hdk",
-    "ascend-cann": "cann",
-    "ascend-toolkit": "cann",
-    "cann-toolkit": "cann",
-    "ascend-cann-toolkit": "cann",
-}
-# Values of components for messages.
-_EXAMPLES: Final = {"glibc": "2.28", "python": "3.11"}
-
-# A value of a component: SystemVersion for `cann` and `hdk`, str for `soc`, Version for the others.
-Value = SystemVersion | Version | str
-
 _REQUIREMENT = re.compile(
-    r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL
+    r"\s*(?P<component>[a-z][a-z0-9]*)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL
 )
 _WILDCARD = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})*)\.\*")
 _COMPARISON = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
 
 
-def parse_value(component: str, text: str) -> Value:
-    """Return the value of a component that a text spells.
+class WrittenComparisons(NamedTuple):
+    """A requirement on a component as it is written, before its values are read."""
 
-    Raises ValueError, which quotes the text.
+    component: str
+    # Pairs of operator and value. All comparisons of one of these must be met.
+    alternatives: tuple[tuple[tuple[str, str], ...], ...]
+
+
+def written_comparisons(text: str) -> WrittenComparisons | None:
+    """Return the comparisons in `component in a | b` or `component >= a, < b`.
+
+    None if the text does not begin with a name and one of these operators; that may be a
+    requirement on a project. Raises ValueError if the rest is wrong.
     """
-    text = text.strip()
-    match component:
-        case "cann" | "hdk":
-            return SystemVersion.parse(text)
-        case "soc":
-            if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text):
-                raise ValueError(f"`{text}` is not the name of a SoC family such as A2")
-            return text.upper()
-        case "glibc" | "python":
-            try:
-                return Version(text)
-            except InvalidVersion:
-                raise ValueError(
-                    f"`{text}` is not a version of {component} such as {_EXAMPLES[component]}"
-                ) from None
-        case _:
-            raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
-
-
-def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
-    """Return distinct values, the nearest to `value` first, and the newer of two equally near.
-
-    `value` is one of `values`. How near two values are is how many known values are between them.
-    """
-    # Texts, which are SoCs, are never compared with versions.
-    ordered = sorted(dict.fromkeys(values), key=lambda other: (isinstance(other, str), other))
-    positions = {other: position for position, other in enumerate(ordered)}
-    position = positions[value]
-
-    def distance(other: Value) -> tuple[int, bool]:
-        is_older = positions[other] < position
-        return abs(positions[other] - position), is_older
-
-    return tuple(sorted(ordered, key=distance))
+    match = _REQUIREMENT.fullmatch(text)
+    if match is None:
+        return None
+    body = match["body"].strip()
+    if body.startswith("in"):
+        values = body.removeprefix("in").split("|")
+        return WrittenComparisons(match["component"], tuple((("==", v.strip()),) for v in values))
+    comparisons = []
+    for part in body.split(","):
+        comparison = _COMPARISON.fullmatch(part)
+        if comparison is None:
+            raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
+        comparisons.append((comparison["operator"], comparison["value"]))
+    return WrittenComparisons(match["component"], (tuple(comparisons),))
 
 
 def named_values(need: object, component: str) -> Iterator[Value]:
@@ -138,33 +107,41 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class ComponentRequirement(msgspec.Struct, frozen=True):
-    """A requirement on a component, such as `cann in 8.5.0 | 8.5.*`."""
+    """A requirement on a component, such as `python in 3.10 | 3.11`."""
 
     component: str
     # A value meets the requirement if it meets all comparisons of one of these.
     alternatives: tuple[tuple[Comparison, ...], ...]
     # The requirement as written, with single spaces.
     text: str
+    # Whether the value of a target is the oldest that its machines have.
+    is_minimum: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> ComponentRequirement | None:
+    def parse(cls, text: str, components: Components) -> ComponentRequirement | None:
         """Return the requirement in `component in a | b` or `component >= a, < b`.
 
-        None if the text does not begin with a component's name and an operator. Raises ValueError
-        if the rest is wrong.
+        None if the text does not begin with the name of one of these components and an operator.
+        Raises ValueError if the rest is wrong.
         """
         match = _REQUIREMENT.fullmatch(text)
-        if match is None or match["component"] not in COMPONENTS:
+        if match is None or match["component"] not in components:
             return None
-        component, body = match["component"], match["body"].strip()
-        if body.startswith("in"):
-            values = body.removeprefix("in").split("|")
-            equals = [_comparison(component, "==", value.strip()) for value in values]
-            alternatives: tuple[tuple[Comparison, ...], ...] = tuple((each,) for each in equals)
-        else:
-            comparisons = [_parse_comparison(component, part) for part in body.split(",")]
-            alternatives = (tuple(comparisons),)
-        return cls(component, alternatives, " ".join(text.split()))
+        written = written_comparisons(text)
+        assert written is not None  # noqa: S101  it has the form
+        component = components[written.component]
+        alternatives = [
+            tuple(_comparison(component, operator, value) for operator, value in comparisons)
+            for comparisons in written.alternatives
+        ]
+        line = " ".join(text.split())
+        return cls(component.name, tuple(alternatives), line, component.minimum)
+
+    @property
+    def names_machines(self) -> bool:
+        """Return whether it names machines: values without an order, such as chips."""
+        (first, *_), *_ = self.alternatives
+        return isinstance(first.value, str)
 
     def allows(self, value: Value) -> bool:
         """Return whether a target with this value meets the requirement."""
@@ -176,13 +153,13 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
         """Return whether every machine of a target with these components meets the requirement.
 
-        A target's `hdk` is the oldest driver of its machines, so the requirement must admit every
-        newer one, too.
+        If the target's value is the oldest of its machines, the requirement must admit every newer
+        one, too.
         """
         value = system.get(self.component)
         if value is None:
             return False
-        if self.component != "hdk":
+        if not self.is_minimum:
             return self.allows(value)
         for comparisons in self.alternatives:
             if all(comparison.allows_from(value) for comparison in comparisons):
@@ -193,29 +170,20 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         return self.text
 
 
-def _parse_comparison(component: str, text: str) -> Comparison:
-    """Return the comparison that a text such as `>= 8.5.0` spells."""
-    match = _COMPARISON.fullmatch(text)
-    if match is None:
-        raise ValueError(f"`{text.strip()}` is not a comparison such as >= 8.5.0")
-    return _comparison(component, match["operator"], match["value"])
-
-
-def _comparison(component: str, operator: str, text: str) -> Comparison:
+def _comparison(component: Component, operator: str, text: str) -> Comparison:
     """Return a comparison with the value that a text spells, or with its release line."""
     is_equality = operator in ("==", "!=")
-    if component == "soc":
-        if not is_equality:
-            raise ValueError(f"`{operator} {text}`: SoC families have no order")
-        return Comparison(operator, parse_value(component, text))
-    wildcard = _WILDCARD.fullmatch(text)
+    grammar = component.grammar
+    if not is_equality and not grammar.is_ordered:
+        raise ValueError(f"`{operator} {text}`: values of {component.title} have no order")
+    wildcard = _WILDCARD.fullmatch(text) if grammar.is_ordered else None
     if wildcard is None:
-        return Comparison(operator, parse_value(component, text))
+        return Comparison(operator, component.parse(text))
     if not is_equality:
         raise ValueError(f"`{operator} {text}`: a wildcard can only be used with == or !=")
-    if component in ("cann", "hdk") and wildcard[1].count(".") > 1:
-        raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
     line = tuple(int(part) for part in wildcard[1].split("."))
+    if len(line) > grammar.line_numbers:
+        raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
     return Comparison(operator, None, line)
 
 

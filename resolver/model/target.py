@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 import msgspec
@@ -17,7 +17,7 @@ from packaging import tags as packaging_tags
 from packaging.version import Version
 
 from resolver.model import patterns
-from resolver.model.requirement import Value, parse_value
+from resolver.model.component import BUILT_IN, Components, Value
 from resolver.model.source import References
 from resolver.model.text import matching
 from resolver.model.variant import TargetFeature
@@ -26,18 +26,13 @@ from resolver.model.variant import TargetFeature
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
 # The minor number of the oldest glibc that a tag may name for a processor (PEP 600).
 _OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}
-_TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 # A patch number of Python that no release reaches.
 _LAST_PATCH: Final = 99
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
 Glibc = Annotated[str, matching(patterns.GLIBC)]
+_Value = Annotated[str, matching(patterns.VALUE)]
 PLATFORMS: tuple[Platform, ...] = get_args(Platform)
-
-
-def component_name(component: str) -> str:
-    """Return the name of a component as people write it: `CANN` for `cann`."""
-    return _TITLES.get(component, component)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +49,17 @@ class Target:
     glibc: tuple[int, int]
     # The values of the components, `python` and `glibc` included.
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    # The components that targets can have.
+    components: Components = field(default_factory=lambda: BUILT_IN, hash=False, compare=False)
     # The file:line of each component.
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     # The properties of wheel variants that the machine has (PEP 825).
     features: tuple[TargetFeature, ...] = ()
+
+    @cached_property
+    def release_lines(self) -> Mapping[str, Value]:
+        """Return the values of the components of which releases of one line go together."""
+        return {name: value for name, value in self.system.items() if self.components[name].by_line}
 
     @cached_property
     def machine(self) -> str:
@@ -123,22 +125,15 @@ class Target:
         return _tag_ranks(self.python_line, self.machine, self.glibc)
 
     @property
-    def parts(self) -> list[str]:
-        """Return what describes the machine: platform, Python and components, without glibc."""
-        parts = [self.platform, f"Python {self.python}"]
-        for component, value in self.system.items():
-            if component not in ("python", "glibc"):
-                parts.append(f"{component_name(component)} {value}")
-        return parts
+    def stated(self) -> Mapping[str, Value]:
+        """Return the values of the components other than Python and glibc."""
+        return {name: value for name, value in self.system.items() if name not in BUILT_IN}
 
     def __str__(self) -> str:
-        return ", ".join(self.parts)
-
-
-def component_text(component: str, text: str) -> str:
-    """Return a text unchanged; raise ValueError if it is not a value of the component."""
-    parse_value(component, text)
-    return text
+        """Return what describes the machine, in English, without glibc."""
+        parts = [self.platform, f"Python {self.python}"]
+        parts += [f"{self.components[name].title} {value}" for name, value in self.stated.items()]
+        return ", ".join(parts)
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,8 +141,8 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 
     # The name with registry and tag.
     name: Annotated[str, matching(patterns.IMAGE)]
-    cann: Annotated[str, partial(component_text, "cann")]
-    soc: Annotated[str, partial(component_text, "soc")]
+    # The values of components other than Python and glibc.
+    system: dict[Annotated[str, matching(patterns.COMPONENT)], _Value]
     python: Annotated[str, matching(patterns.PYTHON_LINE)]
     glibc: Glibc
     # Where the components of the image can be looked up.
@@ -183,17 +178,20 @@ def _platform_tags(machine: str, glibc: tuple[int, int]) -> list[str]:
     return tags
 
 
-def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str:
+def default_name(
+    python: str, platform: str, system: Mapping[str, Value], components: Components
+) -> str:
     """Return the name of a target to which the stack gives none.
 
-    An example is linux-aarch64-py311-cann8.5.0-a2.
+    An example is linux-x86_64-py311-cuda12.4-h100: a value that is a name stands alone, others
+    after the name of their component.
     """
     release = Version(python).release
     parts = [platform, f"py{release[0]}{release[1]}"]
-    versioned = [component for component in ("cann", "hdk") if component in system]
-    parts.extend(f"{component}{system[component]}" for component in versioned)
-    if "soc" in system:
-        parts.append(str(system["soc"]))
+    for name, component in components.items():
+        if name in system and name not in BUILT_IN:
+            label = name if component.grammar.is_ordered else ""
+            parts.append(f"{label}{system[name]}")
     return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
 
 

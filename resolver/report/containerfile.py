@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from packaging.version import Version
 
 from resolver.errors import InputError
+from resolver.model.component import Components
 from resolver.model.lock import Lock
-from resolver.model.requirement import ComponentRequirement, parse_value
+from resolver.model.requirement import ComponentRequirement
 from resolver.model.target import Image
 from resolver.report.template import render
 
@@ -54,26 +55,26 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
     )
 
 
-def base_image(lock: Lock, images: Iterable[Image]) -> str:
+def base_image(lock: Lock, images: Iterable[Image], components: Components) -> str:
     """Return the first image that fits the lock's target. Raises InputError if none is known."""
     system = lock.target.system
-    if not {"cann", "soc"} <= set(system):
+    stated = {name for image in images for name in image.system}
+    missing = [components[name].title for name in components if name in stated - set(system)]
+    if missing or not system:
         raise InputError(
             f"no base image can be chosen for {lock.target.name}",
-            why="the target must specify its CANN and its SoC",
-            hint="specify one: --base-image quay.io/ascend/cann:TAG",
+            why=f"the target must specify its {' and its '.join(missing) or 'components'}",
+            hint="specify one: --base-image NAME",
         )
-    cann = parse_value("cann", system["cann"])
     matching = []
     usable = []
     for image in images:
-        # The lock's CANN may be a build of the image's.
-        requirement = ComponentRequirement.parse(f"cann in {image.cann}")
-        if requirement is None or not requirement.allows(cann):
+        versions = {name for name in image.system if components[name].grammar.is_ordered}
+        if not all(_has(image, name, system, components) for name in versions):
             continue
         matching.append(image)
-        has_soc = image.soc.upper() == system["soc"].upper()
-        if has_soc and Version(image.glibc) >= Version(lock.target.glibc):
+        has_names = all(_has(image, name, system, components) for name in image.system)
+        if has_names and Version(image.glibc) >= Version(lock.target.glibc):
             usable.append(image)
     line = lock.target.python_line
     for image in usable:
@@ -86,10 +87,18 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
         hint = f"{build}, and specify it: --base-image NAME"
     else:
         names = ", ".join(image.name for image in matching) or "none"
-        why = f"with CANN {system['cann']} it has {names}"
-        hint = "specify one that has the target's CANN and Python: --base-image NAME"
+        versions = {name for name in stated if components[name].grammar.is_ordered}
+        wanted = ", ".join(f"{components[name].title} {system[name]}" for name in sorted(versions))
+        why = f"with {wanted} it has {names}"
+        hint = f"specify one that has {wanted} and the target's Python: --base-image NAME"
     message = f"no base image is known for {lock.target.name}"
     raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
+
+
+def _has(image: Image, name: str, system: Mapping[str, str], components: Components) -> bool:
+    """Return whether a target has an image's value of a component, or a build of that release."""
+    requirement = ComponentRequirement.parse(f"{name} in {image.system[name]}", components)
+    return requirement is not None and requirement.allows(components[name].parse(system[name]))
 
 
 def _plain(what: str, text: str) -> None:

@@ -16,7 +16,6 @@ from resolver.model.lock import (
 from resolver.model.message import Message, joined, message, verbatim
 from resolver.model.problem import Departure
 from resolver.model.repository import Step
-from resolver.model.target import component_name
 from resolver.model.text import Language
 from resolver.report.as_of import as_of_sentences
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
@@ -78,12 +77,10 @@ def _head(lock: Lock) -> Iterator[Message]:
     """Yield what the report says first: the target, the day and the size of the lock."""
     target = lock.target
     components: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
-    for key, value in target.system.items():
-        name = component_name(key)
-        if key == "hdk":
-            components.append(message("report.oldest", name=name, version=value))
-        else:
-            components.append(f"{name} {value}")
+    for component in target.components:
+        title = verbatim(component.title, component.title_zh)
+        code = "report.oldest" if component.minimum else "report.component"
+        components.append(message(code, name=title, version=target.system[component.name]))
     yield message(
         "report.target",
         platform=target.platform,

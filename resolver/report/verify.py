@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -21,7 +20,7 @@ from resolver.i18n import LANGUAGES, templates
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import Message, message, verbatim
-from resolver.model.requirement import Comparison, ComponentRequirement
+from resolver.model.requirement import written_comparisons
 from resolver.report.document import in_every_language, one_line
 from resolver.report.script import build_key
 
@@ -31,13 +30,14 @@ FILE = "verify.py"
 MODULES = (
     "pip",
     "model/system",
+    "ascend/versions",
     "verify/findings",
     "verify/distributions",
     "verify/environment",
     "verify/modules",
     "verify/ownership",
     "verify/imports",
-    "verify/ascend",
+    "ascend/checks",
     "verify/record",
     "verify/strays",
     "verify/checkouts",
@@ -180,10 +180,11 @@ def _pin(lock: Lock, pin: LockedPin, stage: int) -> dict[str, Any]:
 
 
 def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
-    needs = [need for need in map(ComponentRequirement.parse, driver.needs) if need is not None]
     ranges: list[list[list[str]]] = []
-    for need in needs:
-        ranges += map(_clauses, need.alternatives)
+    for need in driver.needs:
+        written = written_comparisons(need)
+        assert written is not None  # noqa: S101  or the lock could not be read
+        ranges += [list(map(list, comparisons)) for comparisons in written.alternatives]
     # A line of the stack has no fact, but a place.
     evidence: Message | str = driver.fact
     for fact in lock.fact:
@@ -194,7 +195,7 @@ def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
     reason = message("conflict.in-brackets", text=text, extra=evidence)
     return {
         "by": driver.by,
-        "wanted": " | ".join(map(str, needs)),
+        "wanted": " | ".join(driver.needs),
         "ranges": ranges,
         "binding": driver.binding,
         "reason": in_every_language(reason),
@@ -208,20 +209,9 @@ def _excuse(row: LockedOptional, lock: Lock) -> dict[str, Any]:
         "project": row.package,
         "modules": list(row.modules),
         "scripts": list(row.scripts),
-        "npu": row.npu,
+        "npu": row.device,
         "reason": in_every_language(verbatim(fact.reason, fact.reason_zh)),
     }
-
-
-def _clauses(comparisons: Iterable[Comparison]) -> list[list[str]]:
-    """Return comparisons that must hold together as pairs of operator and value."""
-    clauses = []
-    for comparison in comparisons:
-        value = str(comparison.value)
-        if comparison.line:
-            value = ".".join([*map(str, comparison.line), "*"])
-        clauses.append([comparison.operator, value])
-    return clauses
 
 
 def _in_docstring(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -21,12 +21,13 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import AsOf
+from resolver.model.component import Value
 from resolver.model.constraint import Requires, StackLine
 from resolver.model.dependency import NOT_INSTALLED, Allows, Candidate, Edge, Installed, ReleaseMask
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Release, Source
-from resolver.model.requirement import Requirement, Value
+from resolver.model.requirement import Requirement
 from resolver.resolve.as_of import day_of, decisive_lines
 from resolver.resolve.project import OrderedReleases, Project, lookup_of
 
@@ -170,8 +171,10 @@ class Candidates:
     ) -> Project:
         """Return a project, which may be that of another variant: most are the same in all."""
         about = self._facts.get(name, [])
-        system = self.problem.target.system if any(map(facts.is_put_last, about)) else {}
-        arguments = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
+        target, wheels_only = self.problem.target, self.problem.wheels_only
+        arguments: tuple[Any, ...] = (ordered, self._compatibility, about, wheels_only, source)
+        if any(map(facts.is_put_last, about)):
+            arguments = (*arguments, target.system, target.release_lines)
         known = self._shared.setdefault(name, [])
         for made_from, project in known:
             if made_from == arguments:

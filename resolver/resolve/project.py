@@ -21,11 +21,11 @@ from packaging.version import Version
 from resolver.index.parse.distribution import Compatibility, label_of, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
+from resolver.model.component import Value
 from resolver.model.dependency import Allows, ReleaseMask
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns, is_put_last
 from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
-from resolver.model.requirement import Value
 from resolver.model.variant import Variant, VariantTable, variant_of
 
 # The day in a time of UTC, as PEP 700 has it.
@@ -148,8 +148,12 @@ class Project:
         wheels_only: bool = False,
         source: Source | None = None,
         system: Mapping[str, Value] = MappingProxyType({}),
+        release_lines: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        """Take the `facts` about this project, and the components (`system`) of the target."""
+        """Take the `facts` about this project, and the components (`system`) of the target.
+
+        `release_lines` are those of which releases of one line go together.
+        """
         self._wheels_only = wheels_only
         self.name = name
         self.source = source
@@ -172,7 +176,7 @@ class Project:
         self._last: list[tuple[Warns, int]] = []
         # releases that are put last on other targets: they are made for this one
         made_for_target = 0
-        # releases that are made for another release of the line of the target's CANN
+        # releases that are made for another release of a release line of the target
         made_for_line = 0
         for fact, mask in self._facts:
             if not is_put_last(fact):
@@ -181,7 +185,7 @@ class Project:
                 made_for_target |= mask
             else:
                 self._last.append((fact, mask))
-            if fact.is_averted_on_release_line(system):
+            if fact.is_averted_on_release_line(release_lines):
                 made_for_line |= mask
         self._made_for = (made_for_target, made_for_line)
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}

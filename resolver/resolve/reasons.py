@@ -32,7 +32,7 @@ from resolver.model.dependency import Candidate
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason, Release
-from resolver.model.requirement import COMPONENT_ALIASES, Requirement
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.candidates import names_prerelease
@@ -247,8 +247,8 @@ class _Describer:
         """Return what is known about one way of being unavailable alone."""
         match constraint.why:
             case NoCandidate.PROJECT:
-                alias = COMPONENT_ALIASES.get(project.name)
-                return Evidence(meant=alias or similar_project(self._clauses, project.name))
+                meant = self._component_called(project.name)
+                return Evidence(meant=meant or similar_project(self._clauses, project.name))
             case NoCandidate.RELEASE:
                 return Evidence(
                     nearest=_nearest(project, SpecifierSet(constraint.wanted)),
@@ -258,6 +258,13 @@ class _Describer:
                 return Evidence(cutoff=cutoff_text(self._universe.problem.policy.exclude_newer))
             case _:
                 return Evidence()
+
+    def _component_called(self, name: str) -> str:
+        """Return the component that people call by a name; empty for none."""
+        for component in self._target.components.values():
+            if name in component.aliases:
+                return component.name
+        return ""
 
     def _unusable_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
         """Return the files of each release that matters and proved unusable, by its position."""

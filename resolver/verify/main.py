@@ -8,8 +8,8 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
+from resolver.ascend.checks import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.pip import print_pip_variables
-from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (

@@ -189,7 +189,7 @@ def test_what_is_written_locks(workspace: Workspace) -> None:
     assert written.read_text() == (
         "# What reqs.txt asks for, as `ascend-lock import` took it over.\n"
         "# The target is an assumption where no option named it: check it.\n\n"
-        '[stack]\nname = "my"\nsummary = "What reqs.txt asks for, on Ascend A3"\n'
+        '[stack]\nname = "my"\nsummary = "What reqs.txt asks for"\n'
         'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n]\n\n'
         '[target]\npython = "3.11"\nplatform = "linux-x86_64"\nglibc = "2.35"\n\n'
         '[target.system]\ncann = "8.5.1"\nsoc = "A3"\n'

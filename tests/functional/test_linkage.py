@@ -17,21 +17,17 @@ from resolver.index import live
 from resolver.index.parse.binaries import Limits
 from resolver.model.linkage import hashed, packed
 from tests.builders import core_metadata
+from tests.components import systems_text
 from tests.elf import elf
 from tests.functional.workspace import Workspace
 
 TAGS = "cp311-cp311-manylinux_2_17_aarch64"
 TARGET = '[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\nglibc = "2.28"\n'
-SYSTEMS = """\
-[component.glibc]
-summary = "glibc"
-known = ["2.17", "2.28", "2.34"]
-libraries = ["libc.so.6"]
-
-[component.cann]
-summary = "CANN"
-libraries = ["libascendcl.so"]
-"""
+SYSTEMS = systems_text(
+    {"glibc": ("2.17", "2.28", "2.34")},
+    glibc={"libraries": ["libc.so.6"]},
+    cann={"libraries": ["libascendcl.so"]},
+)
 AUDIO = """\
 [[links]]
 id = "audio-links"

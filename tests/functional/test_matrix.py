@@ -23,6 +23,7 @@ from resolver.model.lock import Lock
 from resolver.model.matrix import CellOutcome
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
+from tests.components import systems_text
 from tests.functional.terminals import require_fit
 from tests.functional.workspace import (
     COMMAND,
@@ -56,11 +57,8 @@ summary = "Training"
 requires = ["engine", "trainer"]
 newest = 2
 """
-SYSTEMS = """\
-[component]
-cann = { summary = "CANN", known = ["8.5.0", "9.0.0"] }
-soc = { summary = "chips", known = ["A2"] }
-"""
+KNOWN = {"cann": ("8.5.0", "9.0.0"), "soc": ("A2",)}
+SYSTEMS = systems_text(KNOWN)
 PAIRS = (
     ["engine==1.0", "cann in 8.5.0"],
     ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"],
@@ -243,7 +241,7 @@ def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
         (
             '["A2"]',
             '["A2", "A9"]',
-            "`A9` is not a known SoC family",
+            "`A9` is not a known SoC",
             "grid.toml:5: machine[0].soc[1]",
         ),
         (
@@ -380,9 +378,7 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
 
 def test_init_takes_glibc_by_the_name_of_a_system(known: Workspace) -> None:
     systems = known.matrices / "systems.toml"
-    systems.write_text(
-        SYSTEMS + 'glibc = { summary = "C", names = { "openEuler 22.03" = "2.34" } }\n'
-    )
+    systems.write_text(systems_text(KNOWN, glibc={"names": {"openEuler 22.03": "2.34"}}))
     for spelt in ("openEuler-22.03", "openeuler 22.03 LTS", "2.34"):
         run = known.run("init", *options(), "--glibc", spelt)
         assert run.status == 0, run

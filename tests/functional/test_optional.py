@@ -68,7 +68,7 @@ def test_optional_excuse_for_want_of_an_npu(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     workspace.facts("demo", row("optional", modules=["demo"], npu=True))
     workspace.locked_stack("demo")
-    assert optional_rows(workspace)[0]["npu"] is True
+    assert optional_rows(workspace)[0]["device"] is True
     assert excuses(workspace)[0].npu
 
 

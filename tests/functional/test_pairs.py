@@ -155,12 +155,12 @@ def test_pairs_json(workspace: Workspace) -> None:
         ),
         (
             ["--cann", "nine"],
-            "`nine` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+            "`nine` is not a version of CANN such as 8.5.0",
             "",
         ),
         (
             ["--soc", "A9", *SHIPPED],
-            "`A9` is not a known SoC family",
+            "`A9` is not a known SoC",
             "hint: known are 310P, A2, A3, A5",
         ),
     ],
@@ -205,9 +205,10 @@ def test_shipped_wheels_are_of_paired_releases() -> None:
     """Otherwise somebody edited the file, or facts that paired it are gone."""
     from resolver.audit.pairs import pairings
     from resolver.config.fact_rules import compile_facts
-    from resolver.config.load import load_facts
+    from resolver.config.load import load_components, load_facts
 
-    facts = compile_facts(load_facts(REPOSITORY / "matrices"))
+    matrices = REPOSITORY / "matrices"
+    facts = compile_facts(load_facts(matrices), components=load_components(matrices))
     for path in (REPOSITORY / "matrices" / "wheels").iterdir():
         recorded = [row["version"] for row in json.loads(path.read_text("utf-8"))]
         named = [str(row.release) for row in pairings(path.stem, facts)]

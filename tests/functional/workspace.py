@@ -27,6 +27,7 @@ import tomli
 from resolver.cli.commands import status
 from resolver.i18n import translate
 from resolver.lock import file as lock_file
+from tests.components import systems_text
 from tests.loopback import LoopbackIndex
 
 COMMAND = Path(sys.executable).with_name("ascend-lock")
@@ -124,6 +125,7 @@ class Workspace:
             root / "home",
         ):
             folder.mkdir(parents=True)
+        (self.matrices / "systems.toml").write_text(systems_text())
         (root / "Makefile").touch()  # hints name `make` where there is one
 
     @property

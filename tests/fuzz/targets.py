@@ -79,6 +79,7 @@ from resolver.model.target import Target as Machine
 from resolver.owned_folder import OwnedFolder
 from resolver.report import render
 from resolver.resolve.needs import requirements_file
+from tests.components import COMPONENTS, SYSTEMS
 from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens
 
@@ -346,7 +347,8 @@ def toml(kind: str, content: bytes) -> None:
         f"matrices/{kind}.toml" if kind in ("indexes", "systems") else f"matrices/{kind}s/demo.toml"
     )
     try:
-        read = read_text(content.decode().replace("\r\n", "\n"), _SHAPES[kind], name)
+        text = content.decode().replace("\r\n", "\n")
+        read = read_text(text, _SHAPES[kind], name, COMPONENTS)
     except UnicodeDecodeError:
         raise InputError(f"`{name}` is not UTF-8") from None  # as `load` has it
     problems = compile_problems(_inputs(kind, read))
@@ -364,13 +366,13 @@ def toml(kind: str, content: bytes) -> None:
 @cache
 def _plain_stack() -> Document[schema.StackFile]:
     content = (CORPUS / "stack" / "plain.toml").read_text()
-    return read_text(content, schema.StackFile, "matrices/stacks/plain.toml")
+    return read_text(content, schema.StackFile, "matrices/stacks/plain.toml", COMPONENTS)
 
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
-        return Inputs(stack=read, facts=(), indexes=None, systems=None)
-    made = Inputs(stack=_plain_stack(), facts=(), indexes=None, systems=None)
+        return Inputs(stack=read, facts=(), indexes=None, systems=SYSTEMS)
+    made = Inputs(stack=_plain_stack(), facts=(), indexes=None, systems=SYSTEMS)
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 

@@ -24,6 +24,7 @@ from resolver.index.protocol import Catalog
 from resolver.model.explanation import ChangeKind, Explanation
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
+from tests.components import COMPONENTS
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import KNOWN, World, machine_world
 
@@ -44,7 +45,7 @@ class Case:
         return explanation_of(self.refutation, self.inputs, Clock(60), lambda _: self.catalog)
 
     def holds(self, text: str) -> bool:
-        document = read_text(text, schema.StackFile, "world.toml")
+        document = read_text(text, schema.StackFile, "world.toml", COMPONENTS)
         problems = compile_problems(with_stack(self.inputs, document))
         return all(BruteForce(self.world.of(problem)).satisfiable() for problem in problems)
 
@@ -60,7 +61,9 @@ def conflict(seed: int) -> Case:
     raw["target"] = [
         {**_machine(random), "name": name, "platform": "linux-aarch64"} for name in _NAMES
     ]
-    inputs = replace(inputs, stack=read_text(tomli_w.dumps(raw), schema.StackFile, "world.toml"))
+    inputs = replace(
+        inputs, stack=read_text(tomli_w.dumps(raw), schema.StackFile, "world.toml", COMPONENTS)
+    )
     catalog = world.catalog()
     answer = decide(Universe(compile_problems(inputs)[0], catalog))
     if not isinstance(answer, Refutation):

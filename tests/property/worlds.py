@@ -21,6 +21,7 @@ from resolver.config.load import Inputs, read_text
 from resolver.model import fact as facts
 from resolver.model.problem import Prereleases, Problem
 from tests import problems
+from tests.components import COMPONENTS, SYSTEMS, systems
 from tests.datacatalog import DataCatalog
 
 # Components of the target, and the outcome of needs of them. `hdk` is not stated, so nothing can
@@ -158,12 +159,8 @@ class World:
 
     def inputs(self) -> Inputs:
         """Return the stack's file of this problem with all facts; every third is enforced."""
-        rows = {
-            name: {"summary": "-", "known": list(known), "source": "demo/tests#1"}
-            for name, known in self.known.items()
-        }
-        systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
-        return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
+        inputs = stack_inputs(tomli_w.dumps(self._stack()))
+        return msgspec.structs.replace(inputs, systems=systems(self.known))
 
     def of(self, problem: Problem) -> World:
         """Return the same projects with a problem compiled from a stack file."""
@@ -205,7 +202,10 @@ _STRENGTHS: Final = ("vendor", "enforced", "observed")
 def stack_inputs(text: str) -> Inputs:
     """Return the inputs for compiling a stack's text alone."""
     return Inputs(
-        stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None
+        stack=read_text(text, schema.StackFile, "world.toml", COMPONENTS),
+        facts=(),
+        indexes=None,
+        systems=SYSTEMS,
     )
 
 

@@ -78,7 +78,9 @@ class Scenario:
         if fix.get("facts") == "all":
             del raw["stack"]["facts"]
             inputs = replace(inputs, facts=load("verl-qwen3.5", REPOSITORY / "matrices").facts)
-        document = read_text(tomli_w.dumps(raw), schema.StackFile, inputs.stack.name)
+        document = read_text(
+            tomli_w.dumps(raw), schema.StackFile, inputs.stack.name, inputs.components
+        )
         (problem,) = compile_problems(replace(inputs, stack=document))
         return problem
 

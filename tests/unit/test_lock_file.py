@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+import tomli
+import tomli_w
 
 from resolver.errors import InputError
 from resolver.i18n import translate
@@ -81,7 +83,7 @@ OVER = {
             "- at `$.target.platform`",
         ),
         ('python = "3.10"', 'python = "3.10 $(x)"', "- at `$.target.python`"),
-        ('cann = "8.3.RC1"', 'cann = "8`x`"', "`8`x`` is not a CANN or HDK version such as"),
+        ('cann = "8.3.RC1"', 'cann = "8`x`"', "$.target.system"),
         ('stack = "verl-one-step-off"', 'stack = "x\\ny"', "- at `$.stack`"),
         (
             '"2026-01-01T00:00:00+00:00"',
@@ -162,6 +164,31 @@ def test_read_refuses_a_second_pin_beside_one_from_git(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         file.read(tmp_path)
     assert refused.value.why == "stage 3 has more than the one pin that comes from git"
+
+
+def test_read_converts_format_2(tmp_path: Path) -> None:
+    """It knew the components of Ascend alone, and called an accelerator by its own name."""
+    raw = tomli.loads(COMMITTED.read_text(encoding="utf-8"))
+    former = {
+        **raw,
+        "format": 2,
+        "target": {key: value for key, value in raw["target"].items() if key != "component"},
+        "optional": [
+            {"package": "torch", "modules": ["torch.x"], "fact": raw["fact"][0]["id"], "npu": True}
+        ],
+        "warnings": [
+            {"code": "lock.driver", "values": {"asked": "hdk >= 25.0", "told": "so it says"}},
+            {"code": "lock.unknown", "values": {"value": "8.5.9", "near": "8.5.1"}},
+        ],
+    }
+    (tmp_path / file.NAME).write_text(tomli_w.dumps(former), encoding="utf-8")
+    lock = file.read(tmp_path)
+    assert lock is not None
+    assert [component.title for component in lock.target.components] == ["CANN", "SoC"]
+    assert lock.optional[0].device is True
+    told = [translate(warning, "en") for warning in lock.warnings]
+    assert "hdk >= 25.0 (by `hdk` in [target.system])" in told[0]
+    assert "the target has CANN 8.5.9" in told[1]
 
 
 def test_read_converts_format_1(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -44,7 +45,7 @@ from resolver.audit.upstream.entry import Entry, Value
 from resolver.audit.upstream.tables import Table
 from resolver.errors import InputError
 from resolver.model import text
-from resolver.model.system import SystemVersion
+from resolver.model.component import BUILT_IN, Components
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _DATES: Final = ("committed", "checked")
@@ -80,6 +81,7 @@ class _MissingError(Exception):
 def make(
     tables: Sequence[Table],
     rows: Mapping[str, Sequence[Row]],
+    components: Components,
     images: Sequence[Mapping[str, Any]] = (),
 ) -> list[MadeRow]:
     """Return the rows of facts, in the order of the tables, and then of images.
@@ -101,18 +103,24 @@ def make(
                 made_images.setdefault(image.name, image)
     for keys in images:
         made_images.setdefault(keys["name"], MadeRow(name=keys["name"], keys=keys))
-    return [*facts.values(), *sorted(made_images.values(), key=_image_order)]
+    order = partial(_image_order, components=components)
+    return [*facts.values(), *sorted(made_images.values(), key=order)]
 
 
-def _image_order(row: MadeRow) -> tuple[Any, ...]:
+def _image_order(row: MadeRow, components: Components) -> tuple[Any, ...]:
     """Return a sort key of images.
 
-    The first image that fits is taken. The newest CANN comes last, and Ubuntu before other systems.
+    The first image that fits is taken. The newest releases of components come last, and Ubuntu
+    before other systems.
     """
-    keys = row.keys
+    versions: list[Any] = []
+    names: list[Any] = []
+    for name, component in components.items():
+        if name in row.keys and name not in BUILT_IN:
+            values = versions if component.grammar.is_ordered else names
+            values.append(component.parse(row.keys[name]))
     is_other_system = "-ubuntu" not in row.name
-    cann, python = SystemVersion.parse(keys["cann"]), Version(keys["python"])
-    return (cann, keys["soc"], is_other_system, python, row.name)
+    return (versions, names, is_other_system, Version(row.keys["python"]), row.name)
 
 
 def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:

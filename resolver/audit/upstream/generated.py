@@ -12,7 +12,7 @@ import msgspec
 
 from resolver import files
 from resolver.audit.upstream.facts import MadeRow
-from resolver.config.load import file_text, generated_folder, toml_tables
+from resolver.config.load import file_text, generated_folder, load_components, toml_tables
 from resolver.config.load import read_text as read_shape
 from resolver.config.schema import FactFile, ImagesFile
 
@@ -74,6 +74,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
     for row in rows:
         file = f"facts/generated/{row.project}.toml" if row.kind else _IMAGES
         by_file[file].append(row)
+    components = load_components(matrices)
     existing = _existing_files(matrices)
     texts: dict[str, str] = {}
     changes: list[ChangedRow] = []
@@ -85,7 +86,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
         changes += _changes(name, old, new)
         texts[name] = _text(name, new)
         shape = ImagesFile if name == _IMAGES else FactFile
-        read_shape(texts[name], shape, f"matrices/{name}")
+        read_shape(texts[name], shape, f"matrices/{name}", components)
     facts = sum(1 for row in rows if row.kind)
     return Generated(texts=texts, changes=tuple(changes), facts=facts, images=len(rows) - facts)
 

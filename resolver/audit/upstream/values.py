@@ -11,8 +11,9 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
+from resolver.ascend.versions import parse_version
+from resolver.model.component import BUILT_IN
 from resolver.model.requirement import ComponentRequirement
-from resolver.model.system import SystemVersion
 
 # `9.1.X`
 _LINE = re.compile(r"(\d+(?:\.\d+)?)\.[Xx]")
@@ -49,7 +50,7 @@ def cann(text: str) -> str:
     if line is not None:
         return f"{line[1]}.*"
     plain = _STAGE.sub(lambda match: match[0].upper(), plain)
-    SystemVersion.parse(plain)
+    parse_version(plain)
     return plain
 
 
@@ -66,7 +67,7 @@ def python(text: str) -> str:
     """Return comparisons with Python, such as `>= 3.10, < 3.13`."""
     parts = [part.strip() for part in text.split(",")]
     plain = ", ".join(re.sub(r"^([<>=!]=?)\s*", r"\1 ", part) for part in parts)
-    if ComponentRequirement.parse(f"python {plain}") is None:
+    if ComponentRequirement.parse(f"python {plain}", BUILT_IN) is None:
         raise ValueError(f"`{text}` is no range of Pythons, such as `>= 3.10, < 3.13`")
     return plain
 

@@ -16,7 +16,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model import patterns
-from resolver.model.requirement import ComponentRequirement, Requirement, Value
+from resolver.model.component import Value
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.source import References
 from resolver.model.text import ALONE, NOT_EMPTY, Sentence, Text, Variables, Where
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from resolver.model.component import Value
 from resolver.model.fact.base import Fact, Need
-from resolver.model.requirement import Component, Requirement, Value
+from resolver.model.requirement import Requirement
 from resolver.model.text import Text
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ class Names(Fact, frozen=True, kw_only=True):
 
     # The name of the index that has these releases.
     index: Text = "pypi"
-    # The fact holds only for targets with this component; None for all targets.
-    component: Component | None = None
+    # The fact holds only for targets with this component; empty for all targets.
+    component: Text = ""
     # The fact does not hold if a line of the stack asks for one of these.
     unless_asked: tuple[Requirement, ...] = ()
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Optional(Fact, frozen=True, kw_only=True):
     """Modules and commands of `package` that may fail to start: verify.py shows the reason.
 
-    With `needs` they may fail if the lock lacks one of these. With `npu` they may fail where no NPU
-    works. Otherwise they may always fail.
+    With `needs` they may fail if the lock lacks one of these. With `device` they may fail where no
+    accelerator works. Otherwise they may always fail.
     """
 
     # Modules, by dotted name.
@@ -27,21 +27,21 @@ class Optional(Fact, frozen=True, kw_only=True):
     scripts: tuple[Text, ...] = ()
     # The projects that they need and the lock may lack, such as the requirements of an extra.
     needs: tuple[Requirement, ...] = ()
-    # Whether they need an NPU with its driver and CANN.
-    npu: bool = False
+    # Whether they need an accelerator with its driver and toolkit.
+    device: bool = False
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that the row names nothing that is optional, or has both `npu` and `needs`."""
+        """Yield that the row names nothing that is optional, or has both `device` and `needs`."""
         if not self.modules and not self.scripts:
             yield Mistake(
                 "a fact about what is optional says what that is",
                 ("modules",),
                 hint='add modules = ["…"] or scripts = ["…"]',
             )
-        if self.npu and self.needs:
+        if self.device and self.needs:
             yield Mistake(
-                "what is optional needs either an NPU or other projects",
-                ("npu",),
+                "what is optional needs either an accelerator or other projects",
+                ("device",),
                 hint="write a row for each of the two",
             )
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import msgspec
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
+from resolver.model.component import Value
 from resolver.model.fact.base import (
     Fact,
     Mistake,
@@ -16,7 +18,7 @@ from resolver.model.fact.base import (
     component_requirements,
     counts_for,
 )
-from resolver.model.requirement import Requirement, Value, named_values
+from resolver.model.requirement import Requirement, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.text import Text
 
@@ -95,16 +97,24 @@ class Warns(Fact, frozen=True, kw_only=True):
         """Return whether a target with these components meets one of `unless`."""
         return any(need.is_promised_by(system) for need in component_requirements(self.unless))
 
-    def is_averted_on_release_line(self, system: Mapping[str, Value]) -> bool:
-        """Return whether `unless` names a CANN of the target's release line, as 8.5.0 for 8.5.2."""
-        cann = system.get("cann")
-        if not isinstance(cann, SystemVersion):
-            return False
-        for need in self.unless:
-            for value in named_values(need, "cann"):
-                if isinstance(value, SystemVersion) and value.line == cann.line:
+    def is_averted_on_release_line(self, releases: Mapping[str, Value]) -> bool:
+        """Return whether `unless` names a release of the release line of one of these components.
+
+        If a component has 8.5.2, 8.5.0 is one.
+        """
+        for component, release in releases.items():
+            for need in self.unless:
+                if any(_are_of_one_line(value, release) for value in named_values(need, component)):
                     return True
         return False
+
+
+def _are_of_one_line(one: Value, other: Value) -> bool:
+    if isinstance(one, SystemVersion) and isinstance(other, SystemVersion):
+        return one.line == other.line
+    if isinstance(one, Version) and isinstance(other, Version):
+        return one.release[:2] == other.release[:2]
+    return False
 
 
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:

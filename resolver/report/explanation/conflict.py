@@ -19,7 +19,7 @@ from resolver.model.explanation import (
     Fix,
     Why,
 )
-from resolver.model.fact import Fact, Warns
+from resolver.model.fact import Fact, Warns, component_requirements
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, requirement_of
@@ -148,8 +148,8 @@ def _reason(number: int, reason: Reason) -> Item:
     if fact is not None:
         origin = (*origin, Span(with_strength(fact)))
         why = sentences.reason_of(fact)
-        if requirement is not None and needed_name(requirement) == "soc":
-            # it says what else can be done on a SoC
+        if requirement is not None and _is_about_machines(requirement, fact):
+            # it says what else can be done on such a machine
             details.append(why)
         elif not isinstance(reason.constraint, Excluded):
             # the sentence of an exclusion has it already
@@ -164,6 +164,13 @@ def _reason(number: int, reason: Reason) -> Item:
         details=tuple(map(line, details)),
         evidence=tuple(evidence),
     )
+
+
+def _is_about_machines(requirement: str, fact: Fact) -> bool:
+    """Return whether one of a fact's requirements names machines, such as chips."""
+    name = needed_name(requirement)
+    needs = component_requirements(fact.added_needs)
+    return any(need.component == name and need.names_machines for need in needs)
 
 
 def _evidence(fact: Fact) -> Line:

@@ -19,7 +19,6 @@ from resolver.model.explanation import (
     Fix,
 )
 from resolver.model.message import Message, joined, message
-from resolver.model.target import component_name
 from resolver.model.text import requirement
 from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
@@ -207,10 +206,10 @@ def _change(change: Change) -> Message:
 
 def _component(change: Change) -> Message:
     """Return the change of a component."""
-    is_machine = change.subject == "soc"
+    component = change.component
     text = message(
-        "conflict.machine-instead" if is_machine else "conflict.component-instead",
-        component=component_name(change.subject),
+        "conflict.machine-instead" if change.is_other_machine else "conflict.component-instead",
+        component=change.subject if component is None else component.label,
         before=change.before,
         after=change.after,
     )

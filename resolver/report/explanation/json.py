@@ -245,7 +245,9 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    view = {**to_builtins(change), "text": translate(fixes.change_sentence(change), language)}
+    view: dict[str, Any] = to_builtins(replace(change, component=None))
+    del view["component"]
+    view["text"] = translate(fixes.change_sentence(change), language)
     if not change.target:
         del view["target"]
     return view

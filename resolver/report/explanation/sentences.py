@@ -26,7 +26,7 @@ from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
-from resolver.model.target import component_name, missing_on_machine, newer_glibc
+from resolver.model.target import missing_on_machine, newer_glibc
 from resolver.report.explanation.reasons import grouped
 
 # reasons that say nothing of the file itself
@@ -53,8 +53,8 @@ def sentence(reason: Reason) -> Message:
         case StackLine(text=text, where=where):
             is_option = where.startswith("--")
             return message("conflict.to-be-taken" if is_option else "conflict.asks", text=text)
-        case ComponentValue(component=component, value=value):
-            return message("conflict.has", component=component_name(component), value=value)
+        case ComponentValue(component=component, value=value, label=label):
+            return message("conflict.has", component=label or component, value=value)
         case BuildLine(text=text):
             return _about_releases("conflict.building", reason, needs=text)
         case Requires(text=text):
@@ -198,7 +198,7 @@ def _quoted(names: Iterable[str]) -> list[str]:
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     """Yield what is claimed: that there is no solution, or on which indexes that depends.
 
-    Then what is wanted from there, and that the target's CANN is in no list of releases.
+    Then what is wanted from there, and which value of the target is in no list of releases.
     """
     about = partial(message, stack=problem.stack.name, target=target_line(problem))
     if awaited:
@@ -207,13 +207,12 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
         yield message("conflict.wanted", wanted=joined("semicolon", map(_wanted, awaited)))
     else:
         yield about("conflict.no-environment")
-    if problem.near_canns:
-        value = problem.target.system["cann"]
+    for unknown in problem.unknown:
         yield message(
             "conflict.unknown",
-            component=component_name("cann"),
-            value=value,
-            near=problem.near_canns,
+            component=unknown.component.label,
+            value=unknown.value,
+            near=unknown.near,
         )
 
 
@@ -299,7 +298,7 @@ def closing_sentence(closing: Closing) -> Message:
         "conflict.closing",
         count=len(closing.numbers),
         numbers=numbers(closing.numbers),
-        subject=component_name(closing.subject),
+        subject=closing.subject,
     )
 
 
@@ -372,7 +371,12 @@ def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message
 
 def target_line(problem: Problem) -> Message:
     """Return the target on one line."""
-    return joined("conflict.clause", problem.target.parts)
+    target = problem.target
+    parts: list[str | Message] = [target.platform, f"Python {target.python}"]
+    for name, value in target.stated.items():
+        label = target.components[name].label
+        parts.append(message("report.component", name=label, version=value))
+    return joined("conflict.clause", parts)
 
 
 def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:

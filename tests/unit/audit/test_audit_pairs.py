@@ -8,13 +8,13 @@ import pytest
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.ascend.versions import parse_version
 from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs, unpaired
 from resolver.model.fact import Fact, Pairs, Requires, Strength, Warns
-from resolver.model.system import SystemVersion
 from tests.problems import common, need, requires, taken
 
 APP = NormalizedName("app")
-CANNS = [SystemVersion.parse(text) for text in ("8.5.0", "8.5.1", "9.0.0", "9.1.0")]
+CANNS = [parse_version(text) for text in ("8.5.0", "8.5.1", "9.0.0", "9.1.0")]
 
 
 def warns(package: str, versions: str, *unless: str) -> Warns:

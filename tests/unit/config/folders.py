@@ -11,13 +11,14 @@ import pytest
 
 from resolver.config.compile import compile_problems
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load, load_facts
+from resolver.config.load import load, load_components, load_facts
 from resolver.errors import InputError
 from resolver.model.problem import Problem
+from tests.components import systems_text
 
 MATRICES = Path(__file__).parents[3] / "matrices"
 SHIPPED_FILES = sorted((MATRICES / "facts").rglob("*.toml"))
-SHIPPED = compile_facts(load_facts(MATRICES))
+SHIPPED = compile_facts(load_facts(MATRICES), components=load_components(MATRICES))
 
 STACK = """\
 [stack]
@@ -51,11 +52,7 @@ needs = ["numpy<2", "cann in 8.5.0 | 8.5.1"]
 reason = "it says so"
 """
 
-SYSTEMS = """\
-[component.soc]
-summary = "SoC family"
-known = ["310P", "A2", "A3"]
-"""
+SYSTEMS = systems_text({"soc": ("310P", "A2", "A3")})
 
 
 def matrices(

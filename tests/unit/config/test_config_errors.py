@@ -254,7 +254,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         (
             {"stack": STACK.replace('"verl"', '"soc != 910b3"')},
             (
-                "`910B3` is not a known SoC family\n"
+                "`910B3` is not a known SoC\n"
                 "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
                 "hint: known are "
             ),
@@ -262,7 +262,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         (
             {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "soc in A3 | 910B3")},
             (
-                "`910B3` is not a known SoC family\n"
+                "`910B3` is not a known SoC\n"
                 "  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
                 "hint: known"
             ),
@@ -277,7 +277,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         (
             {"stack": WITHOUT_TARGET + TARGET.format("A2") + TARGET.format("950")},
             (
-                "`950` is not a known SoC family\n"
+                "`950` is not a known SoC\n"
                 "  at matrices/stacks/s.toml:16: target[1].system.soc\n"
                 "hint: known are "
             ),

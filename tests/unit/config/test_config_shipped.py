@@ -14,6 +14,7 @@ from resolver.config.load import read
 from resolver.config.schema import StackFile
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
+from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target
 from tests.unit.config.folders import MATRICES, SHIPPED, SHIPPED_FILES
@@ -159,7 +160,7 @@ def stack_texts(stack: StackFile) -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
 def test_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
-    for key, english, chinese in stack_texts(read(path, StackFile, path.name).content):
+    for key, english, chinese in stack_texts(read(path, StackFile, path.name, COMPONENTS).content):
         # A name with its version, or a commit, has no translation.
         if english == chinese:
             assert " and " not in english

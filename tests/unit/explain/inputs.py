@@ -7,6 +7,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
+from tests.components import COMPONENTS, systems
 from tests.datacatalog import DataCatalog
 
 _STACK = """\
@@ -62,18 +63,12 @@ def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None)
 
     `known` are the values of components.
     """
-    components = [
-        f'[component.{name}]\nsummary = "{name}"\nknown = {values}\nsource = "demo/tests#1"\n'
-        for name, values in (KNOWN if known is None else known).items()
-    ]
     text = _STACK.format(lines=",\n    ".join(f'"{line}"' for line in lines)) + more
     return Inputs(
-        stack=read_text(text, schema.StackFile, "demo.toml"),
+        stack=read_text(text, schema.StackFile, "demo.toml", COMPONENTS),
         facts=(),
         indexes=None,
-        systems=read_text(
-            "\n".join(components) or "[component]", schema.SystemsFile, "systems.toml"
-        ),
+        systems=systems(KNOWN if known is None else known),
     )
 
 

@@ -9,9 +9,10 @@ import pytest
 from resolver.explain import costs
 from resolver.model.constraint import ComponentValue
 from resolver.model.fact import Strength
+from tests.components import COMPONENTS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "explaining.md"
-COMPONENTS = [costs.COMPONENT[name] for name in ("glibc", "cann", "hdk", "python")]
+PRICES = [costs.component_price(COMPONENTS[name]) for name in ("glibc", "cann", "hdk", "python")]
 STRENGTHS = (Strength.OBSERVED, Strength.DOCUMENTED, Strength.VENDOR)
 
 
@@ -23,8 +24,8 @@ STRENGTHS = (Strength.OBSERVED, Strength.DOCUMENTED, Strength.VENDOR)
         ("another version of a line", f"{costs.VERSION}"),
         ("a line loses an extra", f"{costs.EXTRA}"),
         ("an existing fact that the stack leaves out", f"{costs.ADD}"),
-        ("another glibc, CANN, HDK, Python", ", ".join(map(str, COMPONENTS))),
-        ("another SoC", f"{costs.COMPONENT['soc']}"),
+        ("another glibc, CANN, driver, Python", ", ".join(map(str, PRICES))),
+        ("another SoC", f"{costs.component_price(COMPONENTS['soc'])}"),
         ("no cut-off", f"{costs.POLICY}"),
         ("a change selects a release that, according to a warning", f"{costs.UNSURE} more"),
         ("a change selects a release that was built for another", f"{costs.NEARBY} more"),

@@ -17,6 +17,7 @@ from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
 from resolver.resolve import sat
+from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
 
@@ -324,7 +325,7 @@ def test_fix_changes_a_line_that_is_written_on_two_lines() -> None:
     catalog = DataCatalog().serve("a 1: b==1", "a 2: b==2", "b 1 2")
     inputs = inputs_of("b==2", more=target())
     text = inputs.stack.text.replace('"b==2",', '"b==2", """\na==1""",')
-    inputs = with_stack(inputs, read_text(text, StackFile, "demo.toml"))
+    inputs = with_stack(inputs, read_text(text, StackFile, "demo.toml", COMPONENTS))
     found = explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
     assert ["a==1 -> a==2"] in map(told, found.fixes)
 

@@ -11,6 +11,7 @@ from resolver.config.compile import compile_problems
 from resolver.explain.loss import Loss, loss_of
 from resolver.model.explanation import Change, ChangeKind, Environment, Fix
 from resolver.model.fact import Warns
+from tests.components import COMPONENTS
 from tests.unit.explain.inputs import inputs_of, target, warning
 
 
@@ -28,7 +29,9 @@ def version(name: str = "base", steps: int = 0, years: int = 0) -> Change:
 
 
 def component(name: str, target: str = "") -> Change:
-    return Change(ChangeKind.COMPONENT, name, "old", "new", target=target)
+    return Change(
+        ChangeKind.COMPONENT, name, "old", "new", target=target, component=COMPONENTS[name]
+    )
 
 
 EXTRA = Change(ChangeKind.EXTRA, "base", "base[gpu]==1", "base==1")

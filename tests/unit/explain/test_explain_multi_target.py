@@ -21,6 +21,7 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.fixes import change_sentences, outcome_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
+from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain import inputs
 from tests.unit.explain.inputs import inputs_of, matrix, refutation
@@ -60,7 +61,7 @@ def explained(
     for fix in found.fixes:
         ((_, changed),) = fix.files
         for one in compile_problems(
-            with_stack(given, read_text(changed, schema.StackFile, "demo.toml"))
+            with_stack(given, read_text(changed, schema.StackFile, "demo.toml", COMPONENTS))
         ):
             assert isinstance(decide(Universe(one, catalog)), Resolution), fix.changes
     return found

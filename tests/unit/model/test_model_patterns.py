@@ -14,6 +14,7 @@ from resolver.errors import InputError
 from resolver.model import lock, patterns
 from resolver.model.patterns import Pattern
 from resolver.model.requirement import ComponentRequirement
+from tests.components import COMPONENTS
 from tests.unit.config.folders import STACK, message
 
 PATTERNS = [value for value in vars(patterns).values() if isinstance(value, Pattern)]
@@ -102,7 +103,7 @@ def template_text(name: str) -> str:
 
 def test_component_wildcard_has_ascii_digits() -> None:
     with pytest.raises((ValueError, InputError)):
-        ComponentRequirement.parse("cann == ８.5.*")
+        ComponentRequirement.parse("cann == ８.5.*", COMPONENTS)
 
 
 def test_lock_has_no_pattern_of_its_own() -> None:

@@ -25,12 +25,14 @@ from resolver.model.explanation import (
     ShownPin,
     Why,
 )
+from resolver.model.message import Message
 from resolver.model.package import Package
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.reason import Reason, RejectedRelease, ReleaseRange
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.source import Document, References
 from tests import reasons
+from tests.components import COMPONENTS
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = read_source(
@@ -213,7 +215,8 @@ def _change(
     kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int
 ) -> Change:
     where = f"matrices/stacks/trl-vllm-train.toml:{line}"
-    return Change(kind=kind, subject=subject, before=before, after=after, where=where, steps=steps)
+    component = COMPONENTS[subject] if kind is ChangeKind.COMPONENT else None
+    return Change(kind, subject, before, after, where, steps, component=component)
 
 
 def _environment(
@@ -444,7 +447,7 @@ def long() -> Explanation:
                 closing=None,
                 branches=(
                     *(
-                        _case(version, "cann", 2, at)
+                        _case(version, COMPONENTS["cann"].label, 2, at)
                         for at, version in enumerate(("0.9", "0.10", "0.13", "0.14"), 3)
                     ),
                     *(_case(version, "triton", *at) for version, at in _TRITONS.items()),
@@ -460,7 +463,7 @@ def long() -> Explanation:
 _TRITONS = {"0.20": (7, 10), "0.23": (8, 11), "0.24": (9, 10)}
 
 
-def _case(version: str, subject: str, *numbers: int) -> Branch:
+def _case(version: str, subject: Message, *numbers: int) -> Branch:
     span = ReleaseRange(version, version, 1)
     return Branch(
         subject="plugin", versions=(span,), closing=Closing(subject=subject, numbers=numbers)

@@ -22,6 +22,7 @@ from resolver.report.explanation.sentences import (
     reason_details,
     sentence,
 )
+from tests.components import COMPONENTS
 from tests.reasons import asks, excluded, exclusive, has, requires, unavailable
 from tests.unit.report.samples import fact
 
@@ -130,6 +131,7 @@ def change(
         where="a:1",
         steps=steps,
         years=years,
+        component=COMPONENTS[subject] if kind is ChangeKind.COMPONENT else None,
     )
 
 

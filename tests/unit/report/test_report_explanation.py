@@ -16,6 +16,7 @@ from resolver.report.document import Items
 from resolver.report.explanation.conflict import reason_items
 from resolver.report.explanation.reasons import grouped
 from resolver.report.terminal import paragraph, terminal_text, wrapped
+from tests.problems import need
 from tests.unit.report import samples
 from tests.unit.report.expected import (
     FOLDER,
@@ -44,7 +45,7 @@ def test_expected_folder_has_no_other_text() -> None:
 
 @pytest.mark.parametrize("what", [("soc in A2", "cann in 8.5.0"), ("soc in A2", "soc != 310P") * 6])
 def test_reason_items_show_what_a_fact_says_of_the_soc(what: tuple[str, ...]) -> None:
-    fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
+    fact = samples.fact(facts.Requires, "vllm-ascend", needs=tuple(map(need, what)))
     needs = tuple(samples.needs("vllm-ascend", str(at), need, fact) for at, need in enumerate(what))
     reasons = grouped(
         Contradiction(reasons=needs, closing=None)

@@ -16,6 +16,7 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Resolution
 from resolver.model.variant import TargetFeature, Variant
 from resolver.resolve.independent_check import check
+from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, problem, refused, requires, solved, target
 
@@ -111,7 +112,7 @@ def test_check_knows_which_facts_a_variant_is_spared(catalog: DataCatalog) -> No
 
 def test_build_for_the_same_component_is_spared(catalog: DataCatalog) -> None:
     catalog.add_archive("a", "1", members={"r.txt": ""}, build_requires=[])
-    for_a3 = ComponentRequirement.parse("soc in A3")
+    for_a3 = ComponentRequirement.parse("soc in A3", COMPONENTS)
     assert for_a3 is not None
     conditional = replace(builds("a", "", "r.txt"), when=(for_a3,))
     assert solved(wanted(conditional), catalog).pins[0].release.variant is not None

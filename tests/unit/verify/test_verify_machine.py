@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.cli.init import Machine, this_machine
-from resolver.report.verify import texts
-from resolver.verify.ascend import (
+from resolver.ascend.checks import (
     NpuTool,
     ask_npu_smi,
     check_cann,
@@ -19,6 +17,8 @@ from resolver.verify.ascend import (
     check_soc,
     soc_family,
 )
+from resolver.cli.init import Machine, this_machine
+from resolver.report.verify import texts
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
 from resolver.verify.report import Report

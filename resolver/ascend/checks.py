@@ -20,8 +20,10 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from resolver.ascend.versions import parse_version
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
     CheckContext,
@@ -90,7 +92,7 @@ def check_cann(context: CheckContext) -> Group:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
     release = releases[0].version
     values["found"] = str(release)
-    if not release.same_release(SystemVersion.parse(wanted)):
+    if not release.same_release(parse_version(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
         f"{other.part} {other.version} ({other.path})"
@@ -134,7 +136,7 @@ def _parse_version(text: str, path: str) -> SystemVersion:
     if not text:
         raise UnreadableError(path, "it has no line `Version=`")
     try:
-        return SystemVersion.parse(text)
+        return parse_version(text)
     except ValueError as error:
         raise UnreadableError(path, str(error)) from None
 
@@ -315,7 +317,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
-    if wanted and version.before(SystemVersion.parse(wanted)):
+    if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
     # what must be met first
@@ -336,23 +338,27 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 def _may_be_release(text: str, version: SystemVersion) -> bool:
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        return SystemVersion.parse(text).same_release(version)
+        return parse_version(text).same_release(version)
     except ValueError:
         return True
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    """Return whether a version is in any of these ranges; see `DriverNeed`.
+
+    A range with a text that is no version, of a lock that was edited, is never met.
+    """
     for comparisons in ranges:
-        if all(_holds(version, sign, text) for sign, text in comparisons):
-            return True
+        with suppress(ValueError):
+            if all(_holds(version, sign, text) for sign, text in comparisons):
+                return True
     return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
-        return version.holds(sign, SystemVersion.parse(text))
+        return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
     is_in_line = version.line[: len(line)] == line
     return is_in_line == (sign == "==")

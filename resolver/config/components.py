@@ -1,0 +1,67 @@
+"""The components of targets: the rows of systems.toml, and those that every target has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from resolver.ascend.versions import parse_version
+from resolver.config.lines import TomlText
+from resolver.config.schema import ComponentRow, SystemsFile
+from resolver.errors import InputError
+from resolver.model import patterns
+from resolver.model.component import BUILT_IN, NAMES, PEP_440, Component, Components, Grammar
+
+# What `versions` of a row may be. docs/vendors.md says how one adds a grammar.
+GRAMMARS: Final[Mapping[str, Grammar]] = {
+    "pep440": PEP_440,
+    "names": NAMES,
+    # Two numbers are a release line: 8.5.* is one, and 8.5.1.* is none.
+    "cann": Grammar(parse=parse_version, line_numbers=2),
+}
+
+
+# A value for messages about a component without known ones.
+_EXAMPLES: Final = {"pep440": "12.4", "names": "A2", "cann": "8.5.0"}
+
+
+def compile_components(systems: SystemsFile, text: TomlText) -> Components:
+    """Return the components of targets: those of systems.toml, and those that every target has.
+
+    Raises InputError with file:line:key.
+    """
+    components = {name: _component(name, row, text) for name, row in systems.component.items()}
+    return {**components, **{name: BUILT_IN[name] for name in BUILT_IN if name not in components}}
+
+
+def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
+    """Return the component of a row. What makes a built-in one special stays as it is."""
+    path = ("component", name)
+    if not patterns.COMPONENT.matches(name):
+        what = f"`{name}` is not {patterns.COMPONENT.description}"
+        raise InputError(what, where=text.place(*path))
+    component = BUILT_IN.get(name)
+    if component is None:
+        if row.versions not in GRAMMARS:
+            raise text.unknown("there is no grammar", row.versions, GRAMMARS, *path, "versions")
+        component = Component(
+            name=name,
+            title=row.title or name,
+            title_zh=row.title_zh,
+            grammar=GRAMMARS[row.versions],
+            example=row.known[-1] if row.known else _EXAMPLES[row.versions],
+            closed=row.closed,
+            minimum=row.minimum,
+            by_line=row.by_line,
+            aliases=row.aliases,
+            packages=row.packages,
+        )
+    known = [
+        text.parse(component.parse, value, *path, "known", number)
+        for number, value in enumerate(row.known)
+    ]
+    for machine, value in row.names.items():
+        text.parse(component.parse, value, *path, "names", machine)
+    return replace(component, known=tuple(known), names=row.names)

@@ -1,0 +1,109 @@
+"""Locks in the formats of earlier releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from resolver.ascend import names
+from resolver.model.lock import FORMAT
+from resolver.model.message import TEXT
+
+# In format 1, how the reason for a pin began that a line of the stack names.
+_ASKS: Final = "the stack asks for "
+# Messages that have got a placeholder for a component, with their codes since then.
+_OF_COMPONENTS: Final = {
+    "lock.driver": ("lock.left-open", names.DRIVER),
+    "lock.unknown": ("lock.unknown-value", names.TITLES[names.TOOLKIT]),
+}
+
+
+def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of lock.toml as this program writes it.
+
+    Raises ValueError for a format that this program does not know.
+    """
+    version = raw.get("format")
+    if version == 1:
+        return _from_format_2(_from_format_1(raw))
+    if version == 2:
+        return _from_format_2(raw)
+    if version != FORMAT:
+        raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
+    return raw
+
+
+def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a lock of format 1 as format 2 has it.
+
+    Format 1 had English sentences where there are messages or requirements now.
+    """
+    lines: set[str] = set()
+    for pin in raw["pin"]:
+        asks = [sentence for sentence in pin["why"] if sentence.startswith(_ASKS)]
+        lines.update(sentence.removeprefix(_ASKS) for sentence in asks)
+    return {
+        **raw,
+        "format": 2,
+        "requires": sorted(lines),
+        "pin": [_pin_from_format_1(pin) for pin in raw["pin"]],
+        "build-pin": [_pin_from_format_1(pin) for pin in raw.get("build-pin", [])],
+        "stage": [
+            {**_without(stage, "title"), "because": _verbatim(stage.get("because", []))}
+            for stage in raw["stage"]
+        ],
+        "fact": [_without(fact, "text-zh") for fact in raw.get("fact", [])],
+        "warnings": _verbatim(raw.get("warnings", [])),
+        "notes": _verbatim(raw.get("notes", [])),
+    }
+
+
+def _pin_from_format_1(old: dict[str, Any]) -> dict[str, Any]:
+    pin = {**_without(old, "why", "needs"), "requires": old.get("needs", [])}
+    if trust := old.get("git", {}).get("trust"):
+        pin["git"] = {**old["git"], "trust": _verbatim([trust])[0]}
+    return pin
+
+
+def _verbatim(sentences: Iterable[str]) -> list[dict[str, Any]]:
+    """Return English sentences as messages in TOML."""
+    return [{"code": TEXT, "values": {"en": sentence}} for sentence in sentences]
+
+
+def _without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in keys}
+
+
+def _from_format_2(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a lock of format 2 as format 3 has it.
+
+    Format 2 knew the components of Ascend alone.
+    """
+    target = raw["target"]
+    components = [
+        {"name": name, "title": names.TITLES[name], "minimum": name == names.DRIVER}
+        for name in target.get("system", {})
+        if name in names.TITLES
+    ]
+    optional = []
+    for row in raw.get("optional", []):
+        row = dict(row)
+        if names.FORMER_DEVICE in row:
+            row["device"] = row.pop(names.FORMER_DEVICE)
+        optional.append(row)
+    return {
+        **raw,
+        "format": FORMAT,
+        "target": {**target, "component": components},
+        "optional": optional,
+        "warnings": [_about_component(warning) for warning in raw.get("warnings", [])],
+    }
+
+
+def _about_component(warning: dict[str, Any]) -> dict[str, Any]:
+    """Return a warning with the component that it is about."""
+    former = _OF_COMPONENTS.get(warning["code"])
+    if former is None:
+        return warning
+    code, component = former
+    return {"code": code, "values": {**warning.get("values", {}), "component": component}}

@@ -1,0 +1,76 @@
+"""A stack for another vendor needs rows of TOML alone: `tests/vendors/cuda` has CUDA's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import tomli
+
+from tests.functional.workspace import Workspace
+
+CUDA = Path(__file__).parents[1] / "vendors" / "cuda"
+
+
+@pytest.fixture
+def cuda(workspace: Workspace) -> Workspace:
+    shutil.copytree(CUDA, workspace.matrices, dirs_exist_ok=True)
+    workspace.serve(*tomli.loads((CUDA / "index.toml").read_text(encoding="utf-8"))["wheels"])
+    return workspace
+
+
+def test_vendor_is_toml_alone() -> None:
+    assert {path.suffix for path in CUDA.rglob("*") if path.is_file()} == {".toml"}
+
+
+def test_vendor_stack_locks_what_facts_say_of_its_components(cuda: Workspace) -> None:
+    run = cuda.lock(stack="train")
+    assert run.status == 0, run
+    assert cuda.folder("train").name == "linux-x86_64-py311-cuda12.4-driver550.54.14-ampere"
+    assert cuda.pins("train") == {
+        "kernels": "1.0",  # 2.5 is excluded, 3.0 is for other GPUs
+        "torch": "2.6.0",
+        "torchvision": "0.21.0",
+    }
+    assert "CUDA 12.4, driver 550.54.14, GPU AMPERE" in run.stdout
+    report = cuda.read("report.md", "train")
+    assert "CUDA 12.4, driver 550.54.14 or newer" in report
+    assert "CUDA 12.4，驱动 550.54.14" in cuda.read("report.zh.md", "train")
+
+
+def test_vendor_driver_that_the_target_leaves_open_is_told(cuda: Workspace) -> None:
+    run = cuda.lock(stack="serve")
+    assert run.status == 0, run
+    told = " ".join(run.stdout.split())
+    assert "does not promise driver >= 525 (torch 2.8.0) and driver >= 570 (torch 2.8.0)" in told
+    assert "neither install.sh nor verify.py can check it" in told
+
+
+def test_vendor_conflict_is_explained_in_both_languages(cuda: Workspace) -> None:
+    english = cuda.lock("--lang", "en", stack="newest")
+    chinese = cuda.lock("--lang", "zh", stack="newest")
+    assert (english.status, chinese.status) == (1, 1)
+    for line in (
+        "2  the target has CUDA 12.4",
+        "3  torch 2.11.0 needs cuda == 13.*",
+        "2  the target has driver 550.54.14",
+        "3  torch 2.11.0 needs driver >= 580",
+        "A  ask for torch==2.6.0 instead of torch==2.11.0",
+        "B  CUDA 13.0 instead of 12.4",
+    ):
+        assert line in english.stderr
+    for line in (
+        "目标机器的 CUDA 为 12.4",
+        "目标机器的驱动为 550.54.14",
+        "CUDA 由 12.4 改为 13.0",
+    ):
+        assert line in chinese.stderr
+
+
+def test_vendor_component_that_no_row_has_is_refused(cuda: Workspace) -> None:
+    cuda.edit("stacks/train.toml", 'cuda = "12.4"', 'cann = "8.5.0"')
+    run = cuda.lock(stack="train")
+    assert run.status == 2
+    assert "there is no component `cann`" in run.stderr
+    assert "known are cuda, driver, gpu" in run.stderr
