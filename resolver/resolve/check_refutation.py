@@ -328,9 +328,10 @@ class _Check:
         """Return whether a line of a release cannot be followed."""
         try:
             need = text.requirement(line)
+            applies = self._reading.applies(need, concerned.extra)
         except InvalidRequirement:
             return True
-        if not self._reading.applies(need, concerned.extra):
+        if not applies:
             return False
         if need.url:
             return True

@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
@@ -84,11 +86,14 @@ class IndependentReading:
     def applies(self, need: Requirement, extra: str) -> bool:
         """Return whether the marker of a requirement holds on the target with an extra.
 
-        "" stands for no extra.
+        "" stands for no extra. Raises InvalidRequirement for a marker that cannot be evaluated.
         """
         if need.marker is None:
             return True
-        return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
+        try:
+            return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
+        except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            raise InvalidRequirement(str(error)) from None
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
         """Return the lines of a release that may apply for an extra; "" stands for no extra.

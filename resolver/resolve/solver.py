@@ -307,7 +307,8 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
                 filename=pin.release.file.filename,
                 fact=fact,
             )
-            requirements.append(RootRequirement(need=_build_need(line), origin=line))
+            need = _build_need(line, resolution.problem.target.markers)
+            requirements.append(RootRequirement(need=need, origin=line))
     if not requirements:
         return None
     stack = replace(
@@ -322,11 +323,12 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
-def _build_need(line: BuildLine) -> Requirement:
+def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
     """Return what a line requires. Raises InputError for an address or an invalid line."""
     why = "addresses are not supported"
     try:
         need = text.requirement(line.text)
+        need.applies(markers)  # which raises for a marker that cannot be evaluated
         if not need.url:
             return need
     except InvalidRequirement as error:

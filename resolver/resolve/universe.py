@@ -45,7 +45,6 @@ from resolver.resolve.needs import (
     MarkerEvaluator,
     ReleaseRequirements,
     UnusableReleaseError,
-    applies,
     is_built_here,
     requirement_lines,
 )
@@ -330,7 +329,7 @@ class Universe(Candidates):
             # a component that the target does not state cannot fail; the lock warns
             if need.component in self.problem.target.system:
                 yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, constraint)
-        elif applies(need, self.problem.target.markers):
+        elif need.applies(self.problem.target.markers):
             yield from _split(need, constraint)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:
@@ -530,7 +529,7 @@ class Universe(Candidates):
                 yield from self._need_edges(need, stated)
         for fact in about:
             for bound in fact.bounds_for(candidate.release):
-                if applies(bound, self.problem.target.markers):
+                if bound.applies(self.problem.target.markers):
                     version = Package(bound.name, "", PackageKind.VERSION)
                     stated = Requires(package, str(bound), RequirementSource.FACT, fact)
                     yield Edge(version, bound.specifier, stated)
