@@ -264,13 +264,10 @@ class _Check:
 
     def _versions(self, name: NormalizedName) -> list[Version]:
         """Return the versions of a project: of the commit that the stack names, or on its pages."""
-        for root in self._problem.stack.requirements:
-            need = root.need
-            if not isinstance(need, Requirement) or need.name != name:
-                continue
-            source = self._problem.sources.get(need.url)
-            if source is not None:
-                return [source.version]
+        direct = self._problem.source(name)
+        if direct is not None:
+            _, source = direct
+            return [source.version]
         versions: dict[Version, None] = {}
         for page in self._catalog.lookup(name).pages:
             for spelled in page.releases:
@@ -305,7 +302,7 @@ class _Check:
             )
             return any(BinaryCheck(self._problem, {pin.name: pin}, self._catalog).faults(pin))
         try:
-            if release.file.is_wheel and self._is_unusable_wheel(concerned, release):
+            if self._is_file_refused(concerned, release):
                 return True
             lines = self._reading.lines_for(concerned.project, release, concerned.extra)
             lines += self._reading.build_lines(concerned.project, release)
@@ -313,14 +310,16 @@ class _Check:
             return True
         return any(self._is_refused(concerned, line) for line in lines)
 
-    def _is_unusable_wheel(self, concerned: ConcernedRelease, release: Release) -> bool:
-        """Return whether a wheel is not for the target's Python, or not what its index says.
+    def _is_file_refused(self, concerned: ConcernedRelease, release: Release) -> bool:
+        """Return whether a file is not for the target's Python, or a wheel not what its index says.
 
         Raises UnusableFile.
         """
-        requires_python = self._catalog.metadata(release.file).requires_python
+        requires_python = self._reading.requires_python(concerned.project, release)
         if any(self._reading.python_faults(release.file, requires_python)):
             return True
+        if not release.file.is_wheel:
+            return False
         table = self._reading.table(concerned.project, concerned.version, release.index)
         return any(self._reading.own_faults(release.file, table))
 

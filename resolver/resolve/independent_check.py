@@ -315,10 +315,9 @@ class _Check:
             if file.is_wheel:
                 yield from self._wheel(pin, file)
             yield from self._reading.refusals(file)
-        if release.file.is_wheel:
-            with contextlib.suppress(UnusableFile):  # reported with its requirements
-                metadata = self._catalog.metadata(release.file)
-                yield from self._reading.python_faults(release.file, metadata.requires_python)
+        with contextlib.suppress(UnusableFile):  # reported with its requirements
+            requires_python = self._reading.requires_python(pin.name, release)
+            yield from self._reading.python_faults(release.file, requires_python)
         if not self._reading.is_taken(pin.name, release):
             yield f"{release.file.filename} is not what pip takes"
 

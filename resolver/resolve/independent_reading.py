@@ -131,6 +131,23 @@ class IndependentReading:
             raise UnusableFile("no static metadata")
         return list(static.requires_dist)
 
+    def requires_python(self, name: NormalizedName, release: Release) -> str:
+        """Return the Requires-Python of a release, by what its requirements are from.
+
+        What has none of its own has that of the index. Raises UnusableFile.
+        """
+        file = release.file
+        if release.source is not None:
+            return release.source.recipe.requires_python
+        if file.is_wheel:
+            return self.catalog.metadata(file).requires_python
+        stated = self.facts_of_kind(name, release.version, facts.Metadata)
+        if stated and not self.builds(name, release.version, file, release.index):
+            by_fact = stated[0].requires_python
+            return file.requires_python if by_fact is None else str(by_fact)
+        static = self.catalog.archive(file).metadata
+        return file.requires_python if static is None else static.requires_python
+
     def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
         """Return the build requirements of a release that is built in the environment.
 
