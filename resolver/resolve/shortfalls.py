@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -35,6 +36,7 @@ from resolver.model.constraint import (
 from resolver.model.dependency import Candidate, Edge
 from resolver.model.lock import SkippedRelease
 from resolver.model.package import Package, PackageKind
+from resolver.model.problem import Problem
 from resolver.model.reason import Reason
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
@@ -61,7 +63,7 @@ _LOOKED_AT: Final = 3
 
 
 class _FarBehind(NamedTuple):
-    """A pin that is far behind what its line admits."""
+    """A pin that is far behind what the lines about its project admit."""
 
     pin: Pin
     # the newest final release that is preferred to it
@@ -69,7 +71,7 @@ class _FarBehind(NamedTuple):
 
 
 def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
-    """Return the lines whose pin is far behind.
+    """Return the pins that are far behind what the stack's lines about their projects admit.
 
     Projects that facts bind to a component come first, and of those the ones that none of the other
     pins needs. Only the first one says why: a core of the clauses about the projects that the stack
@@ -93,25 +95,43 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
 
 
 def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[_FarBehind]:
-    """Yield the pins that are far behind although their line has no upper bound."""
-    for root in resolution.problem.stack.requirements:
-        need = root.need
-        if not isinstance(need, Requirement) or need.url:
+    """Yield the pins that are far behind although no line about them has an upper bound."""
+    problem = resolution.problem
+    requirements = [root.need for root in problem.stack.requirements]
+    names = [need.name for need in requirements if isinstance(need, Requirement)]
+    for name in dict.fromkeys(names):
+        pin = resolution.pin(name)
+        admitted = _admitted_by_lines(problem, name)
+        if pin is None or admitted is None:
             continue
-        pin = resolution.pin(need.name)
-        if pin is None or any(clause.operator in _UPPER_BOUNDS for clause in need.specifier):
+        if any(clause.operator in _UPPER_BOUNDS for clause in admitted):
             continue
-        newer = _newer_releases(universe, need, pin)
-        project = universe.project(pin.name)
+        newer = _newer_releases(universe, admitted, pin)
+        project = universe.project(name)
         if newer and _is_far_behind(project, newer, pin):
             yield _FarBehind(pin, str(project.versions[newer[0]]))
 
 
-def _newer_releases(universe: Universe, need: Requirement, pin: Pin) -> list[int]:
-    """Return the positions of newer final releases that a line admits and that are preferred."""
+def _admitted_by_lines(problem: Problem, name: NormalizedName) -> SpecifierSet | None:
+    """Return what the stack's lines about a project admit together.
+
+    None if no line applies to the target, or one takes the project from a commit.
+    """
+    lines = problem.requirements_on(name)
+    if not lines or problem.source(name) is not None:
+        return None
+    admitted = SpecifierSet()
+    for line in lines:
+        if isinstance(line.need, Requirement):
+            admitted &= line.need.specifier
+    return admitted
+
+
+def _newer_releases(universe: Universe, admitted: SpecifierSet, pin: Pin) -> list[int]:
+    """Return the positions of newer final releases that are admitted and preferred."""
     project = universe.project(pin.name)
     newer = []
-    for position in project.positions(project.stable & project.mask(need.specifier)):
+    for position in project.positions(project.stable & project.mask(admitted)):
         if project.versions[position] <= pin.version:
             continue
         if not project.is_preferred_to(position, pin.release.position, universe.as_of.day):
