@@ -363,7 +363,9 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
         if bounding is None or not fact.applies_to(bounding.version):
             continue
         for bound in fact.bounds_for(bounding.release):
-            if bound.name == pin.name and not bound.specifier.contains(version, prereleases=True):
+            if bound.name != pin.name or not bound.applies(resolution.problem.target.markers):
+                continue
+            if not bound.specifier.contains(version, prereleases=True):
                 yield f"{bounding.name} {bounding.version}"
 
 

@@ -114,6 +114,14 @@ def test_newer_pins_name_a_bound_that_needs_them() -> None:
     assert [(row.project, row.version, row.needed_by) for row in rows] == [("a", "3", ("b 1",))]
 
 
+def test_newer_pins_name_no_bound_for_other_targets() -> None:
+    catalog = index("a", "b")
+    bound = constrains("b", "", "a>=3 ; platform_machine == 'x86_64'")
+    stack = problem("a>=3", "b==1", facts=[bound], as_of="2026-02-20")
+    rows = list(newer_pins(Universe(stack, catalog), solved(stack, catalog)))
+    assert [(row.project, row.needed_by) for row in rows] == [("a", ("stack",))]
+
+
 def test_as_of_keeps_what_the_previous_lock_has() -> None:
     catalog = index("a")
     stack = problem("a", as_of="2026-02-20")
