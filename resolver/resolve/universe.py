@@ -466,11 +466,11 @@ class Universe(Candidates):
     def _fact_for_metadata(self, candidate: Candidate) -> facts.Fact | None:
         """Return the fact that states what a release requires, in place of metadata; or None."""
         release = candidate.release
-        fact = _recipe(release)
-        if fact is None and not release.file.is_wheel:
-            for metadata in self._facts_about(candidate, facts.Metadata):
-                return metadata
-        return fact
+        if release.source is not None or release.builds is not None:
+            return _recipe(release)
+        if release.file.is_wheel:
+            return None
+        return next(iter(self._facts_about(candidate, facts.Metadata)), None)
 
     def _build_edges(self, candidate: Candidate, lines: tuple[str, ...]) -> Iterator[Edge]:
         """Yield what the build of a release in the target environment requires."""
