@@ -90,7 +90,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """The solution of a problem.
 
     `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
-    what will be locked (see `resolve/shortfalls.py`).
+    what will be locked (see the modules of these names in `resolve/`).
     """
 
     problem: Problem

@@ -13,7 +13,7 @@ from resolver.model.problem import PYPI, Policy
 from resolver.model.release import ProjectStatus
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.shortfalls import outdated_pins
+from resolver.resolve.outdated_pins import outdated_pins
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

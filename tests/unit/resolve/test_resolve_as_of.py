@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from resolver.errors import InputError
 from resolver.model.as_of import AsOf, DatedRelease
-from resolver.resolve.shortfalls import newer_pins
+from resolver.resolve.newer_pins import newer_pins
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import constrains, pins, problem, requires, solved, taken, with_sources
