@@ -116,15 +116,20 @@ class DataCatalog(Catalog):
         ending: str = ".tar.gz",
         build_requires: Iterable[str] | None = ("setuptools",),
         members: Mapping[str, str] | None = None,
+        metadata_python: str | None = None,
         index: str = PYPI,
         **said: Any,
     ) -> File:
-        """Add a source archive; with `requires` of None it has no static metadata."""
+        """Add a source archive; with `requires` of None it has no static metadata.
+
+        PKG-INFO has `metadata_python`, otherwise the page's.
+        """
         file = self._add(name, version, f"-{version}{ending}", index, **said)
         metadata = None
         why = "its PKG-INFO has metadata 2.1, and it has no [project] table"
         if requires is not None:
-            metadata = CoreMetadata(name, version, tuple(requires), file.requires_python)
+            python = file.requires_python if metadata_python is None else metadata_python
+            metadata = CoreMetadata(name, version, tuple(requires), python)
             why = ""
         builds = None if build_requires is None else tuple(build_requires)
         self._archives[file.filename] = Archive(metadata, builds, why)

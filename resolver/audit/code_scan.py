@@ -128,12 +128,12 @@ def compare(
 
 def _is_required(check: VersionCheck, needs: Iterable[Requirement], offers: Offers) -> bool:
     """Return whether the metadata admits no release that the code does not accept."""
-    markers = {**offers.markers, "extra": ""}
     admitted = set(offers.versions(check.project))
-    applies = False
+    is_bounded = False
     for need in needs:
-        if need.marker is None or need.marker.evaluate(markers):
-            applies = True
-            admitted.intersection_update(offers.matching(need.name, need.specifier))
+        with suppress(InvalidRequirement):  # like a line that cannot be read
+            if need.applies(offers.markers):
+                is_bounded = True
+                admitted.intersection_update(offers.matching(need.name, need.specifier))
     accepted = offers.matching(check.project, SpecifierSet(check.accepts))
-    return applies and admitted.issubset(accepted)
+    return is_bounded and admitted.issubset(accepted)

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Final
 
 import msgspec
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -141,9 +140,9 @@ class Offers:
                 need = text.requirement(line)
                 if need.name not in projects:
                     continue
-                if need.marker is None or need.marker.evaluate(self.markers):
+                if need.applies(self.markers):
                     needs.append(need)
-            except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
+            except InvalidRequirement:
                 why = f"{declared.where} has the invalid requirement `{line}`"
                 raise UnusableFile(why) from None
         return declared.where, needs

@@ -27,14 +27,11 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.reasons import grouped
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import way_to_matrices
+from resolver.resolve.missing_extras import missing_extras
+from resolver.resolve.newer_pins import newer_pins, undated_pins
+from resolver.resolve.outdated_pins import outdated_pins
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import (
-    missing_extras,
-    newer_pins,
-    outdated_pins,
-    skipped_releases,
-    undated_pins,
-)
+from resolver.resolve.skipped_releases import skipped_releases
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 
 from resolver.config.decode import parse_need, require_known_values
 from resolver.config.fact_rules import compile_facts
@@ -221,8 +221,8 @@ def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
         )
     try:
         for target in targets:
-            need.marker.evaluate(target.markers)
-    except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            need.applies(target.markers)
+    except InvalidRequirement as error:
         raise InputError(
             what,
             where=where,

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import msgspec
 import tomli_w
 from msgspec.structs import replace
-from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -158,12 +157,12 @@ def _need(
         return message("import.folder")
     try:
         need = parse_need(plain_line, components, direct=True)
-        if isinstance(need, Requirement) and need.marker:
-            need.marker.evaluate(_MARKERS)
+        if isinstance(need, Requirement):
+            need.applies(_MARKERS)
     except InputError:
         # The error quotes the line, of which nothing may be shown.
         return message("import.unread")
-    except (ValueError, UndefinedEnvironmentName) as error:
+    except ValueError as error:
         return _error_text(error, line)
     if not isinstance(need, Requirement):
         return need

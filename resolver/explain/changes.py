@@ -309,9 +309,7 @@ class Changes:
         return [
             need.specifier
             for need in stack.needs(self._problem.target.components).values()
-            if isinstance(need, Requirement)
-            and need.name == name
-            and (need.marker is None or need.marker.evaluate(markers))
+            if isinstance(need, Requirement) and need.name == name and need.applies(markers)
         ]
 
 

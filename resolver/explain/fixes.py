@@ -19,7 +19,7 @@ from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import pins
-from resolver.resolve.shortfalls import lost_extras
+from resolver.resolve.missing_extras import lost_extras
 
 # pins reported for a fix
 _SHOWN = 10

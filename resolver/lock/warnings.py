@@ -296,8 +296,8 @@ def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
 def notes(problem: Problem) -> Iterator[Message]:
     """Yield notes on lines of the stack that do not apply to this target."""
     for root in problem.stack.requirements:
-        marker = root.need.marker if isinstance(root.need, Requirement) else None
-        if marker is not None and not marker.evaluate(problem.target.markers):
+        need = root.need
+        if isinstance(need, Requirement) and not need.applies(problem.target.markers):
             yield message("lock.not-here", line=root.origin.text, where=root.origin.where)
 
 

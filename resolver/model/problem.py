@@ -375,7 +375,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
             need = line.need
             if not isinstance(need, Requirement) or need.name != name:
                 continue
-            if need.marker is None or need.marker.evaluate(self.target.markers):
+            if need.applies(self.target.markers):
                 lines.append(line)
         return tuple(lines)
 

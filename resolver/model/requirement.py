@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
-from packaging.markers import Marker
+from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -197,6 +198,24 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     marker: Marker | None = None
     # The address of a direct reference; empty without one.
     url: str = ""
+
+    def applies(self, markers: Mapping[str, str]) -> bool:
+        """Return whether its marker holds in an environment (PEP 508).
+
+        Unless the environment has an `extra`, it holds without any. Raises packaging's
+        InvalidRequirement for a comparison that is not defined, and for a variable that a
+        requirement cannot use.
+        """
+        if self.marker is None:
+            return True
+        try:
+            return self.marker.evaluate(markers)
+        except UndefinedComparison as error:
+            raise InvalidRequirement(str(error)) from None
+        except UndefinedEnvironmentName as error:
+            raise InvalidRequirement(
+                f"`{error.args[0]}` is no variable of a requirement's marker"
+            ) from None
 
     def __str__(self) -> str:
         """Return the requirement in its normal form."""

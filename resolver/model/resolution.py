@@ -90,7 +90,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """The solution of a problem.
 
     `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
-    what will be locked (see `resolve/shortfalls.py`).
+    what will be locked (see the modules of these names in `resolve/`).
     """
 
     problem: Problem
@@ -135,7 +135,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
             case ComponentRequirement():
                 return need.is_promised_by(target.system)
             case Requirement():
-                if need.marker is not None and not need.marker.evaluate(target.markers):
+                if not need.applies(target.markers):
                     return False
                 pin = self.pin(need.name)
                 return pin is not None and need.specifier.contains(pin.version, prereleases=True)

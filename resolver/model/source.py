@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote
 
@@ -198,11 +197,6 @@ class ArchiveMember(_Row, frozen=True):
     def is_wheel(self) -> bool:
         """Return whether the file is a wheel."""
         return self.file.endswith(".whl")
-
-    @property
-    def is_record(self) -> bool:
-        """Return whether the member is the list of a wheel's files."""
-        return PurePosixPath(self.member).name == "RECORD"
 
 
 class Listing(_Row, frozen=True):

@@ -18,7 +18,6 @@ from resolver.model import text
 from resolver.model.as_of import AUTO, NEWEST, AsOf, DatedRelease
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
-from resolver.resolve.needs import applies
 from resolver.resolve.project import Project
 
 # After the last of what a stack pins, for the fixes that follow a release.
@@ -107,7 +106,7 @@ def _applying_lines(problem: Problem) -> list[Requirement]:
 def _applying(needs: Iterable[facts.Need], problem: Problem) -> list[Requirement]:
     """Return which of these require a project on the target."""
     requirements = [need for need in needs if isinstance(need, Requirement)]
-    return [need for need in requirements if applies(need, problem.target.markers)]
+    return [need for need in requirements if need.applies(problem.target.markers)]
 
 
 def _is_pinned(need: Requirement) -> bool:

@@ -28,6 +28,7 @@ from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement
+from resolver.model.resolution import Pin
 from resolver.resolve.as_of import day_of, decisive_lines
 from resolver.resolve.project import OrderedReleases, Project, lookup_of
 
@@ -337,6 +338,15 @@ class Candidates:
         """Return the candidate for a project's release; None if the target cannot use it."""
         release = self.project(text.name(package.name)).release(position)
         return self.candidate_for(package, release) if isinstance(release, Release) else None
+
+    def pin_candidates(self, pin: Pin, position: int) -> list[Candidate]:
+        """Return the candidates of a release of a pinned project: itself and the pin's extras."""
+        candidates = []
+        for extra in ("", *pin.extras):
+            candidate = self.candidate(Package(pin.name, extra), position)
+            if candidate is not None:
+                candidates.append(candidate)
+        return candidates
 
     def collisions(
         self, name: NormalizedName, version: Version

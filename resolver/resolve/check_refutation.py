@@ -13,14 +13,13 @@ permit a yanked release or a pre-release.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.index.protocol import Catalog, UnusableFile
@@ -45,8 +44,9 @@ from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin
 from resolver.resolve.enumeration import Choice, Need, TooManyError, admits, is_possible, need_of
+from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
-from resolver.resolve.independent_reading import IndependentReading, parsed_version
+from resolver.resolve.independent_reading import IndependentReading
 
 # A project without releases.
 _IMPOSSIBLE: Final = Need("", "")
@@ -80,6 +80,7 @@ class _Check:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
+        self._absent = set(absent_projects(self._reading))
         # facts of a stack may share an id
         self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
@@ -153,6 +154,8 @@ class _Check:
         elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
             bound = need_of(need, by_user=True)
             self._bounds[concerned.project, concerned.version].append(bound)
+        elif need.name in self._absent:
+            yield f"{need.name} must be absent, so that {who} does not require it"
         else:
             self._needs[key].append(need_of(need, by_user=constraint.is_by_user))
 
@@ -172,7 +175,10 @@ class _Check:
             return text.requirement(constraint.text)
         fact = constraint.fact
         if fact is not None and self._counts(fact, concerned):
-            for need in (*fact.needs_for(release), *fact.bounds_for(release)):
+            needs = self._reading.needs_kept(
+                fact, fact.needs_for(release), concerned.project, concerned.version
+            )
+            for need in (*needs, *fact.bounds_for(release)):
                 if str(need) == constraint.text and self._holds(need):
                     return need
         try:
@@ -194,14 +200,17 @@ class _Check:
         self, constraint: Requires, concerned: ConcernedRelease, release: Release
     ) -> Iterator[Requirement]:
         """Yield what the metadata of a release, or its build, requires on the target."""
-        is_build = constraint.source is RequirementSource.BUILD
-        if is_build:
+        if constraint.source is RequirementSource.BUILD:
             lines = self._reading.build_lines(concerned.project, release)
+            extra = ""
+            dropped: set[str] = set()
         else:
             lines = self._reading.lines_for(concerned.project, release, concerned.extra)
+            extra = concerned.extra
+            dropped = self._reading.dropped(concerned.project, concerned.version)
         for line in lines:
             requirement = text.requirement(line)
-            if self._reading.applies(requirement, "" if is_build else concerned.extra):
+            if requirement.name not in dropped and self._reading.applies(requirement, extra):
                 yield requirement
 
     def _exclusion(self, constraint: Excluded, concerned: ConcernedRelease) -> Iterator[str]:
@@ -216,7 +225,7 @@ class _Check:
             case NoCandidate.PROJECT | NoCandidate.UNREACHABLE:
                 yield from self._unknown_project(constraint)
             case NoCandidate.RELEASE | NoCandidate.COMMIT:
-                versions = self._versions(constraint.project)
+                versions = self._reading.versions(constraint.project)
                 if any(admits(constraint.wanted, version) for version in versions):
                     yield f"there is a release of {constraint.project}{constraint.wanted}"
             case NoCandidate.FILE | RejectionReason.NEWER:
@@ -262,22 +271,6 @@ class _Check:
 
     # --- releases
 
-    def _versions(self, name: NormalizedName) -> list[Version]:
-        """Return the versions of a project: of the commit that the stack names, or on its pages."""
-        for root in self._problem.stack.requirements:
-            need = root.need
-            if not isinstance(need, Requirement) or need.name != name:
-                continue
-            source = self._problem.sources.get(need.url)
-            if source is not None:
-                return [source.version]
-        versions: dict[Version, None] = {}
-        for page in self._catalog.lookup(name).pages:
-            for spelled in page.releases:
-                with suppress(InvalidVersion):
-                    versions[parsed_version(spelled)] = None
-        return list(versions)
-
     def _has_usable_file(
         self, name: NormalizedName, version: Version, *, is_yanked_fine: bool = True
     ) -> bool:
@@ -305,32 +298,41 @@ class _Check:
             )
             return any(BinaryCheck(self._problem, {pin.name: pin}, self._catalog).faults(pin))
         try:
-            if release.file.is_wheel and self._is_unusable_wheel(concerned, release):
+            if self._is_file_refused(concerned, release):
                 return True
             lines = self._reading.lines_for(concerned.project, release, concerned.extra)
-            lines += self._reading.build_lines(concerned.project, release)
+            build_lines = self._reading.build_lines(concerned.project, release)
         except (UnusableFile, InvalidRequirement, ResolverError):
             return True
-        return any(self._is_refused(concerned, line) for line in lines)
+        dropped = self._reading.dropped(concerned.project, concerned.version)
+        if any(self._is_refused(concerned, line, dropped) for line in lines):
+            return True
+        return any(self._is_refused(concerned, line, ()) for line in build_lines)
 
-    def _is_unusable_wheel(self, concerned: ConcernedRelease, release: Release) -> bool:
-        """Return whether a wheel is not for the target's Python, or not what its index says.
+    def _is_file_refused(self, concerned: ConcernedRelease, release: Release) -> bool:
+        """Return whether a file is not for the target's Python, or a wheel not what its index says.
 
         Raises UnusableFile.
         """
-        requires_python = self._catalog.metadata(release.file).requires_python
+        requires_python = self._reading.requires_python(concerned.project, release)
         if any(self._reading.python_faults(release.file, requires_python)):
             return True
+        if not release.file.is_wheel:
+            return False
         table = self._reading.table(concerned.project, concerned.version, release.index)
         return any(self._reading.own_faults(release.file, table))
 
-    def _is_refused(self, concerned: ConcernedRelease, line: str) -> bool:
-        """Return whether a line of a release cannot be followed."""
+    def _is_refused(self, concerned: ConcernedRelease, line: str, dropped: Collection[str]) -> bool:
+        """Return whether a line of a release cannot be followed.
+
+        A requirement on a `dropped` project is not followed: it only has to be valid.
+        """
         try:
             need = text.requirement(line)
+            applies = self._reading.applies(need, concerned.extra)
         except InvalidRequirement:
             return True
-        if not self._reading.applies(need, concerned.extra):
+        if not applies or need.name in dropped:
             return False
         if need.url:
             return True
@@ -362,7 +364,7 @@ class _Check:
 
     def _finals(self, name: NormalizedName) -> list[Version]:
         """Return the final releases of a project that the target can use."""
-        finals = [version for version in self._versions(name) if not version.is_prerelease]
+        finals = [version for version in self._reading.versions(name) if not version.is_prerelease]
         return [
             version
             for version in finals
@@ -406,7 +408,7 @@ class _Check:
         for _, version, extra in unmet:
             needs_of[version][extra] = (_IMPOSSIBLE,)
         choices: dict[object, Choice] = {}
-        for version in self._versions(name):
+        for version in self._reading.versions(name):
             release = name, version
             if release in self._ruled_out or (name, version, "") in unmet:
                 continue

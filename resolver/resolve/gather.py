@@ -301,11 +301,7 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         engine=engine,
         rounds=rounds,
         as_of=universe.as_of,
-        overrides=tuple(
-            sorted(
-                overrides, key=lambda override: (override.package, override.name, override.dropped)
-            )
-        ),
+        overrides=tuple(sorted(overrides, key=_override_order)),
     )
     return replace(resolution, used_practices=tuple(_practices_used(universe, resolution)))
 
@@ -374,7 +370,10 @@ def _is_met(need: Requirement, resolution: Resolution) -> bool:
 
 
 def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator[Requirement]:
-    """Yield the requirements of a pin's metadata and of other facts that a fact drops."""
+    """Yield the requirements of a pin's metadata and of other facts that a fact drops.
+
+    Without the fact, they would count on the target.
+    """
     project = universe.project(pin.name)
     metadata = project.facts_about(pin.release.position, facts.Metadata)
     lines = requirement_lines(universe.catalog, pin.release, metadata).requires
@@ -382,8 +381,10 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
         for need in universe.requirements(pin.release.file.filename, lines, extra):
             if need.name in fact.drop:
                 yield need
-    for other in project.facts_about(pin.release.position, facts.Requires):
-        kept = facts.needs_kept(other, other.needs, [fact])
-        for stated in other.needs:
-            if isinstance(stated, Requirement) and stated not in kept:
+    markers = universe.problem.target.markers
+    for other in project.facts_about(pin.release.position, facts.Fact):
+        needs = other.needs_for(pin.release)
+        kept = facts.needs_kept(other, needs, [fact])
+        for stated in needs:
+            if isinstance(stated, Requirement) and stated not in kept and stated.applies(markers):
                 yield stated

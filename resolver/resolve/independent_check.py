@@ -15,7 +15,6 @@ from itertools import chain
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.protocol import Catalog, UnusableFile
@@ -25,6 +24,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Page
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import (
     IndependentReading,
@@ -60,7 +60,7 @@ class _Check:
         self._needed: set[tuple[str, str]] = set()
         # such pins and extras whose requirements were not checked yet
         self._waiting: list[tuple[str, str]] = []
-        self._absent = set(self._absences())
+        self._absent = set(absent_projects(self._reading))
         self._binaries = BinaryCheck(problem, self._pins, catalog)
 
     def violations(self) -> Iterator[str]:
@@ -86,75 +86,12 @@ class _Check:
             if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
                 yield f"nothing asks for the extras of {pin.name}"
 
-    # --- what is not from an index, and what must not be installed
-
-    def _lines_about(self, name: str) -> list[Requirement]:
-        """Return the stack's lines about a project that apply to the target."""
-        lines = []
-        for root in self._problem.stack.requirements:
-            need = root.need
-            if not isinstance(need, Requirement) or need.name != name:
-                continue
-            if self._reading.applies(need, ""):
-                lines.append(need)
-        return lines
-
-    def _absences(self) -> Iterator[str]:
-        """Yield the projects that must be absent: by the stack, and by facts that are in force."""
-        for absence in self._problem.stack.absent:
-            yield absence.package
-        for fact in self._problem.facts:
-            if isinstance(fact, facts.Absent) and self._is_in_force(fact):
-                yield fact.other
-
-    def _is_in_force(self, fact: facts.Absent) -> bool:
-        """Return whether a fact is about each release that the stack's lines and the target admit.
-
-        It is not in force if the stack asks for the project that would be absent.
-        """
-        if self._lines_about(fact.other):
-            return False
-        lines = self._lines_about(fact.package)
-        admitted = []
-        for version in self._versions_for(fact.package, lines):
-            is_asked_for = all(line.specifier.contains(version, prereleases=True) for line in lines)
-            if is_asked_for and self._target_admits(fact.package, version):
-                admitted.append(version)
-        return bool(admitted) and all(map(fact.applies_to, admitted))
-
-    def _versions_for(self, name: NormalizedName, lines: list[Requirement]) -> list[Version]:
-        """Return the versions of a project that lines ask for: of a commit, or on all pages."""
-        if not lines:
-            return []
-        for line in lines:
-            if line.url:
-                return [self._problem.sources[line.url].version]
-        versions: list[Version] = []
-        for page in self._catalog.lookup(name).pages:
-            versions += map(parsed_version, page.releases)
-        return versions
-
-    def _target_admits(self, name: str, version: Version) -> bool:
-        """Return whether the target's components meet what facts require of them for a release."""
-        for fact in self._problem.facts:
-            if not isinstance(fact, facts.Requires) or not fact.is_about(name, version):
-                continue
-            if fact.wheels:
-                continue
-            for need in fact.needs:
-                if isinstance(need, ComponentRequirement) and not self._has_component(need):
-                    return False
-        return True
-
-    def _has_component(self, need: ComponentRequirement) -> bool:
-        """Return whether the target meets a requirement, or does not state the component."""
-        value = self._problem.target.system.get(need.component)
-        return value is None or need.allows(value)
+    # --- what is not from an index
 
     def _source(self, pin: Pin) -> Iterator[str]:
         """Yield what is wrong with a pin that is from a commit which the stack names."""
         source = pin.release.source
-        named = {line.url for line in self._lines_about(pin.name) if line.url}
+        named = {line.url for line in self._reading.stack_lines(pin.name) if line.url}
         sources = [self._problem.sources.get(url) for url in named]
         if source is None or sources != [source]:
             yield f"{pin.name} is not what the stack's address stands for"
@@ -166,7 +103,7 @@ class _Check:
 
     def _is_direct(self, pin: Pin) -> bool:
         """Return whether a line of the stack names a commit for a project."""
-        return any(line.url for line in self._lines_about(pin.name))
+        return any(line.url for line in self._reading.stack_lines(pin.name))
 
     def _release_source(self, pin: Pin) -> Iterator[str]:
         """Yield what is wrong with a release from a commit that only a fact names."""
@@ -220,9 +157,7 @@ class _Check:
 
         Raises UnusableFile and InvalidRequirement.
         """
-        dropped: set[str] = set()
-        for fact in self._facts_of_kind(pin, facts.Replaces):
-            dropped.update(fact.drop)
+        dropped = self._reading.dropped(pin.name, pin.version)
         lines = self._reading.lines_for(pin.name, pin.release, extra)
         requirements = map(text.requirement, lines)
         needs = [need for need in requirements if self._reading.applies(need, extra)]
@@ -241,18 +176,10 @@ class _Check:
 
     def _fact_needs(self, pin: Pin) -> Iterator[facts.Need]:
         """Yield what facts require for a pin, without what practices drop of other facts."""
-        replacing = self._facts_of_kind(pin, facts.Replaces)
-        by_practice: set[str] = set()
-        for replaces in replacing:
-            if replaces.strength is facts.Strength.PRACTICE:
-                by_practice.update(replaces.drop)
         for fact in self._facts_about[pin.name]:
-            is_firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
-            for need in self._added_needs(fact, pin):
-                is_dropped = isinstance(need, Requirement) and need.name in by_practice
-                if is_firm or not is_dropped:
-                    yield need
-        for replaces in replacing:
+            needs = self._added_needs(fact, pin)
+            yield from self._reading.needs_kept(fact, needs, pin.name, pin.version)
+        for replaces in self._facts_of_kind(pin, facts.Replaces):
             yield from replaces.add
 
     def _added_needs(self, fact: facts.Fact, pin: Pin) -> tuple[facts.Need, ...]:
@@ -267,7 +194,7 @@ class _Check:
 
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
-            if not self._has_component(need):
+            if not self._reading.has_component(need):
                 value = self._problem.target.system[need.component]
                 yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
         elif self._reading.applies(need, ""):
@@ -315,10 +242,9 @@ class _Check:
             if file.is_wheel:
                 yield from self._wheel(pin, file)
             yield from self._reading.refusals(file)
-        if release.file.is_wheel:
-            with contextlib.suppress(UnusableFile):  # reported with its requirements
-                metadata = self._catalog.metadata(release.file)
-                yield from self._reading.python_faults(release.file, metadata.requires_python)
+        with contextlib.suppress(UnusableFile):  # reported with its requirements
+            requires_python = self._reading.requires_python(pin.name, release)
+            yield from self._reading.python_faults(release.file, requires_python)
         if not self._reading.is_taken(pin.name, release):
             yield f"{release.file.filename} is not what pip takes"
 

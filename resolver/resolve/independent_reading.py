@@ -12,13 +12,16 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from functools import cache, lru_cache
+from contextlib import suppress
+from functools import cache, cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from resolver.index.parse.address import NOWHERE
 from resolver.index.protocol import Catalog, UnusableFile
@@ -67,11 +70,17 @@ class IndependentReading:
         # the lines of each release, by extra
         self._by_extra: dict[Release, defaultdict[str | None, list[str]]] = {}
 
+    @cached_property
+    def _facts(self) -> dict[str, list[facts.Fact]]:
+        """Return the facts about each project."""
+        about: dict[str, list[facts.Fact]] = {}
+        for fact in self.problem.facts:
+            about.setdefault(fact.package, []).append(fact)
+        return about
+
     def facts_about(self, name: str, version: Version) -> list[facts.Fact]:
         """Return the facts about a release."""
-        return [
-            fact for fact in self.problem.facts if fact.package == name and fact.applies_to(version)
-        ]
+        return [fact for fact in self._facts.get(name, ()) if fact.applies_to(version)]
 
     def facts_of_kind(
         self, name: str, version: Version, kind: type[facts.FactKind]
@@ -79,16 +88,35 @@ class IndependentReading:
         """Return the facts of a kind about a release."""
         return [fact for fact in self.facts_about(name, version) if isinstance(fact, kind)]
 
+    # --- the stack and the target
+
+    def stack_lines(self, name: str) -> list[Requirement]:
+        """Return the stack's lines about a project that apply to the target."""
+        lines = []
+        for root in self.problem.stack.requirements:
+            need = root.need
+            if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
+                lines.append(need)
+        return lines
+
+    def has_component(self, need: ComponentRequirement) -> bool:
+        """Return whether the target meets a requirement, or does not state the component."""
+        value = self.problem.target.system.get(need.component)
+        return value is None or need.allows(value)
+
     # --- requirements
 
     def applies(self, need: Requirement, extra: str) -> bool:
         """Return whether the marker of a requirement holds on the target with an extra.
 
-        "" stands for no extra.
+        "" stands for no extra. Raises InvalidRequirement for a marker that cannot be evaluated.
         """
         if need.marker is None:
             return True
-        return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
+        try:
+            return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
+        except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            raise InvalidRequirement(str(error)) from None
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
         """Return the lines of a release that may apply for an extra; "" stands for no extra.
@@ -126,6 +154,23 @@ class IndependentReading:
             raise UnusableFile("no static metadata")
         return list(static.requires_dist)
 
+    def requires_python(self, name: NormalizedName, release: Release) -> str:
+        """Return the Requires-Python of a release, by what its requirements are from.
+
+        What has none of its own has that of the index. Raises UnusableFile.
+        """
+        file = release.file
+        if release.source is not None:
+            return release.source.recipe.requires_python
+        if file.is_wheel:
+            return self.catalog.metadata(file).requires_python
+        stated = self.facts_of_kind(name, release.version, facts.Metadata)
+        if stated and not self.builds(name, release.version, file, release.index):
+            by_fact = stated[0].requires_python
+            return file.requires_python if by_fact is None else str(by_fact)
+        static = self.catalog.archive(file).metadata
+        return file.requires_python if static is None else static.requires_python
+
     def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
         """Return the build requirements of a release that is built in the environment.
 
@@ -151,7 +196,46 @@ class IndependentReading:
         kept = [line for line in requires if text.requirement(line).name not in builds.build_drop]
         return kept + list(map(str, builds.build_add))
 
+    def dropped(self, name: str, version: Version) -> set[str]:
+        """Return the projects of which the requirements in a release's metadata are dropped."""
+        dropped: set[str] = set()
+        for fact in self.facts_of_kind(name, version, facts.Replaces):
+            dropped.update(fact.drop)
+        return dropped
+
+    def needs_kept(
+        self, fact: facts.Fact, needs: Sequence[facts.Need], name: str, version: Version
+    ) -> list[facts.Need]:
+        """Return the needs of a fact about a release, without what practices drop of them.
+
+        Nothing is dropped of what replaces metadata, of enforced facts and of practices.
+        """
+        is_firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
+        if is_firm or isinstance(fact, facts.Replaces):
+            return list(needs)
+        dropped: set[str] = set()
+        for replaces in self.facts_of_kind(name, version, facts.Replaces):
+            if replaces.strength is facts.Strength.PRACTICE:
+                dropped.update(replaces.drop)
+        return [
+            need
+            for need in needs
+            if isinstance(need, ComponentRequirement) or need.name not in dropped
+        ]
+
     # --- commits and files
+
+    def versions(self, name: NormalizedName) -> list[Version]:
+        """Return the versions of a project: of the commit that the stack names, or on its pages."""
+        for line in self.stack_lines(name):
+            if line.url:
+                return [self.problem.sources[line.url].version]
+        versions: dict[Version, None] = {}
+        for page in self.catalog.lookup(name).pages:
+            for spelled in page.releases:
+                with suppress(InvalidVersion):
+                    versions[parsed_version(spelled)] = None
+        return list(versions)
 
     def release_sources(self, name: str, version: Version) -> list[Source]:
         """Return the commit that facts take a release from, as a list of one; or none."""

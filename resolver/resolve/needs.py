@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import cache
 
 import msgspec
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import InputError
@@ -180,11 +179,6 @@ def requirements_file(content: str) -> tuple[str, ...]:
     return lines
 
 
-def applies(need: Requirement, markers: Mapping[str, str]) -> bool:
-    """Return whether the marker of a requirement holds on a target, without any extra."""
-    return need.marker is None or need.marker.evaluate(markers)
-
-
 class MarkerEvaluator:
     """Tells which lines apply. `markers` is the target's environment (PEP 508)."""
 
@@ -227,16 +221,10 @@ class MarkerEvaluator:
 
     def _evaluate(self, line: str, extra: str) -> Requirement | None:
         requirement = text.requirement(line)
-        marker = requirement.marker
-        if marker is None:
-            return None if extra else requirement
-        try:
-            holds = marker.evaluate(self._markers)
-            if extra:
-                holds = not holds and marker.evaluate({**self._markers, "extra": extra})
-        except (UndefinedComparison, UndefinedEnvironmentName) as error:
-            raise InvalidRequirement(str(error)) from None
-        return requirement if holds else None
+        applies = requirement.applies(self._markers)
+        if extra:
+            applies = not applies and requirement.applies({**self._markers, "extra": extra})
+        return requirement if applies else None
 
 
 def _sorted_by_extra(lines: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -5,7 +5,7 @@ The isolated build environments of source archives are further small problems.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +25,7 @@ from resolver.model.as_of import NEWEST
 from resolver.model.constraint import BuildLine, Constraint, StackLine, Unavailable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.reason import Reason
+from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.check_refutation import check_refutation
@@ -296,18 +297,16 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
             if isinstance(fact, facts.Metadata) and fact.is_about(pin.name, pin.version)
         ]
         lines = requirement_lines(catalog, pin.release, metadata).build_requires
-        fact: facts.Fact | None = metadata[0] if metadata else None
-        if pin.release.source is not None:
-            fact = pin.release.source.fact
         for requirement in lines:
             line = BuildLine(
                 text=requirement,
                 package=pin.name,
                 version=str(pin.version),
                 filename=pin.release.file.filename,
-                fact=fact,
+                fact=_build_fact(pin.release, metadata, requirement),
             )
-            requirements.append(RootRequirement(need=_build_need(line), origin=line))
+            need = _build_need(line, resolution.problem.target.markers)
+            requirements.append(RootRequirement(need=need, origin=line))
     if not requirements:
         return None
     stack = replace(
@@ -322,11 +321,29 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
-def _build_need(line: BuildLine) -> Requirement:
+def _build_fact(
+    release: Release, metadata: Sequence[facts.Metadata], line: str
+) -> facts.Fact | None:
+    """Return the fact that states a line of what a build requires; None if the archive does.
+
+    As in `requirement_lines`, a `builds` fact adds to what the archive states, and the first
+    `metadata` fact may replace it.
+    """
+    if release.source is not None:
+        return release.source.fact
+    if release.builds is not None:
+        return release.builds if line in map(str, release.builds.build_add) else None
+    if metadata and metadata[0].build_requires is not None:
+        return metadata[0]
+    return None
+
+
+def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
     """Return what a line requires. Raises InputError for an address or an invalid line."""
     why = "addresses are not supported"
     try:
         need = text.requirement(line.text)
+        need.applies(markers)  # which raises for a marker that cannot be evaluated
         if not need.url:
             return need
     except InvalidRequirement as error:

@@ -45,7 +45,6 @@ from resolver.resolve.needs import (
     MarkerEvaluator,
     ReleaseRequirements,
     UnusableReleaseError,
-    applies,
     is_built_here,
     requirement_lines,
 )
@@ -330,7 +329,7 @@ class Universe(Candidates):
             # a component that the target does not state cannot fail; the lock warns
             if need.component in self.problem.target.system:
                 yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, constraint)
-        elif applies(need, self.problem.target.markers):
+        elif need.applies(self.problem.target.markers):
             yield from _split(need, constraint)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:
@@ -467,11 +466,11 @@ class Universe(Candidates):
     def _fact_for_metadata(self, candidate: Candidate) -> facts.Fact | None:
         """Return the fact that states what a release requires, in place of metadata; or None."""
         release = candidate.release
-        fact = _recipe(release)
-        if fact is None and not release.file.is_wheel:
-            for metadata in self._facts_about(candidate, facts.Metadata):
-                return metadata
-        return fact
+        if release.source is not None or release.builds is not None:
+            return _recipe(release)
+        if release.file.is_wheel:
+            return None
+        return next(iter(self._facts_about(candidate, facts.Metadata)), None)
 
     def _build_edges(self, candidate: Candidate, lines: tuple[str, ...]) -> Iterator[Edge]:
         """Yield what the build of a release in the target environment requires."""
@@ -530,7 +529,7 @@ class Universe(Candidates):
                 yield from self._need_edges(need, stated)
         for fact in about:
             for bound in fact.bounds_for(candidate.release):
-                if applies(bound, self.problem.target.markers):
+                if bound.applies(self.problem.target.markers):
                     version = Package(bound.name, "", PackageKind.VERSION)
                     stated = Requires(package, str(bound), RequirementSource.FACT, fact)
                     yield Edge(version, bound.specifier, stated)

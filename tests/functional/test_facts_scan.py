@@ -76,6 +76,13 @@ def test_scan_says_what_facts_and_metadata_have(workspace: Workspace) -> None:
     assert [(check["is_required"], check["is_news"]) for check in new["checks"]] == [(True, False)]
 
 
+def test_scan_ignores_a_marker_that_cannot_be_evaluated(workspace: Workspace) -> None:
+    needs = ["lib>=2 ; os_name ~= 'posix'"]
+    workspace.index.add_wheel("app", "1.1", requires=needs, files={"app/limits.py": LIMITS})
+    (check,) = workspace.run("facts", "scan", "app", "--json").json["checks"]
+    assert (check["metadata"], check["is_required"]) == (needs, False)
+
+
 def test_scan_reads_archives_and_compiled_messages(workspace: Workspace) -> None:
     workspace.index.add_archive("old", "1.0", members={"old/limits.py": LIMITS})
     assert [

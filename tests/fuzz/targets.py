@@ -28,7 +28,7 @@ from unittest import mock
 
 import msgspec
 from msgspec.structs import replace
-from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 from packaging.utils import (
     InvalidWheelFilename,
@@ -166,12 +166,9 @@ def core_metadata(content: bytes) -> None:
         need = text.requirement(line)
         need.specifier.contains(Version("1.0"), prereleases=True)
         str(need)
-        if need.marker is not None:
-            for extra in ("", *found.provides_extra[:3]):
-                with contextlib.suppress(
-                    UndefinedComparison, UndefinedEnvironmentName
-                ):  # told by the solver
-                    need.marker.evaluate({**HERE.markers, "extra": extra})
+        for extra in ("", *found.provides_extra[:3]):
+            with contextlib.suppress(InvalidRequirement):  # told by the solver
+                need.applies({**HERE.markers, "extra": extra})
     Compatibility(HERE, None).python_refusal(found.requires_python)
 
 

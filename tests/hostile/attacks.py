@@ -518,6 +518,31 @@ FILES = [
         1,
     ),
     Attack(
+        "a marker with a comparison that is not defined",
+        metadata("Requires-Dist: x; os_name ~= 'posix'"),
+        cannot_be_used("`x; os_name ~= 'posix'` in its metadata"),
+        1,
+    ),
+    Attack(
+        "a marker with a variable of lockfiles",
+        metadata("Requires-Dist: x; 'gpu' in extras"),
+        cannot_be_used("`x; 'gpu' in extras` in its metadata"),
+        1,
+    ),
+    Attack(
+        "an archive whose build requirement has a marker that is not defined",
+        archive(
+            tar(
+                **{
+                    "demo-2.1/pyproject.toml": b"[build-system]\n"
+                    b"requires = [\"x; os_name ~= 'posix'\"]\n"
+                }
+            )
+        ),
+        "Undefined <Op('~=')> on 'posix' and 'posix'.",
+        2,
+    ),
+    Attack(
         "an archive that is built with a requirement of 100,000 characters",
         archive(
             tar(

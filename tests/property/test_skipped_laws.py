@@ -12,7 +12,7 @@ from packaging.version import Version
 from resolver.errors import InputError
 from resolver.model.lock import SkippedRelease
 from resolver.model.resolution import Resolution
-from resolver.resolve.shortfalls import skipped_releases
+from resolver.resolve.skipped_releases import skipped_releases
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests import problems

@@ -13,7 +13,7 @@ from resolver.model.problem import PYPI, Policy
 from resolver.model.release import ProjectStatus
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.shortfalls import outdated_pins
+from resolver.resolve.outdated_pins import outdated_pins
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -96,6 +96,23 @@ def test_outdated_pins_by_bound_or_cutoff_are_wanted() -> None:
     catalog.add_wheel("base", "1.0.1", uploaded="2026-01-01T00:00:00Z")
     catalog.add_wheel("low", "1.0.1", ["base==1"], uploaded="2026-01-01T00:00:00Z")
     assert outdated(catalog, "app", policy=policy) == []
+
+
+def test_outdated_pins_are_judged_by_all_lines_about_them() -> None:
+    catalog = held_back(9)
+    assert outdated(catalog, "app", "app<0.2", "low") == []
+    assert [row[:2] for row in outdated(catalog, "app", "app>=0.1", "low")] == [("app 0.1", "0.9")]
+    assert outdated(catalog, "app", "app!=0.5,!=0.6,!=0.7,!=0.8,!=0.9", "low") == []
+
+
+def test_outdated_pins_are_judged_by_lines_for_the_target() -> None:
+    catalog = held_back(9)
+    catalog.add_wheel("user", "1", ["app"])
+    elsewhere = "platform_machine == 'x86_64'"
+    assert outdated(catalog, f"app ; {elsewhere}", "user", "low") == []
+    assert [row[0] for row in outdated(catalog, "app", f"app<0.2 ; {elsewhere}", "low")] == [
+        "app 0.1"
+    ]
 
 
 def test_warnings_of_a_project_quarantined_on_its_index() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from resolver.errors import InputError
 from resolver.model.as_of import AsOf, DatedRelease
-from resolver.resolve.shortfalls import newer_pins
+from resolver.resolve.newer_pins import newer_pins
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import constrains, pins, problem, requires, solved, taken, with_sources
@@ -112,6 +112,14 @@ def test_newer_pins_name_a_bound_that_needs_them() -> None:
     stack = problem("a", "b==1", facts=[constrains("b", "", "a>=3")], as_of="2026-02-20")
     rows = list(newer_pins(Universe(stack, catalog), solved(stack, catalog)))
     assert [(row.project, row.version, row.needed_by) for row in rows] == [("a", "3", ("b 1",))]
+
+
+def test_newer_pins_name_no_bound_for_other_targets() -> None:
+    catalog = index("a", "b")
+    bound = constrains("b", "", "a>=3 ; platform_machine == 'x86_64'")
+    stack = problem("a>=3", "b==1", facts=[bound], as_of="2026-02-20")
+    rows = list(newer_pins(Universe(stack, catalog), solved(stack, catalog)))
+    assert [(row.project, row.needed_by) for row in rows] == [("a", ("stack",))]
 
 
 def test_as_of_keeps_what_the_previous_lock_has() -> None:

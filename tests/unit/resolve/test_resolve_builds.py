@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from packaging.version import Version
 
 from resolver.i18n import translate
+from resolver.model.fact import Fact
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.solver import ALL_ARCHIVES, Refutation, solve_builds
+from resolver.resolve.solver import ALL_ARCHIVES, Refutation, build_problem, solve_builds
 from tests.datacatalog import DataCatalog
-from tests.problems import problem, solved
+from tests.problems import builds, metadata, problem, solved, taken, with_sources
 
 
 def tools() -> DataCatalog:
@@ -49,6 +51,43 @@ def test_builds_refuse_a_tool_without_a_wheel() -> None:
             "from source themselves"
         ),
     ]
+
+
+BY_ARCHIVE = "build-system.requires of a-1.tar.gz"
+BY_FACT = "facts/a.toml:7"
+
+
+@pytest.mark.parametrize(
+    ("facts", "places"),
+    [
+        ([], {"nowhere": BY_ARCHIVE}),
+        ([metadata("a", "")], {"nowhere": BY_ARCHIVE}),
+        ([metadata("a", "", build_requires=["tool"])], {"tool": BY_FACT}),
+        ([builds("a", "", "needs.txt")], {"nowhere": BY_ARCHIVE}),
+        ([builds("a", "", "needs.txt", add=["tool"])], {"nowhere": BY_ARCHIVE, "tool": BY_FACT}),
+        (
+            [builds("a", "", "needs.txt"), metadata("a", "", build_requires=["tool"])],
+            {"nowhere": BY_ARCHIVE},
+        ),
+    ],
+)
+def test_builds_name_the_fact_that_requires_a_tool(
+    facts: list[Fact], places: dict[str, str]
+) -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", build_requires=["nowhere"], members={"needs.txt": ""})
+    wanted = build_problem(solved(problem("a", facts=facts), catalog), catalog, ("a",))
+    assert wanted is not None
+    found = {root.origin.text: root.origin.where for root in wanted.stack.requirements}
+    assert found == places
+
+
+def test_builds_name_the_fact_about_a_commit() -> None:
+    line, source = taken("a", "1", build_requires=("tool",))
+    resolution = solved(with_sources(problem(line), source), DataCatalog())
+    wanted = build_problem(resolution, DataCatalog(), ("a",))
+    assert wanted is not None
+    assert [root.origin.where for root in wanted.stack.requirements] == [BY_FACT]
 
 
 def test_builds_of_contradicting_tools_are_apart() -> None:

@@ -11,6 +11,7 @@ import datetime as dt
 
 import pytest
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.model.fact import Fact, Strength
@@ -23,6 +24,7 @@ from tests.problems import (
     builds,
     collides,
     excludes,
+    metadata,
     names,
     pins,
     problem,
@@ -30,6 +32,7 @@ from tests.problems import (
     requires,
     solved,
     taken,
+    target,
     with_sources,
     without,
 )
@@ -116,6 +119,25 @@ def test_check_counts_the_last_builds_fact() -> None:
 
 _THEN = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
 _EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+def with_python(metadata_python: str | None) -> tuple[Problem, DataCatalog]:
+    """Return a problem for an archive of a release for Python 3.12 and later, and its index.
+
+    A fact says so, if the archive does not.
+    """
+    catalog = DataCatalog()
+    requires = None if metadata_python is None else ()
+    catalog.add_archive("a", "1", requires, metadata_python=metadata_python)
+    fact = replace(metadata("a", ""), requires_python=SpecifierSet(">=3.12"))
+    return problem("a", facts=[fact] if requires is None else []), catalog
+
+
+@pytest.mark.parametrize("metadata_python", [">=3.12", None])
+def test_check_finds_an_archive_for_another_python(metadata_python: str | None) -> None:
+    wanted, catalog = with_python(metadata_python)
+    answer = solved(replace(wanted, target=target(python="3.12")), catalog)
+    assert check(wanted, answer, catalog) == ["a-1.tar.gz needs Python >=3.12"]
 
 
 def index() -> DataCatalog:

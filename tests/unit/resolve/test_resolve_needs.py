@@ -6,11 +6,13 @@ import msgspec
 import pytest
 from packaging.requirements import Requirement
 
+from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import requirements_file
+from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, solved, told
 
@@ -133,6 +135,30 @@ def test_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
     ]
+
+
+@pytest.mark.parametrize("marker", ["os_name ~= 'posix'", "'x' in extras"])
+def test_release_with_a_marker_that_cannot_be_evaluated(marker: str) -> None:
+    catalog = DataCatalog({"app": {"1": [], "2": [f"dep ; {marker}"]}})
+    assert pins(problem("app"), catalog) == {"app": "1"}
+    assert told(problem("app>1"), catalog)[1] == (
+        f"app 2 cannot be used: `dep ; {marker}` in its metadata is not a requirement "
+        "@ app-2-py3-none-any.whl"
+    )
+
+
+@pytest.mark.parametrize("marker", ["os_name ~= 'posix'", "'x' in extras"])
+def test_build_with_a_marker_that_cannot_be_evaluated(marker: str) -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("app", "1", build_requires=[f"dep ; {marker}"], members={"needs.txt": ""})
+    here = builds("app", "", "needs.txt", isolation=False)
+    assert told(problem("app", facts=[here]), catalog)[1] == (
+        f"app 1 cannot be used: `dep ; {marker}` in its build-system.requires is not a requirement "
+        "@ app-1.tar.gz"
+    )
+    with pytest.raises(InputError) as refused:
+        solve_builds(solved(problem("app"), catalog), catalog)
+    assert refused.value.message == f"app 1 cannot be built: it needs `dep ; {marker}`"
 
 
 @pytest.mark.parametrize("asked", ["app", "app[a]", "app[b]"])

@@ -17,6 +17,7 @@ from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
     made,
+    metadata,
     pins,
     problem,
     refused,
@@ -74,6 +75,18 @@ def test_commit_of_another_version_is_told() -> None:
             "which does not match `>=0.8` @ "
             "facts/verl.toml:7"
         ),
+    ]
+
+
+def test_commit_cites_no_metadata_fact() -> None:
+    """What was read at a commit is from there, whatever a fact says of the project's archives."""
+    line, source = taken("app", "2", "b>=2")
+    read = with_sources(problem(line, "b==1"), replace(source, fact=None))
+    asked = replace(read, facts=(metadata("app", "", "c"),))
+    assert told(asked, DataCatalog({"b": {"1": [], "2": []}})) == [
+        f"the stack asks for {line} @ stack.toml:5",
+        "the stack asks for b==1 @ stack.toml:6",
+        f"app 2 needs b>=2 @ metadata of {source.address}",
     ]
 
 

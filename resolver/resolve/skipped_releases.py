@@ -1,0 +1,143 @@
+"""Newer releases that a source archive without static metadata keeps out.
+
+Only releases count that the search opened, so what is said depends on no cache and no look-ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from packaging.version import Version
+
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.dependency import Candidate, Edge
+from resolver.model.lock import SkippedRelease
+from resolver.model.package import PackageKind
+from resolver.model.release import Release
+from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.needs import DynamicArchiveError
+from resolver.resolve.universe import Universe
+
+
+def skipped_releases(
+    universe: Universe, resolution: Resolution, before: Sequence[SkippedRelease]
+) -> tuple[SkippedRelease, ...]:
+    """Return the newest release skipped for each pin, if all requirements on its project admit it.
+
+    Only releases count that the search opened, so that nothing is read for this. A search that
+    prefers the pins of a lock does not come to newer releases: what was skipped `before` according
+    to that lock holds for as long as it keeps the pins.
+    """
+    archives: dict[Candidate, Release] = {}
+    for candidate in universe.opened_candidates():
+        if isinstance(candidate.chosen, Release):
+            error = universe.fixable_errors.get(candidate.chosen.file.filename)
+            if isinstance(error, DynamicArchiveError):
+                archives[candidate] = error.release
+    known = {skipped.project: skipped for skipped in before}
+    if not archives and not known:
+        return ()
+    edges_on = _edges_on_projects(universe, resolution)
+    found = []
+    for pin in resolution.pins:
+        demand = universe.demand(*edges_on.get(pin.name, ()))
+        skipped = _skipped(universe, pin, demand.mask, archives, known.get(pin.name))
+        if skipped is not None:
+            found.append(skipped)
+    return tuple(found)
+
+
+def _edges_on_projects(universe: Universe, resolution: Resolution) -> Mapping[str, list[Edge]]:
+    """Return the edges of the stack and the pins on each project."""
+    edges = list(universe.roots())
+    for pin in resolution.pins:
+        for candidate in universe.pin_candidates(pin, pin.release.position):
+            edges += universe.edges(candidate)
+    edges_on: dict[str, list[Edge]] = {}
+    for edge in edges:
+        if edge.package.kind is PackageKind.PROJECT and edge.constraint is not None:
+            edges_on.setdefault(edge.package.name, []).append(edge)
+    return edges_on
+
+
+def _skipped(
+    universe: Universe,
+    pin: Pin,
+    admitted: int,
+    archives: Mapping[Candidate, Release],
+    known: SkippedRelease | None,
+) -> SkippedRelease | None:
+    """Return the newest release of a pin's project that an archive keeps out; None if none does.
+
+    `admitted` is the mask of the releases that all requirements admit, `known` what the previous
+    lock says.
+    """
+    project = universe.project(pin.name)
+    pinned = pin.release.position
+    newer = admitted & ((1 << pinned) - 1)
+    if not pin.version.is_prerelease:
+        newer &= project.stable
+    if universe.preferred.get(pin.name) != pin.version:
+        known = None
+    if known is not None and _has_fact(known, universe):
+        known = None
+    for position in project.positions(newer):
+        if not project.is_preferred_to(position, pinned, universe.as_of.day):
+            continue
+        if not universe.runs_on_target(project, position):
+            continue
+        candidates = universe.pin_candidates(pin, position)
+        usable = [candidate for candidate in candidates if not candidate.release.yanked]
+        for candidate in usable:
+            blocker = _blocker(universe, candidate, archives)
+            if blocker is not None:
+                return _skipped_release(pin, candidate, blocker, archives[blocker])
+        if usable and known is not None and str(project.versions[position]) == known.version:
+            return known
+    return None
+
+
+def _skipped_release(
+    pin: Pin, candidate: Candidate, blocker: Candidate, archive: Release
+) -> SkippedRelease:
+    """Return a candidate as a release that the archive of another one, or its own, keeps out."""
+    return SkippedRelease(
+        project=pin.name,
+        version=str(candidate.version),
+        archive=archive.file.filename,
+        archive_of=text.name(blocker.package.name),
+        archive_version=str(archive.version),
+        index=archive.index,
+    )
+
+
+def _has_fact(skipped: SkippedRelease, universe: Universe) -> bool:
+    """Return whether a fact says what an archive needs, or that it is not to be used."""
+    kinds = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
+    version = Version(skipped.archive_version)
+    for fact in universe.problem.facts:
+        if isinstance(fact, kinds) and fact.is_about(skipped.archive_of, version):
+            return True
+    return False
+
+
+def _blocker(
+    universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]
+) -> Candidate | None:
+    """Return which of these archives keeps a release out; None if none does.
+
+    It is its own, or the first of all that would meet one of its needs.
+    """
+    if candidate in archives:
+        return candidate
+    if not universe.opened(candidate):
+        return None
+    packages = {archive.package for archive in archives}
+    for edge in universe.edges(candidate):
+        if edge.package not in packages:
+            continue
+        admitted = list(universe.candidates(edge.package, universe.demand(edge)))
+        if admitted and all(dependency in archives for dependency in admitted):
+            return admitted[0]
+    return None

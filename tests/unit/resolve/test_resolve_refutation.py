@@ -1,0 +1,151 @@
+"""The check of refutations passes what is true of archives, commits and facts, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+
+from resolver.model.fact import Fact, Strength
+from resolver.model.problem import Problem
+from resolver.resolve.check_refutation import check_refutation
+from tests.datacatalog import DataCatalog
+from tests.problems import (
+    absent,
+    builds,
+    made,
+    metadata,
+    problem,
+    refused,
+    replaces,
+    requires,
+    taken,
+    told,
+    with_sources,
+    without,
+)
+
+LATER = ">=3.12"
+
+
+# --- Requires-Python of what is not a wheel
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_refutation_by_the_python_of_an_archive(is_built: bool) -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", members={"needs.txt": ""}, metadata_python=LATER)
+    facts = [builds("a", "", "needs.txt")] if is_built else []
+    assert told(problem("a", facts=facts), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "a 1 cannot be used: Requires-Python >=3.12 @ a-1.tar.gz",
+    ]
+
+
+def test_refutation_by_the_python_that_a_fact_states() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", None)
+    fact = replace(metadata("a", ""), requires_python=SpecifierSet(LATER))
+    assert told(problem("a", facts=[fact]), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        "a 1 cannot be used: Requires-Python >=3.12 @ a-1.tar.gz",
+    ]
+
+
+def test_refutation_by_the_python_of_a_commit() -> None:
+    line, source = taken("a", "1", requires_python=LATER)
+    refusal = f"a 1 cannot be used: Requires-Python >=3.12 @ {source.address}"
+    assert told(with_sources(problem(line), source), DataCatalog()) == [
+        f"the stack asks for {line} @ stack.toml:5",
+        refusal,
+    ]
+    of_release = problem("a", facts=[made("a", "1", requires_python=LATER)])
+    assert told(of_release, DataCatalog({"a": {"1": []}})) == [
+        "the stack asks for a @ stack.toml:5",
+        refusal,
+    ]
+
+
+# --- lines for other targets
+
+
+def test_refutation_beside_a_commit_for_another_target() -> None:
+    line, source = taken("a", "5")
+    elsewhere = f"{line} ; platform_machine == 'x86_64'"
+    catalog = DataCatalog({"a": {"1": []}})
+    assert told(with_sources(problem(elsewhere, "a>=3"), source), catalog) == [
+        "the stack asks for a>=3 @ stack.toml:6",
+        "no release of a matches `>=3`; the newest is 1 @ looked up on pypi",
+    ]
+
+
+# --- requirements that facts drop: what refutes a problem without the fact refutes none with it
+
+INDEX = DataCatalog({"app": {"1": ["b<2"]}, "b": {"1": [], "2": []}})
+ASKED = problem("app", "b>=2")
+UNMET = "app 1 does not require b<2"
+
+
+def faults(then: Problem, now: Problem, catalog: DataCatalog = INDEX) -> list[str]:
+    """Return what the check says of the refutation of a problem, for another one."""
+    refutation = refused(then, catalog)
+    reasons = refutation.clauses.reasons(refutation.core)
+    assert check_refutation(then, reasons, catalog) == []
+    return check_refutation(now, reasons, catalog)
+
+
+def with_facts(asked: Problem, *facts: Fact) -> Problem:
+    return replace(asked, facts=facts)
+
+
+def test_refutation_by_a_requirement_that_a_fact_drops() -> None:
+    assert faults(ASKED, with_facts(ASKED, replaces("app", "", ["b"]))) == [UNMET]
+    assert faults(ASKED, with_facts(ASKED, replaces("app", "==2", ["b"]))) == []
+
+
+@pytest.mark.parametrize(
+    ("of_fact", "of_replacement", "is_dropped"),
+    [
+        (Strength.VENDOR, Strength.PRACTICE, True),
+        (Strength.VENDOR, Strength.VENDOR, False),
+        (Strength.ENFORCED, Strength.PRACTICE, False),
+        (Strength.PRACTICE, Strength.PRACTICE, False),
+    ],
+)
+def test_refutation_by_a_need_that_a_practice_drops(
+    of_fact: Strength, of_replacement: Strength, is_dropped: bool
+) -> None:
+    catalog = DataCatalog({"app": {"1": []}, "b": {"1": [], "2": []}})
+    fact = replace(requires("app", "", "b<2"), strength=of_fact)
+    replacement = replace(replaces("app", "", ["b"]), strength=of_replacement)
+    found = faults(with_facts(ASKED, fact), with_facts(ASKED, fact, replacement), catalog)
+    assert found == ([UNMET] if is_dropped else [])
+
+
+def test_refutation_by_what_a_replacement_adds() -> None:
+    practice = replace(replaces("app", "", ["b"], "b<1"), strength=Strength.PRACTICE)
+    asked = with_facts(ASKED, practice)
+    assert faults(asked, asked) == []
+
+
+def test_refutation_by_a_build_that_facts_do_not_change() -> None:
+    catalog = DataCatalog({"b": {"1": [], "2": []}})
+    catalog.add_archive("app", "1", build_requires=["b<2"], members={"needs.txt": ""})
+    built = builds("app", "", "needs.txt", isolation=False)
+    asked = with_facts(ASKED, built)
+    assert faults(asked, with_facts(ASKED, built, replaces("app", "", ["b"])), catalog) == []
+
+
+def test_refutation_by_an_address_that_a_fact_drops() -> None:
+    catalog = DataCatalog({"app": {"1": ["b @ https://b.test/b.zip"]}, "b": {"2": []}})
+    found = faults(ASKED, with_facts(ASKED, replaces("app", "", ["b"])), catalog)
+    assert found == ["the file of app 1 can be used"]
+
+
+def test_refutation_by_a_requirement_on_an_absent_project() -> None:
+    asked = problem("app", "c")
+    catalog = DataCatalog({"app": {"1": ["b<2"]}, "c": {"1": ["b>=2"]}, "b": {"1": [], "2": []}})
+    gone = [f"b must be absent, so that {name} 1 does not require it" for name in ("app", "c")]
+    assert faults(asked, without(asked, "b"), catalog) == gone
+    assert faults(asked, with_facts(asked, absent("app", "==1", "b")), catalog) == gone
+    assert faults(asked, with_facts(asked, absent("app", "==2", "b")), catalog) == []
