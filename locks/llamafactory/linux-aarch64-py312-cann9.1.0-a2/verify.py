@@ -181,6 +181,76 @@ def print_pip_variables() -> int:
 
 # --- system
 #
+# Versions that do not follow PEP 440, such as those of a driver, and their order.
+#
+# The room of a vendor parses them.
+
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class SystemVersion:
+    """A version of a component by the rules of its vendor. `str` gives it as written.
+
+    Versions with the same key and build are equal, however they are written.
+    """
+
+    # The version as written.
+    text: str
+    # All parts of the version except the build, the most important first.
+    key: tuple[Any, ...]
+    # The release line: (8, 5) for 8.5.0.
+    line: tuple[int, ...]
+    # The number of a build; None for a release.
+    build: int | None = None
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
+        return self.key == other.key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Return whether this is an earlier release; builds of one release are not earlier."""
+        return self.key < other.key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Return whether `self sign other` is true. Builds count only if `other` has one."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self.key, other.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemVersion):
+            return False
+        return self.key == other.key and self.build == other.build
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self.key, _build_rank(self.build)) < (other.key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """Return the rank of a build: a release comes before its builds.
+
+    PEP 440 has the same order for local versions.
+    """
+    return -1 if build is None else build
+
+
+# --- versions
+#
 # Versions of CANN and HDK, and their order.
 #
 # They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
@@ -202,14 +272,6 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -226,82 +288,29 @@ class _Key(NamedTuple):
     pre: tuple[int, int]
 
 
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class SystemVersion:
-    """A version of CANN or HDK, with an order. `str` gives it as written.
+def parse_version(text: str) -> SystemVersion:
+    """Return the version of CANN or HDK that a text spells.
 
-    Versions that differ only in letter case or leading zeros are equal.
+    Raises ValueError, which quotes the text.
     """
-
-    # The version as written.
-    text: str
-    _key: _Key
-    # The number after `B`; None without one.
-    build: int | None
-
-    @classmethod
-    def parse(cls, text: str) -> SystemVersion:
-        """Return the version that a text spells; raise ValueError, which quotes the text."""
-        match = _FORM.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(
-                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
-            )
-        if match["stage"]:
-            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
-        else:
-            stage = (_FINAL_STAGE, int(match["micro"]))
-        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
-        while patch and patch[-1] == 0:
-            patch = patch[:-1]
-        pre = _NOT_PRE
-        if match["pre"]:
-            pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
-        build = int(match["build"]) if match["build"] else None
-        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
-        return cls(text.strip(), key, build)
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """Return the release line: (8, 5) for 8.5.0.B160."""
-        return self._key.major, self._key.minor
-
-    def same_release(self, other: SystemVersion) -> bool:
-        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
-        return self._key == other._key
-
-    def before(self, other: SystemVersion) -> bool:
-        """Return whether this is an earlier release; builds of one release are not earlier."""
-        return self._key < other._key
-
-    def holds(self, sign: str, other: SystemVersion) -> bool:
-        """Return whether `self sign other` is true. Builds count only if `other` has one."""
-        if other.build is not None:
-            return SIGNS[sign](self, other)
-        return SIGNS[sign](self._key, other._key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SystemVersion):
-            return False
-        return self._key == other._key and self.build == other.build
-
-    def __lt__(self, other: SystemVersion) -> bool:
-        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
-
-    def __hash__(self) -> int:
-        return hash((self._key, self.build))
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def _build_rank(build: int | None) -> int:
-    """Return the rank of a build: a release comes before its builds.
-
-    PEP 440 has the same order for local versions.
-    """
-    return -1 if build is None else build
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+        )
+    if match["stage"]:
+        stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+    else:
+        stage = (_FINAL_STAGE, int(match["micro"]))
+    patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+    while patch and patch[-1] == 0:
+        patch = patch[:-1]
+    pre = _NOT_PRE
+    if match["pre"]:
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+    build = int(match["build"]) if match["build"] else None
+    key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+    return SystemVersion(text.strip(), key, key[:2], build)
 
 
 # --- findings
@@ -1676,7 +1685,7 @@ def shown_command(context: CheckContext, code: str) -> str:
     return command
 
 
-# --- ascend
+# --- checks
 #
 # The checks of CANN, the driver, the chip and a tensor on the NPU.
 #
@@ -1744,7 +1753,7 @@ def check_cann(context: CheckContext) -> Group:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
     release = releases[0].version
     values["found"] = str(release)
-    if not release.same_release(SystemVersion.parse(wanted)):
+    if not release.same_release(parse_version(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
         f"{other.part} {other.version} ({other.path})"
@@ -1788,7 +1797,7 @@ def _parse_version(text: str, path: str) -> SystemVersion:
     if not text:
         raise UnreadableError(path, "it has no line `Version=`")
     try:
-        return SystemVersion.parse(text)
+        return parse_version(text)
     except ValueError as error:
         raise UnreadableError(path, str(error)) from None
 
@@ -1969,7 +1978,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
-    if wanted and version.before(SystemVersion.parse(wanted)):
+    if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
     # what must be met first
@@ -1990,23 +1999,27 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 def _may_be_release(text: str, version: SystemVersion) -> bool:
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        return SystemVersion.parse(text).same_release(version)
+        return parse_version(text).same_release(version)
     except ValueError:
         return True
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    """Return whether a version is in any of these ranges; see `DriverNeed`.
+
+    A range with a text that is no version, of a lock that was edited, is never met.
+    """
     for comparisons in ranges:
-        if all(_holds(version, sign, text) for sign, text in comparisons):
-            return True
+        with suppress(ValueError):
+            if all(_holds(version, sign, text) for sign, text in comparisons):
+                return True
     return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
-        return version.holds(sign, SystemVersion.parse(text))
+        return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
     is_in_line = version.line[: len(line)] == line
     return is_in_line == (sign == "==")
@@ -3712,7 +3725,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. The boards of A5 have driver lines of their own. (vendor: hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28))", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002A5 \u7684\u5404\u79cd\u677f\u5361\u53e6\u6709\u81ea\u5df1\u7684\u9a71\u52a8\u7248\u672c\u7cfb\u5217\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28)\uff09"}}],
 "requested": ["deepspeed", "llamafactory", "torch", "torch-npu", "torchvision"],
 "excuses": [],
-"digest": "7afa41f2b5d5ea916981de8374f3253dc9d36bc77bb64603901b8b23cbb06392",
+"digest": "876bd0a1416058563239a0ed16ed2544e4069c41082a1de8017fda6cf0c39d41",
 "pins": [
 {"name": "accelerate", "version": "1.11.0", "stage": 4, "sha256": ["a628fa6beb069b8e549460fc449135d5bd8d73e7a11fd09f0bc9fc4ace7f06f1"]},
 {"name": "aiofiles", "version": "24.1.0", "stage": 4, "sha256": ["b4ec55f4195e3eb5d7abd1bf7e061763e864dd4954231fb8539a0ef8bb8260e5"]},

@@ -181,6 +181,76 @@ def print_pip_variables() -> int:
 
 # --- system
 #
+# Versions that do not follow PEP 440, such as those of a driver, and their order.
+#
+# The room of a vendor parses them.
+
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class SystemVersion:
+    """A version of a component by the rules of its vendor. `str` gives it as written.
+
+    Versions with the same key and build are equal, however they are written.
+    """
+
+    # The version as written.
+    text: str
+    # All parts of the version except the build, the most important first.
+    key: tuple[Any, ...]
+    # The release line: (8, 5) for 8.5.0.
+    line: tuple[int, ...]
+    # The number of a build; None for a release.
+    build: int | None = None
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
+        return self.key == other.key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Return whether this is an earlier release; builds of one release are not earlier."""
+        return self.key < other.key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Return whether `self sign other` is true. Builds count only if `other` has one."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self.key, other.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemVersion):
+            return False
+        return self.key == other.key and self.build == other.build
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self.key, _build_rank(self.build)) < (other.key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """Return the rank of a build: a release comes before its builds.
+
+    PEP 440 has the same order for local versions.
+    """
+    return -1 if build is None else build
+
+
+# --- versions
+#
 # Versions of CANN and HDK, and their order.
 #
 # They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
@@ -202,14 +272,6 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -226,82 +288,29 @@ class _Key(NamedTuple):
     pre: tuple[int, int]
 
 
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class SystemVersion:
-    """A version of CANN or HDK, with an order. `str` gives it as written.
+def parse_version(text: str) -> SystemVersion:
+    """Return the version of CANN or HDK that a text spells.
 
-    Versions that differ only in letter case or leading zeros are equal.
+    Raises ValueError, which quotes the text.
     """
-
-    # The version as written.
-    text: str
-    _key: _Key
-    # The number after `B`; None without one.
-    build: int | None
-
-    @classmethod
-    def parse(cls, text: str) -> SystemVersion:
-        """Return the version that a text spells; raise ValueError, which quotes the text."""
-        match = _FORM.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(
-                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
-            )
-        if match["stage"]:
-            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
-        else:
-            stage = (_FINAL_STAGE, int(match["micro"]))
-        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
-        while patch and patch[-1] == 0:
-            patch = patch[:-1]
-        pre = _NOT_PRE
-        if match["pre"]:
-            pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
-        build = int(match["build"]) if match["build"] else None
-        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
-        return cls(text.strip(), key, build)
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """Return the release line: (8, 5) for 8.5.0.B160."""
-        return self._key.major, self._key.minor
-
-    def same_release(self, other: SystemVersion) -> bool:
-        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
-        return self._key == other._key
-
-    def before(self, other: SystemVersion) -> bool:
-        """Return whether this is an earlier release; builds of one release are not earlier."""
-        return self._key < other._key
-
-    def holds(self, sign: str, other: SystemVersion) -> bool:
-        """Return whether `self sign other` is true. Builds count only if `other` has one."""
-        if other.build is not None:
-            return SIGNS[sign](self, other)
-        return SIGNS[sign](self._key, other._key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SystemVersion):
-            return False
-        return self._key == other._key and self.build == other.build
-
-    def __lt__(self, other: SystemVersion) -> bool:
-        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
-
-    def __hash__(self) -> int:
-        return hash((self._key, self.build))
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def _build_rank(build: int | None) -> int:
-    """Return the rank of a build: a release comes before its builds.
-
-    PEP 440 has the same order for local versions.
-    """
-    return -1 if build is None else build
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+        )
+    if match["stage"]:
+        stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+    else:
+        stage = (_FINAL_STAGE, int(match["micro"]))
+    patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+    while patch and patch[-1] == 0:
+        patch = patch[:-1]
+    pre = _NOT_PRE
+    if match["pre"]:
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+    build = int(match["build"]) if match["build"] else None
+    key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+    return SystemVersion(text.strip(), key, key[:2], build)
 
 
 # --- findings
@@ -1676,7 +1685,7 @@ def shown_command(context: CheckContext, code: str) -> str:
     return command
 
 
-# --- ascend
+# --- checks
 #
 # The checks of CANN, the driver, the chip and a tensor on the NPU.
 #
@@ -1744,7 +1753,7 @@ def check_cann(context: CheckContext) -> Group:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
     release = releases[0].version
     values["found"] = str(release)
-    if not release.same_release(SystemVersion.parse(wanted)):
+    if not release.same_release(parse_version(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
         f"{other.part} {other.version} ({other.path})"
@@ -1788,7 +1797,7 @@ def _parse_version(text: str, path: str) -> SystemVersion:
     if not text:
         raise UnreadableError(path, "it has no line `Version=`")
     try:
-        return SystemVersion.parse(text)
+        return parse_version(text)
     except ValueError as error:
         raise UnreadableError(path, str(error)) from None
 
@@ -1969,7 +1978,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
-    if wanted and version.before(SystemVersion.parse(wanted)):
+    if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
     # what must be met first
@@ -1990,23 +1999,27 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 def _may_be_release(text: str, version: SystemVersion) -> bool:
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        return SystemVersion.parse(text).same_release(version)
+        return parse_version(text).same_release(version)
     except ValueError:
         return True
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    """Return whether a version is in any of these ranges; see `DriverNeed`.
+
+    A range with a text that is no version, of a lock that was edited, is never met.
+    """
     for comparisons in ranges:
-        if all(_holds(version, sign, text) for sign, text in comparisons):
-            return True
+        with suppress(ValueError):
+            if all(_holds(version, sign, text) for sign, text in comparisons):
+                return True
     return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
-        return version.holds(sign, SystemVersion.parse(text))
+        return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
     is_in_line = version.line[: len(line)] == line
     return is_in_line == (sign == "==")
@@ -3712,7 +3725,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. The boards of A5 have driver lines of their own. (vendor: hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28))", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002A5 \u7684\u5404\u79cd\u677f\u5361\u53e6\u6709\u81ea\u5df1\u7684\u9a71\u52a8\u7248\u672c\u7cfb\u5217\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28)\uff09"}}],
 "requested": ["decorator", "deepspeed", "ms-swift", "torch", "torch-npu", "torchvision"],
 "excuses": [{"project": "attrdict", "modules": ["attrdict"], "scripts": [], "npu": false, "reason": {"en": "It takes Mapping from `collections`, where Python 3.10 and newer no longer have it. There is no newer release. ms-swift requires it for code that comes with some checkpoints (DeepSeek-VL), and does not import it itself: those cannot be loaded with it.", "zh": "\u5b83\u4ece `collections` \u5bfc\u5165 Mapping\uff0c\u800c Python 3.10 \u8d77\u90a3\u91cc\u5df2\u6ca1\u6709\u5b83\uff0c\u9879\u76ee\u4e5f\u6ca1\u6709\u66f4\u65b0\u7684\u7248\u672c\u3002ms-swift \u8981\u6c42\u5b83\u662f\u4e3a\u4e86\u67d0\u4e9b checkpoint\uff08DeepSeek-VL\uff09\u81ea\u5e26\u7684\u4ee3\u7801\uff0c\u672c\u8eab\u5e76\u4e0d\u5bfc\u5165\u5b83\uff1b\u8fd9\u4e9b checkpoint \u56e0\u6b64\u65e0\u6cd5\u52a0\u8f7d\u3002"}}, {"project": "cpm-kernels", "modules": ["cpm_kernels"], "scripts": [], "npu": false, "reason": {"en": "It calls the CUDA runtime as soon as it is imported, so it can never be imported on an NPU. ms-swift requires it for the quantized checkpoints of ChatGLM, whose own code imports it, and does not import it itself.", "zh": "\u5b83\u4e00\u88ab\u5bfc\u5165\u5c31\u8c03\u7528 CUDA runtime\uff0c\u56e0\u6b64\u5728 NPU \u4e0a\u6c38\u8fdc\u65e0\u6cd5\u5bfc\u5165\u3002ms-swift \u8981\u6c42\u5b83\u662f\u4e3a\u4e86 ChatGLM \u7684\u91cf\u5316 checkpoint\uff08\u7531 checkpoint \u81ea\u5e26\u7684\u4ee3\u7801\u5bfc\u5165\uff09\uff0cms-swift \u672c\u8eab\u5e76\u4e0d\u5bfc\u5165\u5b83\u3002"}}, {"project": "deepspeed", "modules": ["deepspeed"], "scripts": [], "npu": true, "reason": {"en": "If triton can be imported, deepspeed decorates its kernels with `triton.autotune` when it is imported itself, and that asks triton for its driver. triton-ascend has one only where it finds CANN's compiler, so without CANN `import deepspeed` fails with `0 active drivers`.", "zh": "\u53ea\u8981\u80fd\u5bfc\u5165 triton\uff0cdeepspeed \u5728\u5bfc\u5165\u65f6\u5c31\u4f1a\u7528 `triton.autotune` \u88c5\u9970\u5185\u6838\uff0c\u4ece\u800c\u5411 triton \u8bf7\u6c42\u9a71\u52a8\u3002triton-ascend \u53ea\u6709\u627e\u5230 CANN \u7684\u7f16\u8bd1\u5668\u624d\u6709\u9a71\u52a8\uff0c\u56e0\u6b64\u6ca1\u6709 CANN \u65f6 `import deepspeed` \u4f1a\u62a5\u9519 `0 active drivers`\u3002"}}],
-"digest": "782fa0c5d37980df7db2c1597b02fecd39a6f047c2d5ec0822b3712835fac214",
+"digest": "b58c8368f14d7cc164e48b60ac0ae218a5c6cab897dae5c6594bddd98b38951b",
 "pins": [
 {"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
 {"name": "accelerate", "version": "1.15.0", "stage": 4, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},

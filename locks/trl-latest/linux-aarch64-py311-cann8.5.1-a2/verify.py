@@ -181,6 +181,76 @@ def print_pip_variables() -> int:
 
 # --- system
 #
+# Versions that do not follow PEP 440, such as those of a driver, and their order.
+#
+# The room of a vendor parses them.
+
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class SystemVersion:
+    """A version of a component by the rules of its vendor. `str` gives it as written.
+
+    Versions with the same key and build are equal, however they are written.
+    """
+
+    # The version as written.
+    text: str
+    # All parts of the version except the build, the most important first.
+    key: tuple[Any, ...]
+    # The release line: (8, 5) for 8.5.0.
+    line: tuple[int, ...]
+    # The number of a build; None for a release.
+    build: int | None = None
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
+        return self.key == other.key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Return whether this is an earlier release; builds of one release are not earlier."""
+        return self.key < other.key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Return whether `self sign other` is true. Builds count only if `other` has one."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self.key, other.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemVersion):
+            return False
+        return self.key == other.key and self.build == other.build
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self.key, _build_rank(self.build)) < (other.key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """Return the rank of a build: a release comes before its builds.
+
+    PEP 440 has the same order for local versions.
+    """
+    return -1 if build is None else build
+
+
+# --- versions
+#
 # Versions of CANN and HDK, and their order.
 #
 # They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
@@ -202,14 +272,6 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -226,82 +288,29 @@ class _Key(NamedTuple):
     pre: tuple[int, int]
 
 
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class SystemVersion:
-    """A version of CANN or HDK, with an order. `str` gives it as written.
+def parse_version(text: str) -> SystemVersion:
+    """Return the version of CANN or HDK that a text spells.
 
-    Versions that differ only in letter case or leading zeros are equal.
+    Raises ValueError, which quotes the text.
     """
-
-    # The version as written.
-    text: str
-    _key: _Key
-    # The number after `B`; None without one.
-    build: int | None
-
-    @classmethod
-    def parse(cls, text: str) -> SystemVersion:
-        """Return the version that a text spells; raise ValueError, which quotes the text."""
-        match = _FORM.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(
-                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
-            )
-        if match["stage"]:
-            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
-        else:
-            stage = (_FINAL_STAGE, int(match["micro"]))
-        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
-        while patch and patch[-1] == 0:
-            patch = patch[:-1]
-        pre = _NOT_PRE
-        if match["pre"]:
-            pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
-        build = int(match["build"]) if match["build"] else None
-        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
-        return cls(text.strip(), key, build)
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """Return the release line: (8, 5) for 8.5.0.B160."""
-        return self._key.major, self._key.minor
-
-    def same_release(self, other: SystemVersion) -> bool:
-        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
-        return self._key == other._key
-
-    def before(self, other: SystemVersion) -> bool:
-        """Return whether this is an earlier release; builds of one release are not earlier."""
-        return self._key < other._key
-
-    def holds(self, sign: str, other: SystemVersion) -> bool:
-        """Return whether `self sign other` is true. Builds count only if `other` has one."""
-        if other.build is not None:
-            return SIGNS[sign](self, other)
-        return SIGNS[sign](self._key, other._key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SystemVersion):
-            return False
-        return self._key == other._key and self.build == other.build
-
-    def __lt__(self, other: SystemVersion) -> bool:
-        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
-
-    def __hash__(self) -> int:
-        return hash((self._key, self.build))
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def _build_rank(build: int | None) -> int:
-    """Return the rank of a build: a release comes before its builds.
-
-    PEP 440 has the same order for local versions.
-    """
-    return -1 if build is None else build
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+        )
+    if match["stage"]:
+        stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+    else:
+        stage = (_FINAL_STAGE, int(match["micro"]))
+    patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+    while patch and patch[-1] == 0:
+        patch = patch[:-1]
+    pre = _NOT_PRE
+    if match["pre"]:
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+    build = int(match["build"]) if match["build"] else None
+    key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+    return SystemVersion(text.strip(), key, key[:2], build)
 
 
 # --- findings
@@ -1676,7 +1685,7 @@ def shown_command(context: CheckContext, code: str) -> str:
     return command
 
 
-# --- ascend
+# --- checks
 #
 # The checks of CANN, the driver, the chip and a tensor on the NPU.
 #
@@ -1744,7 +1753,7 @@ def check_cann(context: CheckContext) -> Group:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
     release = releases[0].version
     values["found"] = str(release)
-    if not release.same_release(SystemVersion.parse(wanted)):
+    if not release.same_release(parse_version(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
         f"{other.part} {other.version} ({other.path})"
@@ -1788,7 +1797,7 @@ def _parse_version(text: str, path: str) -> SystemVersion:
     if not text:
         raise UnreadableError(path, "it has no line `Version=`")
     try:
-        return SystemVersion.parse(text)
+        return parse_version(text)
     except ValueError as error:
         raise UnreadableError(path, str(error)) from None
 
@@ -1969,7 +1978,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
-    if wanted and version.before(SystemVersion.parse(wanted)):
+    if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
     # what must be met first
@@ -1990,23 +1999,27 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 def _may_be_release(text: str, version: SystemVersion) -> bool:
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        return SystemVersion.parse(text).same_release(version)
+        return parse_version(text).same_release(version)
     except ValueError:
         return True
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    """Return whether a version is in any of these ranges; see `DriverNeed`.
+
+    A range with a text that is no version, of a lock that was edited, is never met.
+    """
     for comparisons in ranges:
-        if all(_holds(version, sign, text) for sign, text in comparisons):
-            return True
+        with suppress(ValueError):
+            if all(_holds(version, sign, text) for sign, text in comparisons):
+                return True
     return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
-        return version.holds(sign, SystemVersion.parse(text))
+        return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
     is_in_line = version.line[: len(line)] == line
     return is_in_line == (sign == "==")
@@ -3712,7 +3725,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.5.1", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23))", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23)\uff09"}}],
 "requested": ["accelerate", "deepspeed", "peft", "torch", "torch-npu", "trl", "vllm-ascend"],
 "excuses": [{"project": "deepspeed", "modules": ["deepspeed"], "scripts": [], "npu": true, "reason": {"en": "If triton can be imported, deepspeed decorates its kernels with `triton.autotune` when it is imported itself, and that asks triton for its driver. triton-ascend has one only where it finds CANN's compiler, so without CANN `import deepspeed` fails with `0 active drivers`.", "zh": "\u53ea\u8981\u80fd\u5bfc\u5165 triton\uff0cdeepspeed \u5728\u5bfc\u5165\u65f6\u5c31\u4f1a\u7528 `triton.autotune` \u88c5\u9970\u5185\u6838\uff0c\u4ece\u800c\u5411 triton \u8bf7\u6c42\u9a71\u52a8\u3002triton-ascend \u53ea\u6709\u627e\u5230 CANN \u7684\u7f16\u8bd1\u5668\u624d\u6709\u9a71\u52a8\uff0c\u56e0\u6b64\u6ca1\u6709 CANN \u65f6 `import deepspeed` \u4f1a\u62a5\u9519 `0 active drivers`\u3002"}}, {"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "mistral-common", "modules": [], "scripts": ["mistral_common"], "npu": false, "reason": {"en": "The command `mistral_common` is a server, which is the extra `server` of the project.", "zh": "\u547d\u4ee4 `mistral_common` \u662f\u4e00\u4e2a\u670d\u52a1\u7aef\uff0c\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`server`\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
-"digest": "eb1a79e294156fa4a3ed5e7edc873a6fa46451937dd2c20e35895e7b80f4dfa4",
+"digest": "9e5dae437691fbcbce0e11684da03d85e0a7f9d4d897a0116f802d30a0bb42c8",
 "pins": [
 {"name": "accelerate", "version": "1.14.0", "stage": 6, "sha256": ["e94390c2863b873be18f623f9df48a0d8fe5eff13ea7f1a00092b0a7904888c6"]},
 {"name": "agent-detector", "version": "1.1.0", "stage": 6, "sha256": ["c605af97afb894737dd798721b117d9bbc7aa491e02a676cd5916c79dc39a46d"]},

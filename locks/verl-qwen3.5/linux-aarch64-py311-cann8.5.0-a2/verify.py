@@ -181,6 +181,76 @@ def print_pip_variables() -> int:
 
 # --- system
 #
+# Versions that do not follow PEP 440, such as those of a driver, and their order.
+#
+# The room of a vendor parses them.
+
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class SystemVersion:
+    """A version of a component by the rules of its vendor. `str` gives it as written.
+
+    Versions with the same key and build are equal, however they are written.
+    """
+
+    # The version as written.
+    text: str
+    # All parts of the version except the build, the most important first.
+    key: tuple[Any, ...]
+    # The release line: (8, 5) for 8.5.0.
+    line: tuple[int, ...]
+    # The number of a build; None for a release.
+    build: int | None = None
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
+        return self.key == other.key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Return whether this is an earlier release; builds of one release are not earlier."""
+        return self.key < other.key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Return whether `self sign other` is true. Builds count only if `other` has one."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self.key, other.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemVersion):
+            return False
+        return self.key == other.key and self.build == other.build
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self.key, _build_rank(self.build)) < (other.key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """Return the rank of a build: a release comes before its builds.
+
+    PEP 440 has the same order for local versions.
+    """
+    return -1 if build is None else build
+
+
+# --- versions
+#
 # Versions of CANN and HDK, and their order.
 #
 # They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
@@ -202,14 +272,6 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
@@ -226,82 +288,29 @@ class _Key(NamedTuple):
     pre: tuple[int, int]
 
 
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class SystemVersion:
-    """A version of CANN or HDK, with an order. `str` gives it as written.
+def parse_version(text: str) -> SystemVersion:
+    """Return the version of CANN or HDK that a text spells.
 
-    Versions that differ only in letter case or leading zeros are equal.
+    Raises ValueError, which quotes the text.
     """
-
-    # The version as written.
-    text: str
-    _key: _Key
-    # The number after `B`; None without one.
-    build: int | None
-
-    @classmethod
-    def parse(cls, text: str) -> SystemVersion:
-        """Return the version that a text spells; raise ValueError, which quotes the text."""
-        match = _FORM.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(
-                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
-            )
-        if match["stage"]:
-            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
-        else:
-            stage = (_FINAL_STAGE, int(match["micro"]))
-        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
-        while patch and patch[-1] == 0:
-            patch = patch[:-1]
-        pre = _NOT_PRE
-        if match["pre"]:
-            pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
-        build = int(match["build"]) if match["build"] else None
-        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
-        return cls(text.strip(), key, build)
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """Return the release line: (8, 5) for 8.5.0.B160."""
-        return self._key.major, self._key.minor
-
-    def same_release(self, other: SystemVersion) -> bool:
-        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
-        return self._key == other._key
-
-    def before(self, other: SystemVersion) -> bool:
-        """Return whether this is an earlier release; builds of one release are not earlier."""
-        return self._key < other._key
-
-    def holds(self, sign: str, other: SystemVersion) -> bool:
-        """Return whether `self sign other` is true. Builds count only if `other` has one."""
-        if other.build is not None:
-            return SIGNS[sign](self, other)
-        return SIGNS[sign](self._key, other._key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SystemVersion):
-            return False
-        return self._key == other._key and self.build == other.build
-
-    def __lt__(self, other: SystemVersion) -> bool:
-        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
-
-    def __hash__(self) -> int:
-        return hash((self._key, self.build))
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def _build_rank(build: int | None) -> int:
-    """Return the rank of a build: a release comes before its builds.
-
-    PEP 440 has the same order for local versions.
-    """
-    return -1 if build is None else build
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+        )
+    if match["stage"]:
+        stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+    else:
+        stage = (_FINAL_STAGE, int(match["micro"]))
+    patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+    while patch and patch[-1] == 0:
+        patch = patch[:-1]
+    pre = _NOT_PRE
+    if match["pre"]:
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+    build = int(match["build"]) if match["build"] else None
+    key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+    return SystemVersion(text.strip(), key, key[:2], build)
 
 
 # --- findings
@@ -1676,7 +1685,7 @@ def shown_command(context: CheckContext, code: str) -> str:
     return command
 
 
-# --- ascend
+# --- checks
 #
 # The checks of CANN, the driver, the chip and a tensor on the NPU.
 #
@@ -1744,7 +1753,7 @@ def check_cann(context: CheckContext) -> Group:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
     release = releases[0].version
     values["found"] = str(release)
-    if not release.same_release(SystemVersion.parse(wanted)):
+    if not release.same_release(parse_version(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
         f"{other.part} {other.version} ({other.path})"
@@ -1788,7 +1797,7 @@ def _parse_version(text: str, path: str) -> SystemVersion:
     if not text:
         raise UnreadableError(path, "it has no line `Version=`")
     try:
-        return SystemVersion.parse(text)
+        return parse_version(text)
     except ValueError as error:
         raise UnreadableError(path, str(error)) from None
 
@@ -1969,7 +1978,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
-    if wanted and version.before(SystemVersion.parse(wanted)):
+    if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
     # what must be met first
@@ -1990,23 +1999,27 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 def _may_be_release(text: str, version: SystemVersion) -> bool:
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        return SystemVersion.parse(text).same_release(version)
+        return parse_version(text).same_release(version)
     except ValueError:
         return True
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    """Return whether a version is in any of these ranges; see `DriverNeed`.
+
+    A range with a text that is no version, of a lock that was edited, is never met.
+    """
     for comparisons in ranges:
-        if all(_holds(version, sign, text) for sign, text in comparisons):
-            return True
+        with suppress(ValueError):
+            if all(_holds(version, sign, text) for sign, text in comparisons):
+                return True
     return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
-        return version.holds(sign, SystemVersion.parse(text))
+        return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
     is_in_line = version.line[: len(line)] == line
     return is_in_line == (sign == "==")
@@ -3712,7 +3725,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23))", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23)\uff09"}}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "verl passes weights to the rollout through IPC only if it finds HDK (driver and firmware) 25.3.rc1 or newer. (observed: verl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348)", "zh": "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\u3002\uff08\u5b9e\u6d4b\uff1averl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348\uff09"}}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "reason": {"en": "vllm-ascend's documentation recommends HDK (driver and firmware) 25.5 for 0.13.0. (documented: vllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14)", "zh": "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.5\u3002\uff08\u6587\u6863\uff1avllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14\uff09"}}],
 "requested": ["accelerate", "datasets", "grpcio", "numpy", "pandas", "peft", "ray", "tensorboard", "tensordict", "torch", "torch-npu", "torchvision", "transformers", "triton-ascend", "verl", "vllm", "vllm-ascend", "wandb"],
 "excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "mathruler", "modules": [], "scripts": ["mathruler"], "npu": false, "reason": {"en": "The command evaluates models with vllm, and is written with fire. mathruler requires neither. Those that use it to grade answers, such as verl, only call its functions.", "zh": "\u8be5\u547d\u4ee4\u7528 vllm \u8bc4\u6d4b\u6a21\u578b\uff0c\u5e76\u7528 fire \u7f16\u5199\uff0c\u800c mathruler \u5bf9\u4e24\u8005\u90fd\u6ca1\u6709\u8981\u6c42\u3002\u7528\u5b83\u7ed9\u7b54\u6848\u8bc4\u5206\u7684\u9879\u76ee\uff08\u4f8b\u5982 verl\uff09\u53ea\u8c03\u7528\u5176\u51fd\u6570\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
-"digest": "823370f082b89a8bf8a9a11f0b6f4510c56b0944a857007a4467b5e1923be100",
+"digest": "d2da0d0da402161061dcfabc0ff79fa79f4c3560d852e5966b9dce6907c8b27a",
 "pins": [
 {"name": "absl-py", "version": "2.4.0", "stage": 6, "sha256": ["88476fd881ca8aab94ffa78b7b6c632a782ab3ba1cd19c9bd423abc4fb4cd28d"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 6, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},
