@@ -199,7 +199,7 @@ def installed_distributions(
             name = distribution.name
             if name in entries:
                 values = {"name": name, "one": entries[name], "other": entry}
-                remedy = context.then_install(context.reinstall_command(name))
+                remedy = _remedy_for_twins(context, name, [f"{root}/{entries[name]}", path])
                 findings.append(Finding("distribution-twice", values, remedy))
                 continue
             entries[name] = entry
@@ -207,6 +207,19 @@ def installed_distributions(
                 installed[name] = distribution
                 findings += broken
     return installed, findings
+
+
+def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) -> str:
+    """Return the command that uninstalls both distributions of a name and installs the lock's.
+
+    `paths` are their metadata. pip uninstalls one of them each time, but itself only once.
+    """
+    uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
+    if name != "pip":
+        return context.then_install(f"{uninstall} && {uninstall}")
+    # ensurepip installs nothing where there is metadata of a pip, even without its modules
+    remove = f"rm -rf {shlex.join(paths)}"
+    return context.then_install(f"{uninstall} && {remove} && {context.python} -m ensurepip")
 
 
 def hidden_distributions(

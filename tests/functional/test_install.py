@@ -230,6 +230,23 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
 # --- dry run, again, half done
 
 
+@pytest.mark.parametrize("option", ["--wheelhouse", "--python"])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "error: {} needs a value: see --help"),
+        ("zh", "错误：选项 {} 需要一个参数，用法见 --help"),
+    ],
+)
+def test_an_option_without_its_value_is_told(
+    two: Workspace, option: str, language: str, said: str
+) -> None:
+    script = str(two.folder() / "install.sh")
+    for end in ([option], [option, ""]):
+        run = execute(two, [script, "--lang", language, *end])
+        assert (run.status, run.stdout, run.stderr) == (1, "", said.format(option) + "\n")
+
+
 def test_a_dry_run_changes_nothing_and_asks_nothing(two: Workspace, index: LoopbackIndex) -> None:
     before = tree(two.root)
     run = install(two, sys.executable, "--dry-run")
@@ -305,6 +322,54 @@ def test_a_setting_of_pip_to_install_elsewhere_has_no_effect(two: Workspace, pyt
     told(install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf")))
     assert installed(python) == {"base": "1.0", "top": "1.0"}
     assert not (two.root / "aside").exists()
+
+
+# --- progress
+
+
+def test_install_counts_what_pip_was_asked_for(two: Workspace, python: Path) -> None:
+    """One of two is as locked, so pip has one to install, and nothing of it is there yet."""
+    two.locked_stack("base", "top", target=HERE)
+    told(install(two, python))
+    note = site_packages(python) / "base-1.0.dist-info" / "ascend-lock.txt"
+    note.write_text("of another file\n")
+    two.index.fault("/files/*/base-*", delayed(2))
+    script = two.folder() / "install.sh"
+    script.write_text(script.read_text("utf-8").replace("timeout=30", "timeout=0.5"), "utf-8")
+    run = install(two, python)
+    assert run.status == 0, run
+    assert lines(run.stdout, "0 of 1 installed after ")
+    assert not [line for line in run.stdout.splitlines() if " of 2 installed after " in line]
+
+
+# Notes each time that a program on standard input, as those of install.sh are, lists distributions.
+_COUNTING = """
+import sys
+from importlib import metadata
+
+listed = metadata.distributions
+
+def distributions(**how):
+    if sys.argv[0] == "-":
+        with open({note!r}, "a") as file:
+            file.write("listed\\n")
+    return listed(**how)
+
+metadata.distributions = distributions
+"""
+
+
+def test_install_lists_distributions_once_for_all_notes(workspace: Workspace, python: Path) -> None:
+    """Not once for each, which takes time in proportion to the square of their number."""
+    names = [f"part{number}" for number in range(8)]
+    workspace.serve(*(f"{name} 1.0" for name in names))
+    workspace.locked_stack(*names, target=HERE)
+    counted = workspace.root / "counted"
+    (site_packages(python) / "counting.py").write_text(_COUNTING.format(note=str(counted)))
+    (site_packages(python) / "counting.pth").write_text("import counting\n")
+    run = install(workspace, python)
+    assert installed(python) == dict.fromkeys(names, "1.0"), run
+    assert counted.read_text().split() == ["listed"] * 2, "before pip and after it"
 
 
 # --- other bytes of the same version

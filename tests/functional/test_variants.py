@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from tests.builders import build_wheel
 from tests.functional.machine import execute, install
 from tests.functional.workspace import HERE, REPOSITORY, Workspace, row
 from tests.loopback import Fault, LoopbackIndex, Response, altered, status
+from tests.unit.index.clients import endless, speaking
 from tests.variants import for_soc, serve, table, variant
 
 PROPERTIES = ["ascend :: npu_type :: a3"]
@@ -570,6 +573,94 @@ def test_install_follows_no_link_that_is_not_allowed(
     index.fault("/simple/*/vllm-ascend/", page_linking_to(address.format(name)))
     run = install(locked, python, "--skip-system-checks")
     assert (run.status, "is not asked" in run.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost.", "127.0.0.1.", "a.localhost."])
+def test_install_follows_no_link_to_this_machine(
+    locked: Workspace, index: LoopbackIndex, python: Path, host: str
+) -> None:
+    """From an index that is elsewhere, here behind a proxy."""
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    index.fault("/simple/*/vllm-ascend/", page_linking_to(f"https://{host}/{name}"))
+    elsewhere = {
+        "PIP_INDEX_URL": "http://index.example/simple/pypi/",
+        "PIP_TRUSTED_HOST": "index.example",
+        "PIP_PROXY": index.proxy,
+    }
+    run = install(locked, python, "--skip-system-checks", **elsewhere)
+    assert (run.status, "is not asked" in run.stderr) == (1, True), run
+
+
+def lessen_pieces(workspace: Workspace) -> None:
+    """Let install.sh judge the pace of an answer by small pieces, which come sooner."""
+    script = workspace.folder() / "install.sh"
+    text = script.read_text("utf-8")
+    assert text.count("PIECE = 100, 4 * seconds, 1 << 12") == 1
+    script.write_text(text.replace("1 << 12", "1 << 6"), "utf-8")
+
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "why"),
+    [
+        pytest.param(b"HTTP/1.1 200 ", b"x", "does not answer (TooSlow)", id="status"),
+        pytest.param(
+            b"", b"HTTP/1.1 100 Continue\r\n\r\n", "does not answer (TooSlow)", id="continue"
+        ),
+        pytest.param(
+            _HEAD + b"Content-Length: 100000\r\n\r\n",
+            b"x",
+            "sends less than 100 bytes a second",
+            id="body",
+        ),
+        pytest.param(
+            _HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
+            b"1\r\nx\r\n",
+            "sends less than 100 bytes a second",
+            id="chunks",
+        ),
+        pytest.param(
+            _HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"x: y\r\n",
+            "sends less than 100 bytes a second",
+            id="trailers",
+        ),
+    ],
+)
+def test_install_ends_a_trickle(
+    locked: Workspace, index: LoopbackIndex, python: Path, head: bytes, line: bytes, why: str
+) -> None:
+    """Each byte comes within the time limit of pip."""
+    lessen_pieces(locked)
+    with speaking(endless(head, line, 0.02)) as address:
+        link = f"http://{address}/vllm_ascend-0.23.0-py3-none-any-a3.whl"
+        index.fault("/simple/*/vllm-ascend/", page_linking_to(link))
+        run = install(locked, python, "--skip-system-checks", PIP_TIMEOUT="0.5")
+    assert (run.status, why in run.stderr) == (1, True), run
+
+
+def test_install_waits_for_a_slow_page(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    """It takes longer than four times the limit, at more than 100 bytes a second."""
+    index.fault("/simple/*/vllm-ascend/", lambda page: replace(page, pause=0.003))
+    begun = time.monotonic()
+    run = install(locked, python, "--skip-system-checks", PIP_TIMEOUT="0.3")
+    assert run.status == 0, run
+    assert time.monotonic() - begun > 4 * 0.3
+
+
+def test_install_reads_nothing_that_a_redirect_sends(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    redirect = Response(302, b"x" * 100_000, {"Location": f"/files/pypi/{name}"}, pause=0.1)
+    index.fault("*-a3.whl", lambda _: redirect, times=1)
+    run = install(locked, python, "--skip-system-checks")
+    assert run.status == 0, run
+    assert label_of(python) == "a3"
 
 
 def test_requirements_leave_variants_to_the_script(locked: Workspace) -> None:

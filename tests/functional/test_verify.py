@@ -448,8 +448,17 @@ def test_verify_without_an_npu_needs_libraries_on_disk(
     assert told in machine.found()
 
 
+def install_twice(site: Path) -> None:
+    """Make a second distribution of base, which counts as installed like the first."""
+    name, twin = "base-1.0.dist-info", "base-1.0.0.dist-info"
+    shutil.copytree(site / name, site / twin)
+    record = site / twin / "RECORD"
+    record.write_text(record.read_text().replace(name, twin))
+
+
 def test_verify_gives_commands_that_mend(machine: Machine) -> None:
     for destroy, told in (
+        (lambda: install_twice(machine.site), "error: base is installed twice: "),
         ((machine.site / "base-1.0.dist-info" / "RECORD").unlink, ""),
         (
             lambda: machine.pip("install", "triton"),

@@ -820,7 +820,7 @@ def installed_distributions(
             name = distribution.name
             if name in entries:
                 values = {"name": name, "one": entries[name], "other": entry}
-                remedy = context.then_install(context.reinstall_command(name))
+                remedy = _remedy_for_twins(context, name, [f"{root}/{entries[name]}", path])
                 findings.append(Finding("distribution-twice", values, remedy))
                 continue
             entries[name] = entry
@@ -828,6 +828,19 @@ def installed_distributions(
                 installed[name] = distribution
                 findings += broken
     return installed, findings
+
+
+def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) -> str:
+    """Return the command that uninstalls both distributions of a name and installs the lock's.
+
+    `paths` are their metadata. pip uninstalls one of them each time, but itself only once.
+    """
+    uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
+    if name != "pip":
+        return context.then_install(f"{uninstall} && {uninstall}")
+    # ensurepip installs nothing where there is metadata of a pip, even without its modules
+    remove = f"rm -rf {shlex.join(paths)}"
+    return context.then_install(f"{uninstall} && {remove} && {context.python} -m ensurepip")
 
 
 def hidden_distributions(
@@ -4044,7 +4057,7 @@ LOCK = r"""
 "startup-extra-what": "files in {folder} that run at each start of Python belong to no distribution: {list} ({count} in all)",
 "startup-extra-why": "the lock says nothing about them, and their code runs in every program of this environment",
 "startup-extra-mend": "remove them, or install what you have put there as a distribution: an interrupted installation leaves such files, too",
-"startup-unknown-what": "files in {folder} that run at each start of Python may belong to nothing: {list} ({count} in all)",
+"startup-unknown-what": "files in {folder} that run at each start of Python may belong to no distribution: {list} ({count} in all)",
 "startup-unknown-why": "no list of files has them, but the folder is shared with other programs or has distributions without such a list",
 "startup-unknown-mend": "remove them unless somebody needs them: an interrupted installation leaves such files, too",
 "module-replaced-what": "modules in {folder} have the names of locked modules, but belong to no locked distribution: {list} ({count} in all)",

@@ -85,6 +85,11 @@ fail() { # texts
 }
 warning=$(say "warning: " "警告：")
 
+require_value() { # option, what follows it
+    [ -n "${2-}" ] || fail "${1} needs a value: see --help" "" \
+        "选项 ${1} 需要一个参数，用法见 --help" ""
+}
+
 dry_run=no
 wheelhouse=
 python=
@@ -93,8 +98,8 @@ strict=yes
 while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) dry_run=yes ;;
-        --wheelhouse) wheelhouse=${2:?--wheelhouse needs a folder}; shift ;;
-        --python) python=${2:?--python needs a path}; shift ;;
+        --wheelhouse) require_value "$@"; wheelhouse=$2; shift ;;
+        --python) require_value "$@"; python=$2; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
         --lang)
@@ -222,28 +227,26 @@ class Pin:
     def note(self):
         return self.key or " ".join(sorted(self.hashes))
 
-    def difference(self):
-        """What is installed in its place, None if nothing that works, an empty text if it is as locked."""
+    def is_as_locked(self):
+        """Return whether it is installed in its version, from its file or by its build, and as its variant.
+
+        What cannot be read is not: nothing is there, or what an interrupted installation has left half-written.
+        """
         try:
             found = metadata.distribution(self.name)
-            if Version(found.version) != Version(self.version):
-                return found.version
-            noted = [read_note(found)]
+            if Version(found.version) != Version(self.version) or read_note(found) != self.note():
+                return False
             if self.is_editable:
                 with open(os.path.join(sys.prefix, "src", self.name, ".git", "ascend-lock")) as file:
-                    noted.append(file.read().strip())
-            if any(text != self.note() for text in noted):
-                return found.version + ", but from another file, or built otherwise"
-            text = found.read_text("variant.json") if self.variant else None
-            if self.variant and self.variant not in (json.loads(text)["variants"] if text else ()):
-                return found.version + ", but not the variant " + self.variant
-        except Exception:  # not there, or left half-written by an interrupted install
-            return None
-        return ""
+                    if file.read().strip() != self.note():
+                        return False
+            return not self.variant or self.variant in json.loads(found.read_text("variant.json"))["variants"]
+        except Exception:
+            return False
 
 
 def read_pins(path):
-    """The pins of a requirements file, by name."""
+    """Return the pins of a requirements file, by name."""
     pins, variants, keys, pin = {}, {}, {}, None
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -262,13 +265,13 @@ def read_pins(path):
 
 
 def entry(found, name):
-    """The path that RECORD has of a file beside the metadata of a distribution, None without one."""
+    """Return the path that RECORD has of a file beside the metadata of a distribution, None without one."""
     row = re.search(r"(?m)^([^/\n\"]+\.dist-info/%s)," % re.escape(name), found.read_text("RECORD") or "")
     return row and row[1]
 
 
 def read_note(found):
-    """The note of a distribution, empty if it has none that RECORD lists."""
+    """Return the note of a distribution, empty if it has none that RECORD lists."""
     return (found.read_text(NOTE) or "").strip() if entry(found, NOTE) else ""
 
 
@@ -293,7 +296,7 @@ def write_beside(found, texts):
     os.replace(file.name, os.path.join(folder, "RECORD"))
 '
 
-# The distributions of requirements files that are not installed as locked
+# The names of the distributions in requirements files that are not installed as locked
 missing() {
     # -I: modules in the current folder or on PYTHONPATH do not count as installed
     "$python" -I - "$notes" "$@" <<'EOF'
@@ -302,9 +305,8 @@ import sys
 exec(sys.argv.pop(1))
 for path in sys.argv[1:]:
     for pin in read_pins(path).values():
-        difference = pin.difference()
-        if difference != "":
-            print("%s %s (is %s)" % (pin.name, pin.version, difference or "missing"))
+        if not pin.is_as_locked():
+            print(pin.name)
 EOF
 }
 
@@ -315,7 +317,7 @@ import sys
 
 exec(sys.argv.pop(1))
 for pin in read_pins(sys.argv[1]).values():
-    if pin.difference() != "":
+    if not pin.is_as_locked():
         print("".join(pin.lines), end="")
 EOF
 }
@@ -418,8 +420,14 @@ for path in files.split():
     pins.update(read_pins(os.path.join(here, path)))
 
 
+def state_of(distribution):
+    """Return what tells the RECORD of a distribution from any other that was in its place."""
+    state = os.stat(distribution.locate_file(entry(distribution, "RECORD")))
+    return state.st_ino, state.st_mtime_ns
+
+
 def installed():
-    """The distributions of these pins that are there in whole, by name, each with what tells its RECORD from another."""
+    """Return the distributions of these pins that are there in whole, by name, each with its state."""
     found = {}
     importlib.invalidate_caches()
     for distribution in metadata.distributions():
@@ -427,30 +435,29 @@ def installed():
             name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
             # pip writes both last
             if name in pins and name not in found and distribution.read_text("INSTALLER"):
-                state = os.stat(distribution.locate_file(entry(distribution, "RECORD")))
-                found[name] = (distribution, (state.st_ino, state.st_mtime_ns))
+                found[name] = (distribution, state_of(distribution))
         except Exception:  # half written
             pass
     return found
 
 
 def note_new():
-    """Note from which file each distribution is that pip has installed since."""
-    done = 0
+    """Note from which file each distribution is that pip has installed since the last call."""
     for name, (distribution, state) in installed().items():
         pin = pins[name]
-        if Version(distribution.version) == Version(pin.version):
-            done += 1
-            if state != before.get(name):
-                write_beside(distribution, {NOTE: pin.note() + "\n"})
-                before[name] = installed()[name][1]
-    return done
+        if state != before.get(name) and Version(distribution.version) == Version(pin.version):
+            write_beside(distribution, {NOTE: pin.note() + "\n"})
+            before[name] = state_of(distribution)
+            noted.add(name)
 
 
 before = {name: state for name, (_, state) in installed().items()}
+# What differs is counted. Of a stage that is built again pip is asked for the rest as well.
+wanted = {name for name, pin in pins.items() if not pin.is_as_locked()}
+total, noted = len(wanted), set()
 begun = time.monotonic()
-if len(pins) > 20:
-    print(at_first % len(pins), flush=True)
+if total > 20:
+    print(at_first % total, flush=True)
 signal.signal(signal.SIGINT, lambda *_: None)  # pip gets it, too, and ends in its own way
 pip = subprocess.Popen(command, close_fds=False)
 while True:
@@ -459,8 +466,8 @@ while True:
         note_new()
         sys.exit(abs(status))
     except subprocess.TimeoutExpired:
-        done = note_new()
-        print(then % (done, len(pins), time.monotonic() - begun), flush=True)
+        note_new()
+        print(then % (len(noted & wanted), total, time.monotonic() - begun), flush=True)
 EOF
 }
 
@@ -636,19 +643,19 @@ real_folders = {}
 
 
 def real(folder):
-    """The path of a folder without links."""
+    """Return the path of a folder without links."""
     if folder not in real_folders:
         real_folders[folder] = os.path.realpath(folder)
     return real_folders[folder]
 
 
 def is_real(folder):
-    """Whether no part of a folder's path is a link."""
+    """Return whether no part of a folder's path is a link."""
     return real(folder) == folder
 
 
 def is_aside_of(entry, name):
-    """Whether pip makes `entry` of the name of a folder that it puts aside (AdjacentTempDirectory)."""
+    """Return whether pip makes `entry` of the name of a folder that it puts aside (AdjacentTempDirectory)."""
     if len(name) == 1:
         return entry == "~" + name
     if len(entry) != len(name) or not entry.startswith("~"):
@@ -688,11 +695,11 @@ class Record:
         self.is_whole = self.is_whole and not self.is_aside
 
     def files(self):
-        """What pip would remove of it: nothing outside of the environment, and here nothing behind a link."""
+        """Return what pip would remove of it: nothing outside of the environment, and here nothing behind a link."""
         return {path for path in self.paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
 
     def folders(self):
-        """The folders in site-packages that it has files in, and its own; those called like it if it is not known."""
+        """Return the folders in site-packages that it has files in, and its own; those called like it if it is not known."""
         found = {os.path.join(self.root, self.name)}
         found.update(os.path.join(self.root, name.replace("-", "_")) for name in self.may_be)
         for path in self.paths:
@@ -704,7 +711,7 @@ class Record:
 
 
 def printable(text):
-    """The text with escapes for what a terminal would act on."""
+    """Return the text with escapes for what a terminal would act on."""
     return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
@@ -738,7 +745,7 @@ def remove_file(path):
 
 
 def put_aside(folders, others):
-    """The folders that pip put aside, beside those of ours that they were, unless they may be of others."""
+    """Yield the folders that pip put aside, beside those of ours that they were, unless they may be of others."""
     names = {}
     for folder in folders:
         names.setdefault(os.path.dirname(folder), set()).add(os.path.basename(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
@@ -91,3 +92,28 @@ def speaking(talk: Callable[[socket.socket], object]) -> Iterator[str]:
     finally:
         server.shutdown(socket.SHUT_RDWR)
         server.close()
+
+
+def saying(*content: bytes) -> Callable[[socket.socket], None]:
+    """Return what a server does that answers each request with this content."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(b"".join(content))
+
+    return talk
+
+
+def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+    """Return what a server does that repeats the content after the head.
+
+    It pauses for so many seconds after each time.
+    """
+
+    def talk(connection: socket.socket) -> None:
+        saying(head)(connection)
+        while True:
+            connection.sendall(content)
+            time.sleep(pause)
+
+    return talk

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -13,7 +11,7 @@ from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import client
 from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import PipConfig
-from tests.unit.index.clients import fetch, speaking, with_client
+from tests.unit.index.clients import endless, fetch, saying, speaking, with_client
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
 CUT = "It broke off its answer|It stopped answering"
@@ -32,24 +30,6 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
         )
     assert time.monotonic() - begin < 30
     return caught.value.why
-
-
-def saying(*content: bytes) -> Callable[[socket.socket], None]:
-    def talk(connection: socket.socket) -> None:
-        connection.recv(1 << 16)
-        connection.sendall(b"".join(content))
-
-    return talk
-
-
-def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
-    def talk(connection: socket.socket) -> None:
-        saying(head)(connection)
-        while True:
-            connection.sendall(content)
-            time.sleep(pause)
-
-    return talk
 
 
 @pytest.mark.parametrize(

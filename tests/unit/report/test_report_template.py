@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from resolver.report.template import environment, word
+from tests.functional.workspace import REPOSITORY
 
 PIECES = [
     "'",
@@ -80,3 +82,14 @@ def test_filters_write_what_their_place_needs(source: str, expected: str) -> Non
 def test_template_without_a_value_fails() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("{{ a }}").render()
+
+
+def test_docstrings_in_scripts_begin_with_a_verb() -> None:
+    """ruff reads no program within a template."""
+    templates = REPOSITORY / "resolver" / "report" / "templates"
+    words = set()
+    for path in templates.glob("*.sh.j2"):
+        text = path.read_text(encoding="utf-8")
+        words |= set(re.findall(r'^ *def [^\n]*:\n +"""(\w+)', text, re.MULTILINE))
+    assert "Return" in words
+    assert words <= {"End", "Note", "Raise", "Remove", "Return", "Write", "Yield"}

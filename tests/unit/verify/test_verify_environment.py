@@ -6,6 +6,7 @@ import io
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -251,6 +252,33 @@ def test_distributions_after_an_interrupted_installation(site: Site) -> None:
         "distribution-leftover",
         "record-broken one",
     ]
+
+
+def remedy_for_twins(site: Site, name: str) -> list[str]:
+    """Return the commands for a distribution of which there is a second one, 0.9."""
+    site.add(name, {f"{name}.py": "1"})
+    shutil.copytree(site.root / f"{name}-1.0.dist-info", site.root / f"{name}-0.9.dist-info")
+    findings = site.groups()["distributions"].findings
+    (remedy,) = [finding.remedy for finding in findings if finding.code == "distribution-twice"]
+    return remedy.split(" && ")
+
+
+def test_twins_are_uninstalled_one_by_one(site: Site) -> None:
+    """What is left of one of them would count as installed, without its files."""
+    first, second, install = remedy_for_twins(site, "one")
+    assert first == second
+    assert first.endswith("-m pip uninstall -y one")
+    assert install.startswith("bash /lock/install.sh ")
+
+
+def test_twins_of_pip_leave_no_metadata_to_ensurepip(site: Site) -> None:
+    """It installs none where it finds metadata of one."""
+    uninstall, remove, bring, install = remedy_for_twins(site, "pip")
+    assert uninstall.endswith("-m pip uninstall -y pip")
+    infos = [f"{site.root}/pip-{version}.dist-info" for version in ("0.9", "1.0")]
+    assert remove == f"rm -rf {shlex.join(infos)}"
+    assert bring.endswith("-m ensurepip")
+    assert install.startswith("bash /lock/install.sh ")
 
 
 def test_distributions_extra_or_unwanted(site: Site) -> None:
