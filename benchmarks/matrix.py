@@ -32,7 +32,7 @@ def cells() -> list[Cell]:
     return [
         cell
         for cell in load_grid(GRID, MATRICES).cells(releases)
-        if (cell.use, cell.soc, cell.platform, cell.python) == measured
+        if (cell.use, cell.chip, cell.platform, cell.python) == measured
     ]
 
 

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from resolver.ascend.names import CHIP, COMPONENTS, DRIVER, TOOLKIT, TORCH_PLUGIN
 from resolver.ascend.versions import parse_version
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
@@ -65,9 +66,33 @@ class _Release(NamedTuple):
     version: SystemVersion
 
 
+def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
+    system = context.lock.system
+    if TOOLKIT in system:
+        yield check_cann(context)
+    if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
+        yield check_hdk(context, tool)
+    if CHIP in system:
+        yield check_soc(context, tool)
+    unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
+    if unchecked:
+        yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _asks_for_hdk(context: CheckContext) -> bool:
+    return any(need.component == DRIVER for need in context.lock.driver)
+
+
+def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check that the accelerator computes, if the lock has torch's plugin for it."""
+    if TORCH_PLUGIN in context.lock.pins:
+        yield check_npu(context, tool)
+
+
 def check_cann(context: CheckContext) -> Group:
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
-    wanted = context.lock.system["cann"]
+    wanted = context.lock.system[TOOLKIT]
     variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
     home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
@@ -169,7 +194,7 @@ def _activation(context: CheckContext, *, any_release: bool) -> str:
 
     It is the lock's release, or else, with `any_release`, the one that is installed as current.
     """
-    release = context.lock.system["cann"]
+    release = context.lock.system[TOOLKIT]
     names = [f"cann-{release}", f"ascend-toolkit/{release}"]
     if any_release:
         names += ["cann", "ascend-toolkit"]
@@ -199,12 +224,12 @@ class NpuTool(NamedTuple):
     npus: int = 0
 
     @property
-    def has_npu(self) -> bool:
+    def has_device(self) -> bool:
         """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def ask_npu_smi(context: CheckContext) -> NpuTool:
+def ask_tool(context: CheckContext) -> NpuTool:
     """Return what npu-smi tells, if there is one."""
     folders = context.environ.get("PATH", "").split(os.pathsep)
     folders += ["/usr/local/bin", "/usr/local/sbin"]
@@ -249,7 +274,7 @@ def soc_family(name: str) -> str:
 
 def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
-    wanted = context.lock.system["soc"]
+    wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
@@ -266,7 +291,7 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
 def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     """Check that torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not tool.has_npu:
+    if not tool.has_device:
         return Group("npu", [Finding("npu-absent", values)], values)
     rows, error = run_python(context, _TENSOR)
     if not rows:
@@ -277,7 +302,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     findings = []
     if row["sum"] != 8.0:
         findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
-    wanted = context.lock.system.get("soc", "")
+    wanted = context.lock.system.get(CHIP, "")
     family = soc_family(name)
     # if npu-smi names the family, check_soc has compared it
     if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
@@ -288,8 +313,8 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the driver is as new as the target's, and meets the lock's other requirements."""
-    wanted = context.lock.system.get("hdk", "")
-    needs = context.lock.driver
+    wanted = context.lock.system.get(DRIVER, "")
+    needs = [need for need in context.lock.driver if need.component == DRIVER]
     requirements = [f"{need.by}: {need.wanted}" for need in needs]
     if wanted:
         requirements.insert(0, f"hdk >= {wanted}")

@@ -18,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, parse_wheel_filename
 from packaging.version import Version
 
+from resolver.ascend.names import CHIP, DRIVER, TOOLKIT, TORCH_PLUGIN
 from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
@@ -46,7 +47,7 @@ from resolver.model.target import PLATFORMS, Platform, wheel_glibc
 from resolver.resolve.needs import requirements_file
 
 # The facts about the drivers of CANN releases are about this project.
-_TORCH_NPU: Final = NormalizedName("torch-npu")
+_PLUGIN: Final = NormalizedName(TORCH_PLUGIN)
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +81,9 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     # condition means that the fact always builds it.
     built: tuple[tuple[ComponentRequirement, ...], ...] = ()
     # The known releases of CANN that go with it.
-    canns: tuple[SystemVersion, ...] = ()
+    toolkits: tuple[SystemVersion, ...] = ()
     # The drivers that it, or each of these CANN releases, asks for.
-    hdk: tuple[ComponentRequirement, ...] = ()
+    drivers: tuple[ComponentRequirement, ...] = ()
     # The facts that say all this.
     facts: tuple[Fact, ...]
     # The file whose pins say what the facts do not; empty if there is none.
@@ -102,25 +103,25 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
         """Return what it, or its wheels, need of a component."""
         return _on_component(component, (*self.needs, *self.wheel_needs))
 
-    def goes_with(self, cann: Value) -> bool:
+    def goes_with(self, toolkit: Value) -> bool:
         """Return whether facts say that it goes with this CANN."""
-        needs = self.needed("cann") or self.paired_with("cann")
-        return bool(needs) and all(need.allows(cann) for need in needs)
+        needs = self.needed(TOOLKIT) or self.paired_with(TOOLKIT)
+        return bool(needs) and all(need.allows(toolkit) for need in needs)
 
-    def runs_on(self, soc: Value) -> bool:
+    def runs_on(self, chip: Value) -> bool:
         """Return whether no fact speaks against this SoC, for a wheel or a build from source."""
-        if not _admit(self.needs, soc):
+        if not _admit(self.needs, chip):
             return False
-        if _admit((*self.wheel_needs, *self.paired), soc):
+        if _admit((*self.wheel_needs, *self.paired), chip):
             return True
-        return any(_admit(conditions, soc) for conditions in self.built)
+        return any(_admit(conditions, chip) for conditions in self.built)
 
     @property
     def driver(self) -> SystemVersion | None:
         """Return the oldest driver that all of `hdk` admit; None without any."""
         drivers = []
-        for need in self.hdk:
-            values = named_values(need, "hdk")
+        for need in self.drivers:
+            values = named_values(need, DRIVER)
             drivers += [value for value in values if isinstance(value, SystemVersion)]
         return max(drivers, default=None)
 
@@ -191,7 +192,7 @@ def pairings(
     project: NormalizedName,
     facts: Sequence[Fact],
     declared: Mapping[Version, Declared] = {},
-    canns: Sequence[Value] = (),
+    toolkits: Sequence[Value] = (),
     system: Mapping[str, Value] = {},
 ) -> list[Pairing]:
     """Return the releases of a project that facts pair by name, newest first.
@@ -205,7 +206,7 @@ def pairings(
         if fact.package == project and _is_pairing(fact):
             releases.update(_releases(fact))
     newest_first = sorted(releases, key=_age, reverse=True)
-    return [_pairing(project, release, applying, declared, canns) for release in newest_first]
+    return [_pairing(project, release, applying, declared, toolkits) for release in newest_first]
 
 
 def _applies_on(fact: Fact, system: Mapping[str, Value]) -> bool:
@@ -228,7 +229,7 @@ def _pairing(
     release: Version | str,
     facts: Sequence[Fact],
     known: Mapping[Version, Declared],
-    canns: Sequence[Value],
+    toolkits: Sequence[Value],
 ) -> Pairing:
     declared = Declared()
     if isinstance(release, Version):
@@ -273,25 +274,25 @@ def _pairing(
         file=declared.file,
         wheels=declared.wheels,
     )
-    return _with_drivers(pairing, of_release, facts, canns)
+    return _with_drivers(pairing, of_release, facts, toolkits)
 
 
 def _with_drivers(
-    pairing: Pairing, of_release: Iterable[Fact], facts: Iterable[Fact], canns: Iterable[Value]
+    pairing: Pairing, of_release: Iterable[Fact], facts: Iterable[Fact], toolkits: Iterable[Value]
 ) -> Pairing:
     """Return a pairing with the CANN releases that go with it, and the drivers asked for."""
-    needs = pairing.paired_or_needed("cann")
+    needs = pairing.paired_or_needed(TOOLKIT)
     fitting = []
     if needs:
-        fitting = [cann for cann in canns if all(need.allows(cann) for need in needs)]
+        fitting = [toolkit for toolkit in toolkits if all(need.allows(toolkit) for need in needs)]
     drivers: dict[Fact, ComponentRequirement] = {}
-    for fact in (*of_release, *_of_torch_npu(pairing, facts)):
+    for fact in (*of_release, *_of_plugin(pairing, facts)):
         for need in _drivers(fact, fitting):
             drivers[fact] = need
     return msgspec.structs.replace(
         pairing,
-        canns=tuple(cann for cann in fitting if isinstance(cann, SystemVersion)),
-        hdk=tuple(drivers.values()),
+        toolkits=tuple(toolkit for toolkit in fitting if isinstance(toolkit, SystemVersion)),
+        drivers=tuple(drivers.values()),
         facts=(*pairing.facts, *drivers),
     )
 
@@ -428,26 +429,28 @@ def _on_component(
     return tuple(need for need in needs if need.component == component)
 
 
-def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
-    return all(need.allows(soc) for need in _on_component("soc", needs))
+def _admit(needs: Iterable[ComponentRequirement], chip: Value) -> bool:
+    return all(need.allows(chip) for need in _on_component(CHIP, needs))
 
 
-def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
+def _of_plugin(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
     """Yield the facts about the torch-npu that a release goes with."""
-    versions = list(_exact_versions(pairing.projects.get(_TORCH_NPU, SpecifierSet())))
+    versions = list(_exact_versions(pairing.projects.get(_PLUGIN, SpecifierSet())))
     for fact in facts:
-        if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions)):
+        if fact.package == _PLUGIN and any(map(fact.applies_to, versions)):
             yield fact
 
 
-def _drivers(fact: Fact, canns: Sequence[Value]) -> Sequence[ComponentRequirement]:
+def _drivers(fact: Fact, toolkits: Sequence[Value]) -> Sequence[ComponentRequirement]:
     """Return the drivers without which a fact warns, if it does so with each of these CANNs."""
     if not isinstance(fact, Warns):
         return ()
     needs = component_requirements(fact.unless)
-    on_cann = _on_component("cann", needs)
-    if on_cann:
-        is_silent_with_one = any(need.allows(cann) for need in on_cann for cann in canns)
-        if not canns or is_silent_with_one:
+    on_toolkit = _on_component(TOOLKIT, needs)
+    if on_toolkit:
+        is_silent_with_one = any(
+            need.allows(toolkit) for need in on_toolkit for toolkit in toolkits
+        )
+        if not toolkits or is_silent_with_one:
             return ()
-    return _on_component("hdk", needs)
+    return _on_component(DRIVER, needs)

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from packaging.specifiers import SpecifierSet
 
+from resolver.ascend.names import ALIASES, CHIP, CHIP_CLAIM
 from resolver.audit.version_words import Wanted
 from resolver.model import fact as model
 from resolver.model import text as texts
@@ -17,11 +18,10 @@ from resolver.model.requirement import Comparison, ComponentRequirement, Require
 # Other names under which documents speak of a project or a component.
 _ALIASES: Final = {
     "torch": ("pytorch",),
-    "torch-npu": ("torchnpu",),
     "megatron-core": ("megatron-lm", "megatron", "mcore"),
-    "hdk": ("driver", "firmware", "software version", "驱动", "固件"),
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
+    **ALIASES,
 }
 # The tools that build a wheel when an archive names none (PEP 517).
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
@@ -36,7 +36,7 @@ class Value(msgspec.Struct, frozen=True):
     wanted: Wanted | None = None
 
     def __str__(self) -> str:
-        name = self.names[0].removeprefix("soc:")
+        name = self.names[0].removeprefix(CHIP_CLAIM)
         return name if self.wanted is None else f"{name} {self.wanted}"
 
 
@@ -153,8 +153,8 @@ def _claims_of_component(need: ComponentRequirement) -> Iterator[Claim]:
 
 
 def _value(component: str, comparison: Comparison) -> Value:
-    if component == "soc":
-        return Value((f"soc:{comparison.value}",))
+    if component == CHIP:
+        return Value((f"{CHIP_CLAIM}{comparison.value}",))
     if comparison.line:
         line = ".".join(map(str, comparison.line))
         return Value(_names(component), Wanted(line, is_line=True))

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from packaging.specifiers import SpecifierSet
 
+from resolver.ascend.names import CHIP_CLAIM, CHIP_SPELLINGS
 from resolver.config.components import GRAMMARS
 from resolver.model import text as texts
 from resolver.model.component import PEP_440
@@ -36,14 +37,6 @@ _VERSION: Final = re.compile(
 # `8.5.X` names a line of releases.
 _ANY_OF_LINE: Final = re.compile(r"(.+)\.[Xx*]")
 _SEPARATOR: Final = "[-_. ]?"
-# How documents write the families of SoCs; a claim names one as `soc:A2`.
-_SOC: Final = "soc:"
-_SOCS: Final = {
-    "A2": r"(?<![A-Za-z0-9])A2(?![A-Za-z0-9])|910B",
-    "A3": r"(?<![A-Za-z0-9])A3(?![A-Za-z0-9])|910_93|910C",
-    "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
-    "310P": r"310P",
-}
 _PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*")
 # What stands between the name of a project and the versions that are stated of it, and between two
 # such versions.
@@ -130,9 +123,9 @@ def name_pattern(name: str) -> re.Pattern[str]:
     That of `torch` does not match within `torch-npu` or `intel-torch`. A name that is not the name
     of a project, such as a path, is matched as it is.
     """
-    if name.startswith(_SOC):
-        family = name.removeprefix(_SOC)
-        return re.compile(_SOCS.get(family, re.escape(family)), re.IGNORECASE)
+    if name.startswith(CHIP_CLAIM):
+        family = name.removeprefix(CHIP_CLAIM)
+        return re.compile(CHIP_SPELLINGS.get(family, re.escape(family)), re.IGNORECASE)
     if not _PROJECT_NAME.fullmatch(name):
         return re.compile(re.escape(name), re.IGNORECASE)
     words = _SEPARATOR.join(map(re.escape, re.split("[-_.]", name)))

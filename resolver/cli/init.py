@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 from msgspec.structs import replace
 
 from resolver import files
-from resolver.ascend.checks import ask_npu_smi, check_cann, check_hdk, soc_family
-from resolver.ascend.versions import parse_version
+from resolver.ascend.machine import Machine, this_machine
+from resolver.ascend.names import CHIP, TITLES, TOOLKIT
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components, read_text
@@ -26,39 +24,17 @@ from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_tex
 from resolver.model.patterns import GLIBC
 from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
-from resolver.verify.findings import CheckContext, LockedStack
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
 _FIELDS: Final = {
-    "cann": "--cann",
-    "soc": "--soc",
+    TOOLKIT: f"--{TOOLKIT}",
+    CHIP: f"--{CHIP}",
     "platform": "--platform",
     "python": "--python",
     "use": "--for",
 }
 # Which cells a stack is made of: locked ones, else expected ones, else undecided ones.
 _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
-# The checks of `verify` compare a version that they find with a lock's. Here only what they find
-# counts, so that they are given any version.
-_ANY_VERSION = "0.0.0"
-_ASCEND = "/usr/local/Ascend"
-
-
-class Machine(NamedTuple):
-    """What the `[target]` of a stack would say of this machine. What is not known is empty."""
-
-    # The release of the Python that runs this program, such as `3.11`.
-    python: str
-    # The platform, such as `linux-aarch64`.
-    platform: str
-    # The version of glibc.
-    glibc: str
-    # The version of the active CANN, else of the current one.
-    cann: str
-    # The version of the driver.
-    hdk: str
-    # The family of the NPUs.
-    soc: str
 
 
 @click.command("init")
@@ -68,8 +44,10 @@ class Machine(NamedTuple):
     metavar="USE",
     help="What the machine is for: serve, train, verl, trl, ms-swift, …",
 )
-@click.option("--cann", metavar="VERSION", help="The machine's CANN, such as 8.5.1.")
-@click.option("--soc", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
+@click.option(
+    f"--{TOOLKIT}", metavar="VERSION", help=f"The machine's {TITLES[TOOLKIT]}, such as 8.5.1."
+)
+@click.option(f"--{CHIP}", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
 @click.option(
@@ -115,7 +93,7 @@ def command(
     options.require_absent(path)
     if glibc:
         cell = replace(cell, glibc=_glibc_version(glibc, components["glibc"]))
-    elif machine.cann and machine.glibc:
+    elif machine.toolkit and machine.glibc:
         cell = replace(cell, glibc=machine.glibc)
     text = stack_text(cell, matrix_use, answer.practices, path.stem)
     # Not every name of a file is a name of a stack.
@@ -136,12 +114,17 @@ def _fields(
     Raise InputError if a component cannot have its value.
     """
     fields: dict[str, str] = {}
-    # Without CANN and NPU, this is a machine to lock on, not one to install on.
-    if machine.cann or machine.soc:
-        fields = {key: value for key, value in machine._asdict().items() if key in _FIELDS}
+    # Without toolkit and chip, this is a machine to lock on, not one to install on.
+    if machine.toolkit or machine.chip:
+        fields = {
+            TOOLKIT: machine.toolkit,
+            CHIP: machine.chip,
+            "platform": machine.platform,
+            "python": machine.python,
+        }
     for key, value in given.items():
         # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
-        if value and key in ("cann", "soc"):
+        if value and key in (TOOLKIT, CHIP):
             fields[key] = str(options.component(components[key], value))
         elif value:
             fields[key] = value
@@ -246,13 +229,11 @@ def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
     CANN comes oldest first, uses in the order of the grid, the rest sorted.
     """
     cells = [answer.cell for answer in matrix.answers]
-    fitting = [
-        cell for cell in cells if all(getattr(cell, name) == fields[name] for name in fields)
-    ]
-    values = {getattr(cell, key) for cell in fitting or cells}
+    fitting = [cell for cell in cells if all(cell.value(name) == fields[name] for name in fields)]
+    values = {cell.value(key) for cell in fitting or cells}
     order: Sequence[str] = sorted(values)
-    if key == "cann":
-        order = matrix.canns
+    if key == TOOLKIT:
+        order = matrix.toolkits
     elif key == "use":
         order = [use.name for use in matrix.uses]
     return [value for value in order if value in values]
@@ -271,7 +252,8 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     nearest: list[str] = []
     for answer in matrix.ways_out(refused):
         cell = answer.cell
-        nearest.append(f"{cell.package} {cell.release} (CANN {cell.cann}, SoC {cell.soc})")
+        machine = f"{TITLES[TOOLKIT]} {cell.toolkit}, {TITLES[CHIP]} {cell.chip}"
+        nearest.append(f"{cell.package} {cell.release} ({machine})")
     if nearest:
         hint = f"nearest: {', '.join(nearest)}"
     reason = translate(refused.reason, run.language)
@@ -280,48 +262,3 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
         why=f"{refused.cell.package} {refused.cell.release}: {reason}",
         hint=hint,
     )
-
-
-def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = _ASCEND) -> Machine:
-    """Return what files and npu-smi say of this machine.
-
-    Driver and CANN are installed in the folder `ascend`.
-    """
-    lock = LockedStack("", "", "", "", "", {"cann": _ANY_VERSION})
-    context = CheckContext(lock, "", environ, ascend=ascend)
-    tool = ask_npu_smi(context)
-    library, glibc = platform.libc_ver()
-    cann = ""
-    for variables in _environments(environ, ascend):
-        cann = _release(check_cann(CheckContext(lock, "", variables)).values["found"])
-        if cann:
-            break
-    return Machine(
-        python=".".join(platform.python_version_tuple()[:2]),
-        platform=f"{platform.system().lower()}-{platform.machine()}",
-        glibc=glibc if library == "glibc" else "",
-        cann=cann,
-        hdk=_release(check_hdk(context, tool).values["found"]),
-        soc=soc_family(tool.chip),
-    )
-
-
-def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[str, str]]:
-    """Yield the environment, then what it would be with each CANN that an installation links to."""
-    yield environ
-    if environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME"):
-        return
-    homes = [ascend]
-    if environ.get("HOME"):
-        homes.append(f"{environ['HOME']}/Ascend")
-    for home in homes:
-        for name in ("cann", "ascend-toolkit/latest"):
-            yield {"ASCEND_HOME_PATH": f"{home}/{name}"}
-
-
-def _release(text: str) -> str:
-    """Return the version of CANN or of the driver that a text is; empty if it is none."""
-    try:
-        return str(parse_version(text))
-    except ValueError:
-        return ""

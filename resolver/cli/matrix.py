@@ -114,7 +114,7 @@ def command(
     sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=options)
     cells = list(grid.cells(releases))
     if not cells:
-        machines = "a CANN that one of its machines can have"
+        machines = "a release of a component that one of its machines can have"
         raise InputError(
             "the grid has no cell",
             where=str(path),
@@ -136,7 +136,7 @@ def command(
             date=today().isoformat(),
             inputs=grid.digest,
             releases=_rows(releases, cells),
-            canns=grid.canns(),
+            toolkits=grid.toolkits(),
             uses=grid.file.content.use,
             answers=tuple(solved),
         )

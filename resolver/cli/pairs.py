@@ -9,6 +9,7 @@ from itertools import chain
 import click
 from packaging.utils import NormalizedName, canonicalize_name
 
+from resolver.ascend.names import CHIP, TITLES, TOOLKIT, VLLM_PLUGIN
 from resolver.audit.pairs import (
     pairings,
     projects_paired_with,
@@ -35,12 +36,14 @@ from resolver.report.terminal import WIDTH
 @click.option(
     "--package",
     metavar="NAME",
-    default="vllm-ascend",
-    help="Whose releases (default: vllm-ascend).",
+    default=VLLM_PLUGIN,
+    help=f"Whose releases (default: {VLLM_PLUGIN}).",
 )
-@click.option("--cann", metavar="VERSION", help="Only releases that go with this CANN.")
 @click.option(
-    "--soc",
+    f"--{TOOLKIT}", metavar="VERSION", help=f"Only releases that go with this {TITLES[TOOLKIT]}."
+)
+@click.option(
+    f"--{CHIP}",
     metavar="FAMILY",
     help="Only releases that run on this SoC family, such as A3.",
 )
@@ -50,7 +53,7 @@ from resolver.report.terminal import WIDTH
     help="Name the facts behind each line, with their sources.",
 )
 @settings("own_matrices", "language", "as_json")
-def command(run: Settings, package: str, cann: str | None, soc: str | None, sources: bool) -> int:
+def command(run: Settings, package: str, sources: bool, **given: str | None) -> int:
     """Show which versions go together on an Ascend machine.
 
     A line for each release, newest first, with its vllm, torch, torch-npu, triton-ascend, CANN,
@@ -61,22 +64,21 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     facts = compile_facts(load_facts(run.matrices), components=components)
     project = canonicalize_name(package)
     _require_pairs(project, package, facts, run)
-    given = {"cann": cann, "soc": soc}
     system = {
         name: options.component(components[name], text)
         for name, text in given.items()
         if text is not None
     }
-    only_soc = {name: value for name, value in system.items() if name == "soc"}
+    only_chip = {name: value for name, value in system.items() if name == CHIP}
     declared = read_declared(
         project, facts, readings_folder(run.matrices), wheels_folder(run.matrices)
     )
-    usable = pairings(project, facts, declared, components["cann"].known, only_soc)
-    if "soc" in system:
-        usable = [pairing for pairing in usable if pairing.runs_on(system["soc"])]
+    usable = pairings(project, facts, declared, components[TOOLKIT].known, only_chip)
+    if CHIP in system:
+        usable = [pairing for pairing in usable if pairing.runs_on(system[CHIP])]
     shown = usable
-    if "cann" in system:
-        shown = [pairing for pairing in usable if pairing.goes_with(system["cann"])]
+    if TOOLKIT in system:
+        shown = [pairing for pairing in usable if pairing.goes_with(system[TOOLKIT])]
     if run.as_json:
         print_json({"package": project, **given, "releases": pairs_json(shown, run.language)})
     elif shown:
@@ -89,13 +91,15 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         )
         print_text(text)
     else:
-        canns = sorted(set(chain.from_iterable(pairing.canns for pairing in usable)), reverse=True)
+        toolkits = sorted(
+            set(chain.from_iterable(pairing.toolkits for pairing in usable)), reverse=True
+        )
         asked = ", ".join(f"{components[name].title} {value}" for name, value in system.items())
         run.print_message(
             "pairs.none",
             project=project,
             asked=asked,
-            canns=tuple(canns) or "-",
+            toolkits=tuple(toolkits) or "-",
         )
     return 0
 

@@ -13,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver import files
+from resolver.ascend.names import TORCH_PLUGIN
 from resolver.cli.binaries import LARGEST_READ
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line
@@ -38,7 +39,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.resolve.candidates import Candidates
 
-_TORCH_NPU: Final = text.name("torch-npu")
+_PLUGIN: Final = text.name(TORCH_PLUGIN)
 
 
 class _Wheel(msgspec.Struct, frozen=True):
@@ -203,7 +204,7 @@ def _linked_wheels(problem: Problem, catalog: LiveCatalog, run: Settings) -> Ite
 def _torch_specifiers(run: Settings) -> list[SpecifierSet]:
     """Return what the recorded wheels of torch-npu require of PyTorch."""
     specifiers: list[SpecifierSet] = []
-    for reading in read_wheels(wheels_folder(run.matrices), _TORCH_NPU):
+    for reading in read_wheels(wheels_folder(run.matrices), _PLUGIN):
         requirements = [text.requirement(pin) for pin in reading.pins]
         specifiers += [need.specifier for need in requirements if need.name == TORCH]
     return specifiers

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from resolver.ascend.names import NEEDING_FACTS
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage, print_to_stderr
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 
 _Result = TypeVar("_Result")
-
-# Projects whose metadata says nothing of CANN, nor of what to install with them.
-_NEEDS_FACTS = ("torch-npu", "vllm-ascend")
 
 
 def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
@@ -135,7 +133,7 @@ class Session:
         for problem in problems:
             needs = [root.need for root in problem.stack.requirements]
             projects |= {need.name for need in needs if isinstance(need, Requirement)}
-        for name in _NEEDS_FACTS:
+        for name in NEEDING_FACTS:
             if name in projects and not (facts / f"{name}.toml").is_file():
                 self.settings.progress.warn(message("cli.no-facts", name=name, folder=facts))
 

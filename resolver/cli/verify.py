@@ -45,7 +45,7 @@ from resolver.report.verify import FILE
 @click.option(
     "--ascend",
     metavar="DIR",
-    help="Where driver and CANN are installed (default: /usr/local/Ascend).",
+    help="Where driver and toolkit are installed (default: /usr/local/Ascend).",
 )
 @settings("targets", "language", "own_matrices", "locks", "as_json")
 def command(

@@ -14,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
+from resolver.ascend.names import CHIP, TOOLKIT
 from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
 from resolver.config.fact_rules import compile_facts
@@ -108,12 +109,12 @@ class Grid(msgspec.Struct, frozen=True):
 
     def pairing(self, cell: Cell) -> tuple[str, ...]:
         """Return what facts say that a cell's release goes with, as they write it."""
-        needs = self._needs(canonicalize_name(cell.package), Version(cell.release), cell.soc)
+        needs = self._needs(canonicalize_name(cell.package), Version(cell.release), cell.chip)
         return tuple(dict.fromkeys(str(need) for need in needs))
 
-    def canns(self) -> tuple[str, ...]:
+    def toolkits(self) -> tuple[str, ...]:
         """Return the known releases of CANN, oldest first."""
-        return tuple(map(str, self.components["cann"].known))
+        return tuple(map(str, self.components[TOOLKIT].known))
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
         """Yield the cells of these releases of `packages`, then the cells of shipped stacks.
@@ -142,13 +143,13 @@ class Grid(msgspec.Struct, frozen=True):
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
         for problem in compile_problems(self.shipped[use.name]):
-            cann, soc, platform, python, glibc = _machine(problem)
+            toolkit, chip, platform, python, glibc = _machine(problem)
             yield Cell(
                 use=use.name,
                 package=use.package,
                 release=_release(problem, canonicalize_name(use.package)),
-                cann=cann,
-                soc=soc,
+                toolkit=toolkit,
+                chip=chip,
                 platform=platform,
                 python=python,
                 glibc=glibc,
@@ -156,33 +157,33 @@ class Grid(msgspec.Struct, frozen=True):
 
     def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
         """Yield the machines that facts about a release name; none if no fact names a CANN."""
-        for row, cann in product(self.file.content.machine, self.canns()):
-            for soc, platform, python in product(row.soc, row.platform, row.python):
-                if self._is_named(package, Version(release), soc, cann, python):
+        for row, toolkit in product(self.file.content.machine, self.toolkits()):
+            for chip, platform, python in product(row.chip, row.platform, row.python):
+                if self._is_named(package, Version(release), chip, toolkit, python):
                     yield {
-                        "cann": cann,
-                        "soc": soc,
+                        "toolkit": toolkit,
+                        "chip": chip,
                         "platform": platform,
                         "python": python,
                         "glibc": row.glibc,
                     }
 
     def _is_named(
-        self, package: NormalizedName, release: Version, soc: str, cann: str, python: str
+        self, package: NormalizedName, release: Version, chip: str, toolkit: str, python: str
     ) -> bool:
         """Return whether facts about a release on a SoC name a CANN, and admit these versions."""
-        needs = component_requirements(self._needs(package, release, soc))
+        needs = component_requirements(self._needs(package, release, chip))
         system: dict[str, Value] = {
-            "cann": self.components["cann"].parse(cann),
+            TOOLKIT: self.components[TOOLKIT].parse(toolkit),
             "python": Version(python),
         }
         about_versions = [need for need in needs if need.component in system]
-        names_cann = any(need.component == "cann" for need in needs)
-        return names_cann and all(need.is_promised_by(system) for need in about_versions)
+        names_toolkit = any(need.component == TOOLKIT for need in needs)
+        return names_toolkit and all(need.is_promised_by(system) for need in about_versions)
 
-    def _needs(self, package: NormalizedName, release: Version, soc: str) -> list[Need]:
+    def _needs(self, package: NormalizedName, release: Version, chip: str) -> list[Need]:
         """Return what facts require of a release on a SoC, whatever wheel of it is installed."""
-        system = {"soc": self.components["soc"].parse(soc)}
+        system = {CHIP: self.components[CHIP].parse(chip)}
         needs: list[Need] = []
         for fact in self.facts:
             is_about_release = not fact.wheels and fact.is_about(package, release)
@@ -215,11 +216,11 @@ def _newest_of_each_series(releases: Sequence[str]) -> list[str]:
 def _machine(problem: Problem) -> tuple[str, ...]:
     """Return CANN, SoC, platform, Python and glibc of a problem's target."""
     target = problem.target
-    cann = str(target.system.get("cann", ""))
-    soc = str(target.system.get("soc", ""))
+    toolkit = str(target.system.get(TOOLKIT, ""))
+    chip = str(target.system.get(CHIP, ""))
     python = ".".join(map(str, target.python_line))
     glibc = ".".join(map(str, target.glibc))
-    return cann, soc, target.platform, python, glibc
+    return toolkit, chip, target.platform, python, glibc
 
 
 def _release(problem: Problem, package: NormalizedName) -> str:
@@ -257,9 +258,9 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     components = inputs.components
     _check_uses(file, components)
     for number, row in enumerate(file.content.machine):
-        for position, soc in enumerate(row.soc):
-            where = file.place("machine", number, "soc", position)
-            components["soc"].require_known(components["soc"].parse(soc), where)
+        for position, chip in enumerate(row.chip):
+            where = file.place("machine", number, CHIP, position)
+            components[CHIP].require_known(components[CHIP].parse(chip), where)
     facts = compile_facts(inputs.facts, None, components)
     requires = [fact for fact in facts if isinstance(fact, Requires)]
     return Grid(
@@ -292,7 +293,7 @@ def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
     """Return SoC, platform and Python of each machine. Raises InputError for a repeated one."""
     machines: set[tuple[str, ...]] = set()
     for number, row in enumerate(file.content.machine):
-        row_machines = set(product(row.soc, row.platform, row.python))
+        row_machines = set(product(row.chip, row.platform, row.python))
         repeated = machines & row_machines
         if repeated:
             what = f"two rows have the machine {', '.join(min(repeated))}"
@@ -303,9 +304,9 @@ def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
 
 def _stack_for(package: NormalizedName, machine: tuple[str, ...]) -> Document[StackFile]:
     """Return the stack that asks for the newest release of a project on a machine."""
-    soc, platform, python = machine
+    chip, platform, python = machine
     tables = {
         "stack": {"name": NAME, "requires": [package]},
-        "target": {"python": python, "platform": platform, "system": {"soc": soc}},
+        "target": {"python": python, "platform": platform, "system": {CHIP: chip}},
     }
     return read_text(tomli_w.dumps(tables), StackFile, "grid.toml")

@@ -10,6 +10,7 @@ import msgspec
 import tomli_w
 from packaging.version import Version
 
+from resolver.ascend.names import CHIP, TOOLKIT
 from resolver.model import patterns
 from resolver.model.message import Message
 from resolver.model.repository import specifier
@@ -53,7 +54,9 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """The machines of the grid: all combinations of these values."""
 
-    soc: Annotated[tuple[Annotated[str, matching(patterns.VALUE_NAME)], ...], NOT_EMPTY]
+    chip: Annotated[tuple[Annotated[str, matching(patterns.VALUE_NAME)], ...], NOT_EMPTY] = (
+        msgspec.field(name=CHIP)
+    )
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
     python: Annotated[tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...], NOT_EMPTY]
     glibc: Glibc
@@ -65,8 +68,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     use: str
     package: str
     release: str
-    cann: str
-    soc: str
+    toolkit: str = msgspec.field(name=TOOLKIT)
+    chip: str = msgspec.field(name=CHIP)
     platform: str
     python: str
     glibc: str
@@ -76,8 +79,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         """Return the name of the cell's stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
         processor = self.platform.rpartition("-")[2]
         python = self.python.replace(".", "")
-        name = f"{self.use}-{self.release}-cann{self.cann}-{self.soc}-{processor}-py{python}"
+        name = (
+            f"{self.use}-{self.release}-{TOOLKIT}{self.toolkit}-{self.chip}-{processor}-py{python}"
+        )
         return name.lower()
+
+    def value(self, key: str) -> str:
+        """Return the value of a key of the cell in JSON."""
+        attributes = {TOOLKIT: self.toolkit, CHIP: self.chip}
+        return attributes[key] if key in attributes else str(getattr(self, key))
 
     @property
     def is_candidate(self) -> bool:
@@ -87,7 +97,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def machine(self) -> tuple[str, ...]:
         """Return the machine and its use, without the release."""
-        return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
+        return self.use, self.toolkit, self.chip, self.platform, self.python, self.glibc
 
 
 def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> str:
@@ -98,7 +108,7 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
         "requires": [f"{cell.package}=={cell.release}", *use.requires],
         "practices": practices,
     }
-    system = {"cann": cell.cann, "soc": cell.soc}
+    system = {TOOLKIT: cell.toolkit, CHIP: cell.chip}
     target = {
         "python": cell.python,
         "platform": cell.platform,
@@ -165,7 +175,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     # The releases of each project, newest first.
     releases: dict[str, tuple[str, ...]]
     # The versions of CANN, oldest first.
-    canns: tuple[str, ...]
+    toolkits: tuple[str, ...] = msgspec.field(name=f"{TOOLKIT}s")
     uses: tuple[Use, ...]
     answers: tuple[Answer, ...]
 
@@ -205,7 +215,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         same CANN if there is one.
         """
         cell = answer.cell
-        fields = {key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}
+        fields = {key: cell.value(key) for key in ("use", CHIP, "platform", "python")}
         position = self._position(answer)
         newer: list[Answer] = []
         older: list[Answer] = []
@@ -216,7 +226,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
                 older.append(locked)
 
         def distance(other: Answer) -> tuple[bool, int]:
-            return other.cell.cann != cell.cann, abs(self._position(other) - position)
+            return other.cell.toolkit != cell.toolkit, abs(self._position(other) - position)
 
         nearest: list[Answer] = []
         for answers in (newer, older):
@@ -241,7 +251,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
         def matches(answer: Answer) -> bool:
             cell = answer.cell
-            return all(getattr(cell, key) == value for key, value in fields.items())
+            return all(cell.value(key) == value for key, value in fields.items())
 
         with_outcome = [answer for answer in self.answers if answer.outcome in outcomes]
         answers = [answer for answer in with_outcome if matches(answer)]

@@ -55,7 +55,9 @@ USE: Final = Pattern(
     r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"'
 )
 PROJECT: Final = Pattern(
-    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "the name of a project in its normal form", '"torch-npu"'
+    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?",
+    "the name of a project in its normal form",
+    '"huggingface-hub"',
 )
 COMPONENT: Final = Pattern(
     r"[a-z][a-z0-9]{0,39}", "the name of a component: lower case letters and digits", '"driver"'

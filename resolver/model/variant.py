@@ -90,7 +90,7 @@ class PropertyRow(
     def fault(self) -> str:
         """Return what is wrong with the row; empty if nothing is."""
         if not is_feature(self.name):
-            return f"`{self.name}` is no feature such as `ascend :: npu_type`"
+            return f"`{self.name}` is no feature such as `vendor :: chip`"
         for values in self.values.values():
             for value in values:
                 if not is_value(value):

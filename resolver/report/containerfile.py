@@ -1,4 +1,4 @@
-"""A `Containerfile` that installs a lock on an Ascend CANN image."""
+"""A `Containerfile` that installs a lock on an image with the target's components."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from packaging.version import Version
 
+from resolver.ascend import names
 from resolver.errors import InputError
 from resolver.model.component import Components
 from resolver.model.lock import Lock
@@ -51,7 +52,7 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
         wheelhouse=wheelhouse or "",
         python_line=lock.target.python_line,
         platform=_PLATFORMS.get(lock.target.platform, ""),
-        driver="hdk" in lock.target.system,
+        driver=lock.target.system.get(names.DRIVER, ""),
     )
 
 

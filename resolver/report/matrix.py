@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from resolver import files
+from resolver.ascend.names import CHIP, TOOLKIT
 from resolver.errors import InputError
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
@@ -25,7 +26,7 @@ from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
 FORMAT: Final = 2
-_COLUMNS: Final = ("use", "cann", "soc", "platform", "python")
+_COLUMNS: Final = ("use", TOOLKIT, CHIP, "platform", "python")
 
 
 def matrix_json(matrix: Matrix) -> str:
@@ -170,12 +171,12 @@ def _newest_rows(matrix: Matrix, language: Language) -> list[list[str]]:
     codes = [f"matrix.page-{name}" for name in _COLUMNS]
     codes += ["matrix.column-release", "matrix.column-practices"]
     rows = [[translate(code, language) for code in codes]]
-    age = matrix.canns.index
+    age = matrix.toolkits.index
     cells = sorted(
-        matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine)
+        matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.toolkit), row.cell.machine)
     )
     for answer in cells:
-        row = [getattr(answer.cell, name) for name in _COLUMNS]
+        row = [answer.cell.value(name) for name in _COLUMNS]
         rows.append([*row, answer.cell.release, ", ".join(answer.practices)])
     return rows
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from packaging.utils import NormalizedName
 
+from resolver.ascend.names import CHIP, DRIVER, PARTNERS, TITLES, TOOLKIT
 from resolver.audit.pairs import Pairing
 from resolver.errors import escaped
 from resolver.i18n import translate
@@ -16,7 +17,7 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
 from resolver.report.terminal import COLUMNS, table_groups, wrapped
 
-_PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
+_PARTNERS: Final = tuple(map(NormalizedName, PARTNERS))
 # The cell of what no fact and no file says.
 _NOTHING: Final = "-"
 # Columns of the table without a terminal: a release is a line, however long.
@@ -46,7 +47,8 @@ def pairs_table(
         lines += group
         if sources:
             lines += _sources(row, language, columns)
-    explained = [title.lower() for title in ("glibc", "SoC", "HDK") if title in table[0]]
+    legends = {"glibc": "glibc", TITLES[CHIP]: CHIP, TITLES[DRIVER]: DRIVER}
+    explained = [code for title, code in legends.items() if title in table[0]]
     codes = ["nothing", *explained, "locks"]
     sentences = [message(f"pairs.legend-{code}") for code in codes]
     legend = translate(joined("report.space", sentences), language)
@@ -59,16 +61,17 @@ def _cells(rows: Sequence[Pairing], language: Language) -> list[list[str]]:
     project = rows[0].project
     others = [name for name in _PARTNERS if name != project]
     partners = [name for name in others if any(name in row.projects for row in rows)]
-    head: list[str] = [project, *partners, "CANN", "Python", "glibc", "SoC", "HDK"]
+    head: list[str] = [project, *partners, TITLES[TOOLKIT], "Python", "glibc"]
+    head += [TITLES[CHIP], TITLES[DRIVER]]
     head += [translate("pairs.accepted", language), translate("pairs.beside", language)]
-    is_paired = any(row.paired_with("cann") for row in rows)
+    is_paired = any(row.paired_with(TOOLKIT) for row in rows)
     table = [head]
     for row in rows:
         cells = [str(row.release)]
         cells += [_pin(row, name) for name in partners]
-        needed = _values(row.needed("cann"))
-        cells.append(_values(row.paired_with("cann")) if is_paired else needed)
-        cells += [_python(row), _glibc(row), _soc(row), _driver(row)]
+        needed = _values(row.needed(TOOLKIT))
+        cells.append(_values(row.paired_with(TOOLKIT)) if is_paired else needed)
+        cells += [_python(row), _glibc(row), _chip(row), _driver(row)]
         cells += [needed if is_paired else _NOTHING, _beside(row)]
         table.append(cells)
     return table
@@ -100,12 +103,12 @@ def _glibc(row: Pairing) -> str:
     return "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
 
 
-def _soc(row: Pairing) -> str:
+def _chip(row: Pairing) -> str:
     """Return what the wheels are for, and whether it is built from source."""
     values = []
     # Without a condition it is always built from source.
     if () not in row.built:
-        values.append(_values(row.paired_or_needed("soc")))
+        values.append(_values(row.paired_or_needed(CHIP)))
     if row.built:
         values.append("source")
     return ",".join(values)
@@ -122,7 +125,7 @@ def _python(row: Pairing) -> str:
 def _driver(row: Pairing) -> str:
     """Return the driver that a table has a release with, and the oldest that it needs."""
     drivers = []
-    paired = row.paired_with("hdk")
+    paired = row.paired_with(DRIVER)
     if paired:
         drivers.append(_values(paired))
     if row.driver is not None:
@@ -174,8 +177,8 @@ def _pairing_json(row: Pairing, language: Language) -> dict[str, Any]:
         "wheel_needs": list(map(str, row.wheel_needs)),
         "paired": list(map(str, row.paired)),
         "built_if": [list(map(str, conditions)) for conditions in row.built],
-        "cann": list(map(str, row.canns)),
-        "hdk": None if row.driver is None else f">={row.driver}",
+        TOOLKIT: list(map(str, row.toolkits)),
+        DRIVER: None if row.driver is None else f">={row.driver}",
         "glibc": row.glibc,
         "python": list(row.pythons),
         "wheels": list(row.wheels),

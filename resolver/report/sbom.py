@@ -25,6 +25,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from resolver import __version__
+from resolver.ascend import names
 from resolver.files import json_text
 from resolver.i18n import translate
 from resolver.lock import file as lock_file
@@ -37,12 +38,6 @@ from resolver.report.report import treatment
 _NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")
 # Begins the names of our properties.
 _OWN = "ascend-lock:"
-# Components of a machine: type, name and supplier.
-_SYSTEM = {
-    "cann": (ComponentType.PLATFORM, "CANN", "Huawei"),
-    "hdk": (ComponentType.PLATFORM, "Ascend HDK", "Huawei"),
-    "soc": (ComponentType.DEVICE, "Ascend SoC family", "Huawei"),
-}
 
 
 def sbom(lock: Lock) -> str:
@@ -180,14 +175,15 @@ def _purl(pin: LockedPin, version: str, lock: Lock) -> PackageURL:
 
 def _system(lock: Lock) -> Iterator[Component]:
     """Yield the components of the machine that the lock relies on and no index serves."""
-    for key, value in lock.target.system.items():
-        kind, name, supplier = _SYSTEM.get(key, (ComponentType.PLATFORM, key, ""))
+    for component in lock.target.components:
+        value = lock.target.system[component.name]
+        is_ascend = component.name in names.COMPONENTS
         yield Component(
-            name=name,
-            version=f"{value} or newer" if key == "hdk" else value,
-            type=kind,
-            bom_ref=f"system:{key}",
-            supplier=OrganizationalEntity(name=supplier) if supplier else None,
+            name=names.FULL_TITLES.get(component.name, component.title),
+            version=f"{value} or newer" if component.minimum else value,
+            type=ComponentType.DEVICE if component.name == names.CHIP else ComponentType.PLATFORM,
+            bom_ref=f"system:{component.name}",
+            supplier=OrganizationalEntity(name=names.SUPPLIER) if is_ascend else None,
         )
     yield Component(
         name="CPython",

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from packaging.utils import canonicalize_name
 
+from resolver.ascend import names
 from resolver.files import digest, json_text
 from resolver.i18n import LANGUAGES, translate
 from resolver.index.parse.distribution import plain_name
@@ -43,8 +44,6 @@ from resolver.report.template import Raw, render
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"
 _WIDTH = 100
-# What follows the release in the version of a CANN build.
-_BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 # What ends the name of a requirement (PEP 508).
 _NAME = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -122,7 +121,6 @@ def script(lock: Lock) -> str:
         stages=stages,
         total=len(stages),
         python_line=lock.target.python_line,
-        cann="cann" in lock.target.system,
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
@@ -166,13 +164,13 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     Each has the files of the stages that need it.
     """
     paths = stage_file_by_pin(lock)
-    for need, names in lock.external().items():
-        lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
+    for need, lacked in lock.external().items():
+        lacking = message("machine.lacking", names=lacked, what=message(f"machine.{need}"))
         hint = message(f"machine.{need}-hint", python=lock.target.python_line)
         texts: list[str] = []
         for language in LANGUAGES:
             texts += (translate(lacking, language), translate(hint, language))
-        files = dict.fromkeys(paths[name] for name in names)
+        files = dict.fromkeys(paths[name] for name in lacked)
         yield {"need": need, "files": list(files), "texts": texts}
 
 
@@ -279,9 +277,11 @@ def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
 
 def activation(lock: Lock) -> str:
     """Return the text of activate.sh."""
-    cann = _BUILD.sub("", lock.target.system.get("cann", ""))
+    system = lock.target.system
+    release = names.release_of(system.get(names.TOOLKIT, ""))
+    is_ascend = not system or not system.keys().isdisjoint(names.COMPONENTS)
     exports = [_export(lock, row) for row in lock.export]
-    return render("activate.sh.j2", lock=lock, cann=cann, exports=exports)
+    return render("activate.sh.j2", lock=lock, ascend=is_ascend, toolkit=release, exports=exports)
 
 
 def _export(lock: Lock, row: LockedExport) -> dict[str, object]:

@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.i18n import LANGUAGES, templates
 from resolver.model import patterns
@@ -36,7 +36,7 @@ class Raw(str):
 def environment() -> Environment:
     """Return the environment of templates whose output is bash."""
     made = Environment(
-        loader=PackageLoader("resolver.report"),
+        loader=ChoiceLoader([PackageLoader("resolver.report"), PackageLoader("resolver.ascend")]),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701  the output is bash, and Containerfiles
         finalize=_finalize,

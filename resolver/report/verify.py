@@ -30,12 +30,14 @@ FILE = "verify.py"
 MODULES = (
     "pip",
     "model/system",
+    "ascend/names",
     "ascend/versions",
     "verify/findings",
     "verify/distributions",
     "verify/environment",
     "verify/modules",
     "verify/ownership",
+    "ascend/libraries",
     "verify/imports",
     "ascend/checks",
     "verify/record",
@@ -195,6 +197,7 @@ def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
     reason = message("conflict.in-brackets", text=text, extra=evidence)
     return {
         "by": driver.by,
+        "component": driver.component,
         "wanted": " | ".join(driver.needs),
         "ranges": ranges,
         "binding": driver.binding,
@@ -209,7 +212,7 @@ def _excuse(row: LockedOptional, lock: Lock) -> dict[str, Any]:
         "project": row.package,
         "modules": list(row.modules),
         "scripts": list(row.scripts),
-        "npu": row.device,
+        "device": row.device,
         "reason": in_every_language(verbatim(fact.reason, fact.reason_zh)),
     }
 

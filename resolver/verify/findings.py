@@ -52,6 +52,8 @@ class DriverNeed(NamedTuple):
 
     # Who requires it, for people.
     by: str
+    # The name of the component that the driver is.
+    component: str
     # What is required, for people.
     wanted: str
     # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
@@ -70,8 +72,8 @@ class Excuse(NamedTuple):
     modules: Sequence[str]
     # The names of its commands.
     scripts: Sequence[str]
-    # Whether they may fail only where there is no NPU.
-    npu: bool
+    # Whether they may fail only where there is no accelerator.
+    device: bool
     # Why, by language.
     reason: Mapping[str, str]
 

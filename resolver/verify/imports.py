@@ -10,24 +10,18 @@ can make further imports fail.
 
 from __future__ import annotations
 
-import glob
 import json
-import re
 import shlex
 import sys
 from typing import Any
 
+from resolver.ascend.libraries import INACTIVE_TOOLKIT, is_on_disk, missing_library
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
 from resolver.verify.ownership import Ownership
 
 _IMPORT_SECONDS = 1800
 # What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
 # driver (ascend_hal) that it does not find.
-_MISSING_LIBRARY = re.compile(
-    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
-    r": cannot open shared object"
-)
-
 # Standard output has the rows alone: what a module prints goes to standard error.
 _WRITE_ROW = """
 import json, os, sys
@@ -76,11 +70,12 @@ def run_python(
     return rows, result.ending
 
 
-def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) -> Group:
+def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
     """Check that the modules that the lock lists can be imported, and are the lock's.
 
-    `on_npu` is whether the machine has an NPU. Without one, as where an image is built, libraries
-    of CANN or of its driver can be missing: a module that needs them cannot be tried there.
+    `has_device` is whether the machine has an accelerator. Without one, as where an image is built,
+    libraries of the toolkit or of its driver can be missing: a module that needs them cannot be
+    tried there.
     """
     untried = list(context.lock.imports)
     findings = []
@@ -97,7 +92,7 @@ def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) 
         if untried:
             values = _import_values(context, untried.pop(0))
             if errors:
-                findings.append(_import_failure(context, values, errors[0], on_npu=on_npu))
+                findings.append(_import_failure(context, values, errors[0], has_device=has_device))
             else:
                 findings.append(Finding("import-died", {**values, "error": ending}))
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
@@ -108,7 +103,7 @@ def _import_values(context: CheckContext, name: str) -> dict[str, str]:
 
 
 def _import_failure(
-    context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool
+    context: CheckContext, values: dict[str, str], error: str, *, has_device: bool
 ) -> Finding:
     """Return the finding about an import that raised an exception."""
     first_line = error.partition("\n")[0]
@@ -116,28 +111,9 @@ def _import_failure(
     if not library:
         return Finding("import-failed", {**values, "error": first_line})
     code = "import-untried"
-    if on_npu or is_on_disk(context, library):
-        code = "import-without-cann"
+    if has_device or is_on_disk(context, library):
+        code = INACTIVE_TOOLKIT
     return Finding(code, {**values, "library": library})
-
-
-def missing_library(error: str) -> str:
-    """Return the library of CANN or its driver that an error says is missing, empty for others."""
-    match = _MISSING_LIBRARY.search(error)
-    return match[1] if match else ""
-
-
-def is_on_disk(context: CheckContext, library: str) -> bool:
-    """Return whether CANN or the driver has a library in a folder that programs load it from.
-
-    The folder `devlib` has only stand-ins for compilers.
-    """
-    driver = f"{glob.escape(context.ascend)}/driver/lib64"
-    folders = [driver, f"{driver}/*"]
-    cann = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
-    if cann:
-        folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
-    return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
 def shown_command(context: CheckContext, code: str) -> str:

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.ascend.checks import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
+from resolver.ascend.checks import ask_tool, check_components, check_computation
 from resolver.pip import print_pip_variables
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
@@ -68,7 +68,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
-        groups = [check_machine(context), *check_components(context, ask_npu_smi(context))]
+        groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
@@ -139,7 +139,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     paths = [path for path in sys.path if os.path.isdir(path)]
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
-    tool = ask_npu_smi(context)
+    tool = ask_tool(context)
     yield from check_components(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
@@ -152,22 +152,10 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_strays(context, installed, ownership)
     yield check_requirements(context)
     if context.lock.imports:
-        yield check_imports(context, ownership, on_npu=tool.has_npu)
+        yield check_imports(context, ownership, has_device=tool.has_device)
     if not context.quick:
-        yield check_starts(context, installed, ownership, on_npu=tool.has_npu)
-    if "torch-npu" in context.lock.pins:
-        yield check_npu(context, tool)
-
-
-def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """Check CANN, driver and SoC, as far as the lock has them."""
-    system = context.lock.system
-    if "cann" in system:
-        yield check_cann(context)
-    if "torch-npu" in context.lock.pins or "hdk" in system or context.lock.driver:
-        yield check_hdk(context, tool)
-    if "soc" in system:
-        yield check_soc(context, tool)
+        yield check_starts(context, installed, ownership, has_device=tool.has_device)
+    yield from check_computation(context, tool)
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
@@ -226,7 +214,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine",
         action="store_true",
-        help="print what is wrong with the machine, CANN, driver and SoC, a line each",
+        help="print what is wrong with the machine and its components, a line each",
     )
     parser.add_argument(
         "--pip-settings",
@@ -254,7 +242,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--ascend",
         metavar="DIR",
         default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
-        help="where driver and CANN are installed"
+        help="where driver and toolkit are installed"
         " (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from resolver.ascend.names import COMPONENTS, UNSEEN_CODES, WARNING_CODES
 from resolver.verify.findings import CheckContext, Finding, Group
 
 # After one of these findings nothing else is checked: other differences would only follow from it.
@@ -20,27 +21,20 @@ _FINAL = (
     "environment-other",
 )
 # The checks that `--skip-system-checks` is about.
-_SYSTEM = ("machine", "cann", "hdk", "soc")
+_SYSTEM = ("machine", *COMPONENTS)
 # Findings that do not make verify.py fail.
 WARNINGS = (
-    "cann-file-unreadable",
-    "cann-half-active",
+    *WARNING_CODES,
     "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
     "file-added",
-    "hdk-file-unreadable",
-    "hdk-not-running",
-    "hdk-unmet",
     "import-untried",
     "lock-unreadable",
     "module-extra",
-    "npu-absent",
     "pip-missing",
     "python-shared",
-    "soc-unknown",
-    "soc-unnamed",
     "start-untried",
     "startup-unknown",
 )
@@ -103,12 +97,12 @@ class Report:
     def install_lines(self, group: Group) -> str:
         """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
 
-        There is a line for each finding, or one if there is none. An unknown SoC is no problem, as
-        where an image is built.
+        There is a line for each finding, or one if there is none. A chip that nobody sees is no
+        problem, as where an image is built.
         """
         rows = []
         for finding in self._group_row(group)["findings"]:
-            if finding["code"] in ("soc-unknown", "soc-unnamed"):
+            if finding["code"] in UNSEEN_CODES:
                 rows.append(("ok", finding["what"], ""))
             else:
                 text = self._fill("label-because", finding)

@@ -15,14 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from resolver.ascend.libraries import is_on_disk, missing_library
+from resolver.ascend.names import DEVICE_MODULE
 from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
-from resolver.verify.imports import (
-    import_environ,
-    is_on_disk,
-    missing_library,
-    shown_command,
-)
+from resolver.verify.imports import import_environ, shown_command
 from resolver.verify.modules import Startable, startables
 from resolver.verify.ownership import Ownership
 from resolver.verify.starter import START_OPTION
@@ -34,8 +31,6 @@ _SILENCE = 15
 _END_SECONDS = 5
 # How many modules and commands a message names.
 _LISTED_STARTS = 6
-# Where this module can be imported, there is CANN and a driver.
-_NPU_MODULE = "torch_npu"
 
 
 class Started(NamedTuple):
@@ -172,19 +167,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN
-    # is missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of the
+    # toolkit is missing; or "failed".
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext, installed: Installed, ownership: Ownership, *, on_npu: bool
+    context: CheckContext, installed: Installed, ownership: Ownership, *, has_device: bool
 ) -> Group:
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
-    `on_npu` is whether the machine has an NPU.
+    `has_device` is whether the machine has an accelerator.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -193,12 +188,14 @@ def check_starts(
         if target.reference not in context.lock.imports
     ]
     preload = ["torch"] if "torch" in locked else []
-    started = start_all(_request(context, len(targets), on_npu=on_npu), targets, preload)
+    started = start_all(_request(context, len(targets), has_device=has_device), targets, preload)
     context.progress("")
-    npu_works = on_npu or any(
-        start.target.reference == _NPU_MODULE and not start.failed for start in started
+    device_works = has_device or any(
+        start.target.reference == DEVICE_MODULE and not start.failed for start in started
     )
-    judged = [(start, _judge(context, start, ownership, npu_works=npu_works)) for start in started]
+    judged = [
+        (start, _judge(context, start, ownership, device_works=device_works)) for start in started
+    ]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
         {"what": start.title, "why": verdict.reason}
@@ -220,9 +217,9 @@ def check_starts(
     )
 
 
-def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+def _request(context: CheckContext, count: int, *, has_device: bool) -> StartRequest:
     environ = import_environ(context)
-    if not on_npu:
+    if not has_device:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
     def progress(done: int, target: Startable) -> None:
@@ -232,30 +229,30 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(
-    context: CheckContext, start: Started, ownership: Ownership, *, npu_works: bool
+    context: CheckContext, start: Started, ownership: Ownership, *, device_works: bool
 ) -> Verdict:
-    """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
+    """Return the verdict on a start. Lack of an accelerator is no excuse if it works."""
     row = start.row
     if not start.failed:
         fault = ""
         if start.target.kind == "module":
             fault = ownership.fault_of_import(start.target.name, row["path"])
         return Verdict("elsewhere", fault) if fault else Verdict("ok")
-    excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
+    excuse = excuse_of(start.target, context.lock.excuses, device_works=device_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
     library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
-    if library and not npu_works and not is_on_disk(context, library):
+    if library and not device_works and not is_on_disk(context, library):
         return Verdict("untried", library)
     return Verdict("failed")
 
 
-def excuse_of(target: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: bool) -> Excuse | None:
     """Return the excuse for a module or command that fails, None if there is none that holds."""
     for excuse in excuses:
         names = excuse.modules if target.kind == "module" else excuse.scripts
         is_about = excuse.project == target.project and target.name in names
-        if is_about and not (excuse.npu and npu_works):
+        if is_about and not (excuse.device and device_works):
             return excuse
     return None
 

@@ -310,7 +310,7 @@ def test_no_cell_contradicts_a_shipped_lock(lock: Lock) -> None:
         has_all = pins.get(canonicalize_name(cell.package)) == cell.release and pins.keys() >= set(
             wanted
         )
-        machine = (cell.platform, cell.python, cell.cann, cell.soc)
+        machine = (cell.platform, cell.python, cell.toolkit, cell.chip)
         if has_all and machine == (
             target.platform,
             target.python_line,

@@ -66,10 +66,10 @@ def test_optional_fact_about_another_release(workspace: Workspace) -> None:
 
 def test_optional_excuse_for_want_of_an_npu(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
-    workspace.facts("demo", row("optional", modules=["demo"], npu=True))
+    workspace.facts("demo", row("optional", modules=["demo"], device=True))
     workspace.locked_stack("demo")
     assert optional_rows(workspace)[0]["device"] is True
-    assert excuses(workspace)[0].npu
+    assert excuses(workspace)[0].device
 
 
 def test_optional_lock_without_the_fact_is_refused(workspace: Workspace) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import tomli
 
+from tests.functional.machine import execute
 from tests.functional.workspace import Workspace
 
 CUDA = Path(__file__).parents[1] / "vendors" / "cuda"
@@ -45,6 +47,17 @@ def test_vendor_driver_that_the_target_leaves_open_is_told(cuda: Workspace) -> N
     told = " ".join(run.stdout.split())
     assert "does not promise driver >= 525 (torch 2.8.0) and driver >= 570 (torch 2.8.0)" in told
     assert "neither install.sh nor verify.py can check it" in told
+
+
+def test_vendor_lock_activates_and_checks_what_it_knows(cuda: Workspace) -> None:
+    """It has no steps for the toolkit of another vendor, and says what it does not check."""
+    cuda.locked(stack="train")
+    assert "CANN" not in cuda.read("activate.sh", "train")
+    program = cuda.folder("train") / "verify.py"
+    run = execute(cuda, [sys.executable, str(program), "--machine", "--lang", "en"])
+    assert "other components: cuda 12.4, driver 550.54.14, gpu AMPERE: there is no" in run.stdout
+    activated = execute(cuda, ["bash", "-c", f". {program.with_name('activate.sh')}; echo $?"])
+    assert activated.stdout == "1\n"  # there is no environment yet
 
 
 def test_vendor_conflict_is_explained_in_both_languages(cuda: Workspace) -> None:

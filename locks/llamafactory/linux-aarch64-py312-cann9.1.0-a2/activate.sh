@@ -53,31 +53,6 @@ _ascend_lock_first() { # the first of the files that is there
     done
 }
 
-_ascend_lock_cann() {
-    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_found
-    if [ -n "${ASCEND_LOCK_CANN+set}" ]; then
-        if [ -z "$ASCEND_LOCK_CANN" ]; then return 0; fi
-        al_found=$(_ascend_lock_first "$ASCEND_LOCK_CANN")
-    elif [ -z "${ASCEND_LOCK_ROOT-}" ] && [ -d "${ASCEND_HOME_PATH-}" ]; then
-        return 0 # it is active
-    else
-        al_found=$(_ascend_lock_first \
-            "$al_root"/cann-9.1.0/set_env.sh "$al_own"/cann-9.1.0/set_env.sh \
-            "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh \
-            "$al_own"/ascend-toolkit/set_env.sh "$al_own"/cann*/set_env.sh)
-    fi
-    if [ -z "$al_found" ]; then
-        _ascend_lock_tell "CANN 9.1.0 was not found: there is no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh}" "set ASCEND_LOCK_CANN=/path/to/set_env.sh" \
-        "没有找到 CANN 9.1.0：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh} 不存在" "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
-        return 1
-    fi
-    _ascend_lock_source "$al_found"
-    # the compiler that triton-ascend calls, if CANN includes it; Ascend's own images source it, too
-    al_found=$(_ascend_lock_first "${ASCEND_HOME_PATH-}/share/info/ascendnpu-ir/bin/set_env.sh")
-    if [ -n "$al_found" ]; then _ascend_lock_source "$al_found"; fi
-    return 0
-}
-
 _ascend_lock_env() { # the folder of this file, and the one where it is if that is a link
     local al_found
     if [ -n "${ASCEND_LOCK_ENV+set}" ]; then
@@ -100,6 +75,31 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         fi
     fi
     _ascend_lock_source "$al_found"
+    return 0
+}
+
+_ascend_lock_cann() {
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_found
+    if [ -n "${ASCEND_LOCK_CANN+set}" ]; then
+        if [ -z "$ASCEND_LOCK_CANN" ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$ASCEND_LOCK_CANN")
+    elif [ -z "${ASCEND_LOCK_ROOT-}" ] && [ -d "${ASCEND_HOME_PATH-}" ]; then
+        return 0 # it is active
+    else
+        al_found=$(_ascend_lock_first \
+            "$al_root"/cann-9.1.0/set_env.sh "$al_own"/cann-9.1.0/set_env.sh \
+            "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh \
+            "$al_own"/ascend-toolkit/set_env.sh "$al_own"/cann*/set_env.sh)
+    fi
+    if [ -z "$al_found" ]; then
+        _ascend_lock_tell "CANN 9.1.0 was not found: there is no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh}" "set ASCEND_LOCK_CANN=/path/to/set_env.sh" \
+        "没有找到 CANN 9.1.0：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh} 不存在" "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
+        return 1
+    fi
+    _ascend_lock_source "$al_found"
+    # the compiler that triton-ascend calls, if CANN includes it; Ascend's own images source it, too
+    al_found=$(_ascend_lock_first "${ASCEND_HOME_PATH-}/share/info/ascendnpu-ir/bin/set_env.sh")
+    if [ -n "$al_found" ]; then _ascend_lock_source "$al_found"; fi
     return 0
 }
 
@@ -149,10 +149,10 @@ elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
         "此文件需要 source，不能直接运行：. ${0}" ""
     false
 elif _ascend_lock_activate; then
-    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
-        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_env \
+_ascend_lock_cann _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
 else
-    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
-        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_env \
+_ascend_lock_cann _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
     false
 fi

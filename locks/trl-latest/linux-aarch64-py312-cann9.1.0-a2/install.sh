@@ -2,7 +2,7 @@
 # Install trl-latest for linux-aarch64-py312-cann9.1.0-a2: Training with the newest TRL on Ascend A2: with vLLM on CANN 8.5.1, without it on CANN 9.1.0
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and reports all that is wrong
+#   1. checks the machine, Python, glibc and components, and reports all that is wrong
 #   2. installs in 4 stages, every file checked against its sha256
 #   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all

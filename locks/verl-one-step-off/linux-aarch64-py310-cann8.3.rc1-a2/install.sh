@@ -2,7 +2,7 @@
 # Install verl-one-step-off for linux-aarch64-py310-cann8.3.rc1-a2: verl's one-step-off-policy recipe (GRPO, FSDP2) with vLLM rollouts on Ascend A2
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and what builds need, and reports all that is wrong
+#   1. checks the machine, Python, glibc and components, and what builds need, and reports all that is wrong
 #   2. installs in 9 stages, every file checked against its sha256, what comes from git against its commit
 #   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all

@@ -249,6 +249,74 @@ def _build_rank(build: int | None) -> int:
     return -1 if build is None else build
 
 
+# --- names
+#
+# Names that Ascend's software has: components, and projects that run on NPUs with a plugin.
+
+# The components that `checks` finds on a machine, and `activate.sh` activates: the toolkit, the
+# driver with its firmware, and the family of the chip.
+TOOLKIT = "cann"
+DRIVER = "hdk"
+CHIP = "soc"
+COMPONENTS = (TOOLKIT, DRIVER, CHIP)
+# Where this module can be imported, there is CANN and a driver.
+DEVICE_MODULE = "torch_npu"
+# The plugin of torch, whose facts say which driver each CANN asks for.
+TORCH_PLUGIN = "torch-npu"
+# Findings of `checks` that are warnings.
+WARNING_CODES = (
+    "cann-file-unreadable",
+    "cann-half-active",
+    "hdk-file-unreadable",
+    "hdk-not-running",
+    "hdk-unmet",
+    "npu-absent",
+    "soc-unknown",
+    "soc-unnamed",
+)
+# Findings about a chip of which nothing is known, as where an image is built.
+UNSEEN_CODES = ("soc-unknown", "soc-unnamed")
+# The components as people write them.
+TITLES = {TOOLKIT: "CANN", DRIVER: "HDK", CHIP: "SoC"}
+# Other names under which documents speak of a project or a component.
+ALIASES = {
+    TORCH_PLUGIN: ("torchnpu",),
+    DRIVER: ("driver", "firmware", "software version", "驱动", "固件"),
+}
+# How documents write the families of chips, as regular expressions. A claim about a document names
+# a family after this prefix: `soc:A2`.
+CHIP_CLAIM = f"{CHIP}:"
+CHIP_SPELLINGS = {
+    "A2": r"(?<![A-Za-z0-9])A2(?![A-Za-z0-9])|910B",
+    "A3": r"(?<![A-Za-z0-9])A3(?![A-Za-z0-9])|910_93|910C",
+    "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
+    "310P": r"310P",
+}
+# The components as they are called among those of other vendors.
+FULL_TITLES = {
+    TOOLKIT: "CANN",
+    DRIVER: "Ascend HDK",
+    CHIP: "Ascend SoC family",
+}
+SUPPLIER = "Huawei"
+# The key for `device` in locks of format 2.
+FORMER_DEVICE = "npu"
+# The project whose releases the matrix and `pairs` are about, and those that these go with.
+VLLM_PLUGIN = "vllm-ascend"
+PARTNERS = ("vllm", "torch", TORCH_PLUGIN, "triton-ascend")
+# Projects whose metadata says nothing of CANN, nor of what to install with them.
+NEEDING_FACTS = (TORCH_PLUGIN, VLLM_PLUGIN)
+# Projects that run on NPUs only with a plugin, and the plugin.
+PLUGINS = {"torch": TORCH_PLUGIN, "vllm": VLLM_PLUGIN}
+# What follows the release in the version of a build of CANN.
+_BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
+
+
+def release_of(version: str) -> str:
+    """Return the release of CANN that a version is, or is a build of: 8.5.0 for 8.5.0.B160."""
+    return _BUILD.sub("", version)
+
+
 # --- versions
 #
 # Versions of CANN and HDK, and their order.
@@ -355,6 +423,8 @@ class DriverNeed(NamedTuple):
 
     # Who requires it, for people.
     by: str
+    # The name of the component that the driver is.
+    component: str
     # What is required, for people.
     wanted: str
     # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
@@ -373,8 +443,8 @@ class Excuse(NamedTuple):
     modules: Sequence[str]
     # The names of its commands.
     scripts: Sequence[str]
-    # Whether they may fail only where there is no NPU.
-    npu: bool
+    # Whether they may fail only where there is no accelerator.
+    device: bool
     # Why, by language.
     reason: Mapping[str, str]
 
@@ -1556,6 +1626,38 @@ def lines_of(path: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
+# --- libraries
+#
+# Libraries of CANN and of the driver that a module needs when it is imported.
+
+# The finding about a module that needs CANN, where CANN is installed and not active.
+INACTIVE_TOOLKIT = "import-without-cann"
+
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
+    r": cannot open shared object"
+)
+
+
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says is missing, empty for others."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
+    """Return whether CANN or the driver has a library in a folder that programs load it from.
+
+    The folder `devlib` has only stand-ins for compilers.
+    """
+    driver = f"{glob.escape(context.ascend)}/driver/lib64"
+    folders = [driver, f"{driver}/*"]
+    cann = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
+    if cann:
+        folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
+    return any(glob.glob(f"{folder}/{library}") for folder in folders)
+
+
 # --- imports
 #
 # The check that the modules that the lock lists can be imported, as a user's program would.
@@ -1570,11 +1672,6 @@ def lines_of(path: str) -> list[str]:
 _IMPORT_SECONDS = 1800
 # What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
 # driver (ascend_hal) that it does not find.
-_MISSING_LIBRARY = re.compile(
-    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
-    r": cannot open shared object"
-)
-
 # Standard output has the rows alone: what a module prints goes to standard error.
 _WRITE_ROW = """
 import json, os, sys
@@ -1623,11 +1720,12 @@ def run_python(
     return rows, result.ending
 
 
-def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) -> Group:
+def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
     """Check that the modules that the lock lists can be imported, and are the lock's.
 
-    `on_npu` is whether the machine has an NPU. Without one, as where an image is built, libraries
-    of CANN or of its driver can be missing: a module that needs them cannot be tried there.
+    `has_device` is whether the machine has an accelerator. Without one, as where an image is built,
+    libraries of the toolkit or of its driver can be missing: a module that needs them cannot be
+    tried there.
     """
     untried = list(context.lock.imports)
     findings = []
@@ -1644,7 +1742,7 @@ def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) 
         if untried:
             values = _import_values(context, untried.pop(0))
             if errors:
-                findings.append(_import_failure(context, values, errors[0], on_npu=on_npu))
+                findings.append(_import_failure(context, values, errors[0], has_device=has_device))
             else:
                 findings.append(Finding("import-died", {**values, "error": ending}))
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
@@ -1655,7 +1753,7 @@ def _import_values(context: CheckContext, name: str) -> dict[str, str]:
 
 
 def _import_failure(
-    context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool
+    context: CheckContext, values: dict[str, str], error: str, *, has_device: bool
 ) -> Finding:
     """Return the finding about an import that raised an exception."""
     first_line = error.partition("\n")[0]
@@ -1663,28 +1761,9 @@ def _import_failure(
     if not library:
         return Finding("import-failed", {**values, "error": first_line})
     code = "import-untried"
-    if on_npu or is_on_disk(context, library):
-        code = "import-without-cann"
+    if has_device or is_on_disk(context, library):
+        code = INACTIVE_TOOLKIT
     return Finding(code, {**values, "library": library})
-
-
-def missing_library(error: str) -> str:
-    """Return the library of CANN or its driver that an error says is missing, empty for others."""
-    match = _MISSING_LIBRARY.search(error)
-    return match[1] if match else ""
-
-
-def is_on_disk(context: CheckContext, library: str) -> bool:
-    """Return whether CANN or the driver has a library in a folder that programs load it from.
-
-    The folder `devlib` has only stand-ins for compilers.
-    """
-    driver = f"{glob.escape(context.ascend)}/driver/lib64"
-    folders = [driver, f"{driver}/*"]
-    cann = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
-    if cann:
-        folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
-    return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
 def shown_command(context: CheckContext, code: str) -> str:
@@ -1739,9 +1818,33 @@ class _Release(NamedTuple):
     version: SystemVersion
 
 
+def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
+    system = context.lock.system
+    if TOOLKIT in system:
+        yield check_cann(context)
+    if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
+        yield check_hdk(context, tool)
+    if CHIP in system:
+        yield check_soc(context, tool)
+    unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
+    if unchecked:
+        yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _asks_for_hdk(context: CheckContext) -> bool:
+    return any(need.component == DRIVER for need in context.lock.driver)
+
+
+def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check that the accelerator computes, if the lock has torch's plugin for it."""
+    if TORCH_PLUGIN in context.lock.pins:
+        yield check_npu(context, tool)
+
+
 def check_cann(context: CheckContext) -> Group:
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
-    wanted = context.lock.system["cann"]
+    wanted = context.lock.system[TOOLKIT]
     variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
     home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
@@ -1843,7 +1946,7 @@ def _activation(context: CheckContext, *, any_release: bool) -> str:
 
     It is the lock's release, or else, with `any_release`, the one that is installed as current.
     """
-    release = context.lock.system["cann"]
+    release = context.lock.system[TOOLKIT]
     names = [f"cann-{release}", f"ascend-toolkit/{release}"]
     if any_release:
         names += ["cann", "ascend-toolkit"]
@@ -1873,12 +1976,12 @@ class NpuTool(NamedTuple):
     npus: int = 0
 
     @property
-    def has_npu(self) -> bool:
+    def has_device(self) -> bool:
         """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def ask_npu_smi(context: CheckContext) -> NpuTool:
+def ask_tool(context: CheckContext) -> NpuTool:
     """Return what npu-smi tells, if there is one."""
     folders = context.environ.get("PATH", "").split(os.pathsep)
     folders += ["/usr/local/bin", "/usr/local/sbin"]
@@ -1923,7 +2026,7 @@ def soc_family(name: str) -> str:
 
 def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
-    wanted = context.lock.system["soc"]
+    wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
@@ -1940,7 +2043,7 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
 def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     """Check that torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not tool.has_npu:
+    if not tool.has_device:
         return Group("npu", [Finding("npu-absent", values)], values)
     rows, error = run_python(context, _TENSOR)
     if not rows:
@@ -1951,7 +2054,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     findings = []
     if row["sum"] != 8.0:
         findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
-    wanted = context.lock.system.get("soc", "")
+    wanted = context.lock.system.get(CHIP, "")
     family = soc_family(name)
     # if npu-smi names the family, check_soc has compared it
     if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
@@ -1962,8 +2065,8 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the driver is as new as the target's, and meets the lock's other requirements."""
-    wanted = context.lock.system.get("hdk", "")
-    needs = context.lock.driver
+    wanted = context.lock.system.get(DRIVER, "")
+    needs = [need for need in context.lock.driver if need.component == DRIVER]
     requirements = [f"{need.by}: {need.wanted}" for need in needs]
     if wanted:
         requirements.insert(0, f"hdk >= {wanted}")
@@ -2975,8 +3078,6 @@ _SILENCE = 15
 _END_SECONDS = 5
 # How many modules and commands a message names.
 _LISTED_STARTS = 6
-# Where this module can be imported, there is CANN and a driver.
-_NPU_MODULE = "torch_npu"
 
 
 class Started(NamedTuple):
@@ -3113,19 +3214,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN
-    # is missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of the
+    # toolkit is missing; or "failed".
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext, installed: Installed, ownership: Ownership, *, on_npu: bool
+    context: CheckContext, installed: Installed, ownership: Ownership, *, has_device: bool
 ) -> Group:
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
-    `on_npu` is whether the machine has an NPU.
+    `has_device` is whether the machine has an accelerator.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -3134,12 +3235,14 @@ def check_starts(
         if target.reference not in context.lock.imports
     ]
     preload = ["torch"] if "torch" in locked else []
-    started = start_all(_request(context, len(targets), on_npu=on_npu), targets, preload)
+    started = start_all(_request(context, len(targets), has_device=has_device), targets, preload)
     context.progress("")
-    npu_works = on_npu or any(
-        start.target.reference == _NPU_MODULE and not start.failed for start in started
+    device_works = has_device or any(
+        start.target.reference == DEVICE_MODULE and not start.failed for start in started
     )
-    judged = [(start, _judge(context, start, ownership, npu_works=npu_works)) for start in started]
+    judged = [
+        (start, _judge(context, start, ownership, device_works=device_works)) for start in started
+    ]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
         {"what": start.title, "why": verdict.reason}
@@ -3161,9 +3264,9 @@ def check_starts(
     )
 
 
-def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+def _request(context: CheckContext, count: int, *, has_device: bool) -> StartRequest:
     environ = import_environ(context)
-    if not on_npu:
+    if not has_device:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
     def progress(done: int, target: Startable) -> None:
@@ -3173,30 +3276,30 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(
-    context: CheckContext, start: Started, ownership: Ownership, *, npu_works: bool
+    context: CheckContext, start: Started, ownership: Ownership, *, device_works: bool
 ) -> Verdict:
-    """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
+    """Return the verdict on a start. Lack of an accelerator is no excuse if it works."""
     row = start.row
     if not start.failed:
         fault = ""
         if start.target.kind == "module":
             fault = ownership.fault_of_import(start.target.name, row["path"])
         return Verdict("elsewhere", fault) if fault else Verdict("ok")
-    excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
+    excuse = excuse_of(start.target, context.lock.excuses, device_works=device_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
     library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
-    if library and not npu_works and not is_on_disk(context, library):
+    if library and not device_works and not is_on_disk(context, library):
         return Verdict("untried", library)
     return Verdict("failed")
 
 
-def excuse_of(target: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: bool) -> Excuse | None:
     """Return the excuse for a module or command that fails, None if there is none that holds."""
     for excuse in excuses:
         names = excuse.modules if target.kind == "module" else excuse.scripts
         is_about = excuse.project == target.project and target.name in names
-        if is_about and not (excuse.npu and npu_works):
+        if is_about and not (excuse.device and device_works):
             return excuse
     return None
 
@@ -3272,27 +3375,20 @@ _FINAL = (
     "environment-other",
 )
 # The checks that `--skip-system-checks` is about.
-_SYSTEM = ("machine", "cann", "hdk", "soc")
+_SYSTEM = ("machine", *COMPONENTS)
 # Findings that do not make verify.py fail.
 WARNINGS = (
-    "cann-file-unreadable",
-    "cann-half-active",
+    *WARNING_CODES,
     "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
     "file-added",
-    "hdk-file-unreadable",
-    "hdk-not-running",
-    "hdk-unmet",
     "import-untried",
     "lock-unreadable",
     "module-extra",
-    "npu-absent",
     "pip-missing",
     "python-shared",
-    "soc-unknown",
-    "soc-unnamed",
     "start-untried",
     "startup-unknown",
 )
@@ -3355,12 +3451,12 @@ class Report:
     def install_lines(self, group: Group) -> str:
         """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
 
-        There is a line for each finding, or one if there is none. An unknown SoC is no problem, as
-        where an image is built.
+        There is a line for each finding, or one if there is none. A chip that nobody sees is no
+        problem, as where an image is built.
         """
         rows = []
         for finding in self._group_row(group)["findings"]:
-            if finding["code"] in ("soc-unknown", "soc-unnamed"):
+            if finding["code"] in UNSEEN_CODES:
                 rows.append(("ok", finding["what"], ""))
             else:
                 text = self._fill("label-because", finding)
@@ -3511,7 +3607,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
-        groups = [check_machine(context), *check_components(context, ask_npu_smi(context))]
+        groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
@@ -3582,7 +3678,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     paths = [path for path in sys.path if os.path.isdir(path)]
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
-    tool = ask_npu_smi(context)
+    tool = ask_tool(context)
     yield from check_components(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
@@ -3595,22 +3691,10 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_strays(context, installed, ownership)
     yield check_requirements(context)
     if context.lock.imports:
-        yield check_imports(context, ownership, on_npu=tool.has_npu)
+        yield check_imports(context, ownership, has_device=tool.has_device)
     if not context.quick:
-        yield check_starts(context, installed, ownership, on_npu=tool.has_npu)
-    if "torch-npu" in context.lock.pins:
-        yield check_npu(context, tool)
-
-
-def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """Check CANN, driver and SoC, as far as the lock has them."""
-    system = context.lock.system
-    if "cann" in system:
-        yield check_cann(context)
-    if "torch-npu" in context.lock.pins or "hdk" in system or context.lock.driver:
-        yield check_hdk(context, tool)
-    if "soc" in system:
-        yield check_soc(context, tool)
+        yield check_starts(context, installed, ownership, has_device=tool.has_device)
+    yield from check_computation(context, tool)
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
@@ -3669,7 +3753,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine",
         action="store_true",
-        help="print what is wrong with the machine, CANN, driver and SoC, a line each",
+        help="print what is wrong with the machine and its components, a line each",
     )
     parser.add_argument(
         "--pip-settings",
@@ -3697,7 +3781,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--ascend",
         metavar="DIR",
         default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
-        help="where driver and CANN are installed"
+        help="where driver and toolkit are installed"
         " (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
@@ -3735,9 +3819,9 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. Files such as triton/__init__.py and triton/_C/libtriton.so are in both: the one installed last overwrites those of the other, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
-"driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23))", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23)\uff09"}}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "verl passes weights to the rollout through IPC only if it finds HDK (driver and firmware) 25.3.rc1 or newer. (observed: verl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348)", "zh": "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\u3002\uff08\u5b9e\u6d4b\uff1averl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348\uff09"}}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "reason": {"en": "vllm-ascend's documentation recommends HDK (driver and firmware) 25.5 for 0.13.0. (documented: vllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14)", "zh": "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.5\u3002\uff08\u6587\u6863\uff1avllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14\uff09"}}],
+"driver": [{"by": "CANN 8.5.0", "component": "hdk", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23))", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23)\uff09"}}, {"by": "verl 0.7.1", "component": "hdk", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "verl passes weights to the rollout through IPC only if it finds HDK (driver and firmware) 25.3.rc1 or newer. (observed: verl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348)", "zh": "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\u3002\uff08\u5b9e\u6d4b\uff1averl-0.7.1-py3-none-any.whl verl/utils/device.py #L246-L293; verl-0.8.0-py3-none-any.whl verl/utils/device.py #L284-L331; verl-0.9.1-py3-none-any.whl verl/utils/device.py #L301-L348\uff09"}}, {"by": "vllm-ascend 0.13.0", "component": "hdk", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "reason": {"en": "vllm-ascend's documentation recommends HDK (driver and firmware) 25.5 for 0.13.0. (documented: vllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14)", "zh": "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.5\u3002\uff08\u6587\u6863\uff1avllm-project/vllm-ascend docs/source/installation.md @6281c1207a7a499e9f23a42b3a1e7027469f2b10 (v0.13.0) #L14\uff09"}}],
 "requested": ["accelerate", "datasets", "grpcio", "numpy", "pandas", "peft", "ray", "tensorboard", "tensordict", "torch", "torch-npu", "torchvision", "transformers", "triton-ascend", "verl", "vllm", "vllm-ascend", "wandb"],
-"excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "mathruler", "modules": [], "scripts": ["mathruler"], "npu": false, "reason": {"en": "The command evaluates models with vllm, and is written with fire. mathruler requires neither. Those that use it to grade answers, such as verl, only call its functions.", "zh": "\u8be5\u547d\u4ee4\u7528 vllm \u8bc4\u6d4b\u6a21\u578b\uff0c\u5e76\u7528 fire \u7f16\u5199\uff0c\u800c mathruler \u5bf9\u4e24\u8005\u90fd\u6ca1\u6709\u8981\u6c42\u3002\u7528\u5b83\u7ed9\u7b54\u6848\u8bc4\u5206\u7684\u9879\u76ee\uff08\u4f8b\u5982 verl\uff09\u53ea\u8c03\u7528\u5176\u51fd\u6570\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
+"excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "device": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "mathruler", "modules": [], "scripts": ["mathruler"], "device": false, "reason": {"en": "The command evaluates models with vllm, and is written with fire. mathruler requires neither. Those that use it to grade answers, such as verl, only call its functions.", "zh": "\u8be5\u547d\u4ee4\u7528 vllm \u8bc4\u6d4b\u6a21\u578b\uff0c\u5e76\u7528 fire \u7f16\u5199\uff0c\u800c mathruler \u5bf9\u4e24\u8005\u90fd\u6ca1\u6709\u8981\u6c42\u3002\u7528\u5b83\u7ed9\u7b54\u6848\u8bc4\u5206\u7684\u9879\u76ee\uff08\u4f8b\u5982 verl\uff09\u53ea\u8c03\u7528\u5176\u51fd\u6570\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "device": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "device": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
 "digest": "f5590590b6d2bee2c6d6908e6854bf304aa90b76dfd39db41a31e1b53f94c1d5",
 "pins": [
 {"name": "absl-py", "version": "2.4.0", "stage": 6, "sha256": ["88476fd881ca8aab94ffa78b7b6c632a782ab3ba1cd19c9bd423abc4fb4cd28d"]},
@@ -4156,6 +4240,7 @@ LOCK = r"""
 "group-python": "Python",
 "group-cann": "CANN",
 "group-hdk": "driver (HDK)",
+"group-components": "other components",
 "group-soc": "SoC",
 "group-distributions": "distributions",
 "group-files": "files",
@@ -4177,6 +4262,7 @@ LOCK = r"""
 "note-hdk-met": "{found}; required: {asked}",
 "note-hdk-unseen": "none found; required: {asked}",
 "note-hdk-none": "none found; the lock requires none",
+"note-components": "{list}: there is no check for these, look at them yourself",
 "note-soc": "{found} ({chip})",
 "note-distributions": "{count}, as locked",
 "note-files": "{files} present with the right size, {compared} compared by hash",
@@ -4410,6 +4496,7 @@ LOCK = r"""
 "group-python": "Python",
 "group-cann": "CANN",
 "group-hdk": "驱动 (HDK)",
+"group-components": "其他组件",
 "group-soc": "SoC",
 "group-distributions": "软件包",
 "group-files": "文件",
@@ -4431,6 +4518,7 @@ LOCK = r"""
 "note-hdk-met": "{found}；要求：{asked}",
 "note-hdk-unseen": "未找到；要求：{asked}",
 "note-hdk-none": "未找到；锁文件也未要求",
+"note-components": "{list}：没有对应的检查，请自行核对",
 "note-soc": "{found} ({chip})",
 "note-distributions": "{count} 个，与锁文件一致",
 "note-files": "{files} 个文件大小一致，其中 {compared} 个比较了哈希",

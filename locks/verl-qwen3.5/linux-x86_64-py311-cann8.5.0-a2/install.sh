@@ -2,7 +2,7 @@
 # Install verl-qwen3.5 for linux-x86_64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, with the versions of the guide for Qwen3.5 (Qwen3.5 checkpoints cannot be loaded; verl-qwen3.5-latest loads them)
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and what builds need, and reports all that is wrong
+#   1. checks the machine, Python, glibc and components, and what builds need, and reports all that is wrong
 #   2. installs in 8 stages, every file checked against its sha256
 #   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all

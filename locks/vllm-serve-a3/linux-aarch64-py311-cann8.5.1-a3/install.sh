@@ -2,7 +2,7 @@
 # Install vllm-serve-a3 for linux-aarch64-py311-cann8.5.1-a3: Serving with vLLM on Ascend A3, with vllm-ascend compiled on the target
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and what builds need, and reports all that is wrong
+#   1. checks the machine, Python, glibc and components, and what builds need, and reports all that is wrong
 #   2. installs in 8 stages, every file checked against its sha256, what comes from git against its commit
 #   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all

@@ -49,10 +49,10 @@ def test_pairings_are_newest_first_with_their_needs() -> None:
     first, last = rows
     assert texts(first.needs) == ["cann >= 9.0.0", "soc in A2"]
     assert {name: str(pin) for name, pin in first.projects.items()} == {"lib": "==1.1.*"}
-    assert texts(first.canns) == ["9.0.0", "9.1.0"]
+    assert texts(first.toolkits) == ["9.0.0", "9.1.0"]
     assert first.facts == (newer, ranged)
     assert texts(last.needs) == ["cann in 8.5.0 | 8.5.1", "python < 3.12"]
-    assert texts(last.canns) == ["8.5.0", "8.5.1"]
+    assert texts(last.toolkits) == ["8.5.0", "8.5.1"]
     assert last.facts == (older,)
 
 
@@ -81,7 +81,7 @@ def test_pairing_goes_with_what_it_needs_or_is_paired_with() -> None:
     (guide,) = paired(table)
     (silent,) = paired(requires("app", "==1.0", "lib==1.0"))
     assert [row.goes_with(newest) for row in (both, guide, silent)] == [True, False, False]
-    assert texts(both.canns) == ["8.5.0"]
+    assert texts(both.toolkits) == ["8.5.0"]
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import pytest
 
 from resolver.ascend.checks import (
     NpuTool,
-    ask_npu_smi,
+    ask_tool,
     check_cann,
     check_hdk,
     check_soc,
     soc_family,
 )
-from resolver.cli.init import Machine, this_machine
+from resolver.ascend.machine import Machine, this_machine
 from resolver.report.verify import texts
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
@@ -272,7 +272,7 @@ def test_hdk_unreadable(installation: Installation) -> None:
     installation.write("driver/version.info", "Version=25.")
     assert installation.hdk() == ["hdk-unreadable"]
     assert installation.messages[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
-    assert machine(installation).hdk == ""
+    assert machine(installation).driver == ""
     del installation.system["hdk"]
     assert installation.hdk() == ["hdk-file-unreadable"]
 
@@ -285,6 +285,7 @@ def test_hdk_neither_there_nor_required(installation: Installation) -> None:
 
 NEED = DriverNeed(
     "CANN 8.5.0",
+    "hdk",
     "hdk >= 25.2.0",
     (((">=", "25.2.0"),),),
     binding=False,
@@ -359,7 +360,7 @@ def test_hdk_requirement_forms(asking: Installation, ranges: str, *, met: bool) 
 def npu_smi(installation: Installation, script: str) -> NpuTool:
     installation.write("npu-smi", script)
     (installation.root / "npu-smi").chmod(0o755)
-    return ask_npu_smi(installation.context)
+    return ask_tool(installation.context)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +429,7 @@ def test_init_reads_this_machine(installation: Installation) -> None:
     )
     assert machine(installation) == Machine(*here, "8.5.0", "25.3.rc1", "A3")
     (installation.root / "driver" / "version.info").unlink()
-    assert machine(installation).hdk == "25.5.1"
+    assert machine(installation).driver == "25.5.1"
     nowhere = str(installation.root / "nowhere")
     assert this_machine({"PATH": nowhere, "HOME": nowhere}, nowhere) == Machine(*here, "", "", "")
 
@@ -438,10 +439,10 @@ def test_init_takes_the_current_cann_without_an_active_one(
     installation: Installation, name: str
 ) -> None:
     del installation.environ["ASCEND_HOME_PATH"]
-    assert machine(installation).cann == ""
+    assert machine(installation).toolkit == ""
     (installation.root / name).parent.mkdir(parents=True, exist_ok=True)
     (installation.root / name).symlink_to(installation.home)
-    assert machine(installation).cann == "8.5.0"
+    assert machine(installation).toolkit == "8.5.0"
 
 
 def test_init_takes_the_active_cann_first(
@@ -450,6 +451,6 @@ def test_init_takes_the_active_cann_first(
     (installation.root / "cann").symlink_to(installation.home)
     installation.write(f"other/{RECORD}", "version=9.1.0\n")
     installation.environ["ASCEND_HOME_PATH"] = str(installation.root / "other")
-    assert machine(installation).cann == "9.1.0"
+    assert machine(installation).toolkit == "9.1.0"
     installation.write(f"other/{RECORD}", "version=nine\n")
-    assert machine(installation).cann == ""
+    assert machine(installation).toolkit == ""

@@ -352,11 +352,11 @@ def test_start_without_the_folder_of_the_program(site: Path, program: str) -> No
 # --- what is said of it
 
 
-def check(site: Path, program: str, *, on_npu: bool = False, **changes: object):  # type: ignore[no-untyped-def]
+def check(site: Path, program: str, *, has_device: bool = False, **changes: object):  # type: ignore[no-untyped-def]
     context = context_of(site, program, **changes)
     installed, _ = installed_distributions(context, [str(site)])
     return check_starts(
-        context, installed, Ownership(context, installed, [str(site)]), on_npu=on_npu
+        context, installed, Ownership(context, installed, [str(site)]), has_device=has_device
     )
 
 
@@ -382,8 +382,8 @@ def test_starts_that_crash_or_hang(site: Path, program: str) -> None:
     assert codes["start-late"]["seconds"] == "2"
 
 
-def excuse(*, npu: bool = False) -> Excuse:
-    return Excuse("demo", ["demo"], ["run"], npu, {"en": "it is for others", "zh": "供他人使用"})
+def excuse(*, device: bool = False) -> Excuse:
+    return Excuse("demo", ["demo"], ["run"], device, {"en": "it is for others", "zh": "供他人使用"})
 
 
 def test_starts_that_are_excused_are_remarks(site: Path, program: str) -> None:
@@ -409,10 +409,11 @@ def test_starts_on_an_npu_have_no_excuse_for_want_of_one(
 ) -> None:
     install(site, "demo", demo="raise OSError('no device')\n")
     install(site, "torch-npu", torch_npu=torch_npu)
-    codes = [finding.code for finding in check(site, program, excuses=[excuse(npu=True)]).findings]
+    excused = check(site, program, excuses=[excuse(device=True)])
+    codes = [finding.code for finding in excused.findings]
     assert codes == (["start-untried"] if torch_npu else ["start-failed"])
-    on_npu = check(site, program, excuses=[excuse(npu=True)], on_npu=True)
-    assert "start-failed" in [finding.code for finding in on_npu.findings]
+    has_device = check(site, program, excuses=[excuse(device=True)], has_device=True)
+    assert "start-failed" in [finding.code for finding in has_device.findings]
 
 
 def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None:
@@ -425,7 +426,7 @@ def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None
     context = CheckContext(context.lock, "/lock", environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
     (finding,) = check_starts(
-        context, installed, Ownership(context, installed, [str(site)]), on_npu=False
+        context, installed, Ownership(context, installed, [str(site)]), has_device=False
     ).findings
     assert finding.code == "import-elsewhere"
     assert finding.values["found"] == str(elsewhere / "demo.py")
@@ -448,8 +449,8 @@ def test_starts_in_place_of_a_locked_module(site: Path, program: str, is_owned: 
         installed, _ = installed_distributions(context, [str(site)])
         ownership = Ownership(context, installed, [str(site)])
         groups = [
-            check_imports(context, ownership, on_npu=False),
-            check_starts(context, installed, ownership, on_npu=False),
+            check_imports(context, ownership, has_device=False),
+            check_starts(context, installed, ownership, has_device=False),
         ]
         (finding,) = [finding for group in groups for finding in group.findings]
         assert finding.code == "import-replaced"
@@ -466,7 +467,7 @@ def test_starts_leave_out_the_imports(site: Path, program: str) -> None:
     installed, _ = installed_distributions(context, [str(site)])
     assert (
         check_starts(
-            context, installed, Ownership(context, installed, [str(site)]), on_npu=False
+            context, installed, Ownership(context, installed, [str(site)]), has_device=False
         ).results
         == []
     )
