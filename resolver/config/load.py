@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from resolver import files, toml
 from resolver.config.decode import decode
@@ -88,7 +87,7 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     elif shape is RecordedFile:
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
-        tables["fact"] = _with_defaults(tables["fact"])
+        tables["fact"] = with_fact_defaults(tables["fact"])
     return Document(name, text, decode(shape, tables, TomlText(name, text)))
 
 
@@ -151,6 +150,11 @@ def _with_defaults(table: Any, **defaults: Any) -> Any:
     return completed
 
 
+def with_fact_defaults(table: Any) -> Any:
+    """Return a stack's table of facts, with its `defaults` in each row that has no others."""
+    return _with_defaults(table)
+
+
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack, given by name or by path, and the files that it uses.
 
@@ -189,15 +193,11 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     )
 
 
-def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
-    """Return the same files with another stack, which may use files of facts that were spare."""
-    names = stack.content.stack.facts or ()
+def facts_used(inputs: Inputs, stack: StackFile) -> tuple[Document[FactFile], ...]:
+    """Return the files of facts that a stack uses, which may name some of those left out."""
+    names = stack.stack.facts or ()
     added = tuple(document for document in inputs.spare if _project(document) in names)
-    spare = tuple(document for document in inputs.spare if document not in added)
-    facts = inputs.facts
-    if added:
-        facts = tuple(sorted(facts + added, key=_sort_key))
-    return replace(inputs, stack=stack, facts=facts, spare=spare)
+    return tuple(sorted(inputs.facts + added, key=_sort_key)) if added else inputs.facts
 
 
 def _project(document: Document[FactFile]) -> str:

@@ -46,6 +46,13 @@ def _targets(document: Document[StackFile], known: ComponentValues) -> Sequence[
     return list(targets.values())
 
 
+def target_name(table: TargetTable) -> str:
+    """Return the name of a target, which is made of its values if the table has none."""
+    texts = asdict(table.system)
+    system = {component: parse_value(component, text) for component, text in texts.items() if text}
+    return table.name or default_name(table.python, table.platform, system)
+
+
 def _target(
     table: TargetTable,
     document: Document[StackFile],
@@ -66,7 +73,7 @@ def _target(
         require_known_soc(system["soc"], known, document.place(*paths["soc"]))
     major, minor = table.glibc.split(".")
     return Target(
-        name=table.name or default_name(table.python, table.platform, system),
+        name=target_name(table),
         python=table.python,
         platform=table.platform,
         glibc=(int(major), int(minor)),

@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from resolver.model.edit import Edit
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem, Recorded
 from resolver.model.reason import Reason, ReleaseRange
@@ -97,6 +98,8 @@ class Change(msgspec.Struct, frozen=True):
     years: int = 0
     # the target whose component changes, if that is not the explained one
     target: str = ""
+    # what it does to the stack; None for a split, which makes two of it
+    edit: Edit | None = None
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):

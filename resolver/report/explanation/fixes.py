@@ -66,7 +66,7 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
             case ChangeKind.STATE:
                 archives.append(change.before)
             case _:
-                effect = replace(change, target="", where="")
+                effect = replace(change, target="", where="", edit=None)
                 by_effect.setdefault(effect, []).append(change)
     sentences = [
         change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)

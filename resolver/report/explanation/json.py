@@ -246,6 +246,7 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
     view = {**to_builtins(change), "text": translate(fixes.change_sentence(change), language)}
+    del view["edit"]
     if not change.target:
         del view["target"]
     return view

@@ -5,10 +5,12 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.cli.console import ConflictPage, Progress
-from resolver.config.load import read_text, with_stack
+from resolver.config.compile import StackCompiler
+from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import IndexFailure
 from resolver.explain.explain import explanation_of
@@ -16,6 +18,7 @@ from resolver.explain.trial import Clock
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
+from resolver.model.release import File
 from resolver.resolve import sat
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
@@ -30,7 +33,9 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, .
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "") -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    return explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
+    return explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
 
 
 def told(fix: Fix) -> list[str]:
@@ -324,8 +329,10 @@ def test_fix_changes_a_line_that_is_written_on_two_lines() -> None:
     catalog = DataCatalog().serve("a 1: b==1", "a 2: b==2", "b 1 2")
     inputs = inputs_of("b==2", more=target())
     text = inputs.stack.text.replace('"b==2",', '"b==2", """\na==1""",')
-    inputs = with_stack(inputs, read_text(text, StackFile, "demo.toml"))
-    found = explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
+    inputs = replace(inputs, stack=read_text(text, StackFile, "demo.toml"))
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
     assert ["a==1 -> a==2"] in map(told, found.fixes)
 
 
@@ -355,7 +362,7 @@ def test_explanation_ends_where_the_engine_gives_up(monkeypatch: pytest.MonkeyPa
     refuted = refutation(inputs, catalog)
     found = explanation_of(
         refuted,
-        inputs,
+        StackCompiler(inputs),
         Clock(60),
         lambda _: catalog,
         report=lambda *_: monkeypatch.setattr(sat, "MOST_CONFLICTS", 0),
@@ -484,3 +491,34 @@ def test_fix_changes_what_refutes_each_release() -> None:
         ["tool==9 -> tool==5", "8.5.0 -> 8.3.RC1"],
         ["tool==9 -> tool==5", ' -> prereleases-of.plugin = "allow"'],
     ]
+
+
+def test_fix_shows_ten_pins_those_in_conflict_first() -> None:
+    names = [f"p{number:02}" for number in range(12)]
+    catalog = DataCatalog().serve("y 1: z==1", "y 2: z==2", "z 1 2")
+    catalog.serve(*(f"{name} 1" for name in names))
+    fixes = ways_out(catalog, *names, "y==1", "z==2")
+    shown = [pin.name for pin in fixes[0].environments[0].pins]
+    assert shown == ["y", "z", *names[:8]]
+
+
+class Searched(DataCatalog):
+    """A catalog that lists the archives in which something was looked for."""
+
+    def __init__(self, plain: dict[str, dict[str, list[str]]]) -> None:
+        super().__init__(plain)
+        self.searched: list[str] = []
+
+    def member(self, file: File, path: str) -> str:
+        self.searched.append(file.filename)
+        return super().member(file, path)
+
+
+def test_fix_reads_the_notes_of_three_archives() -> None:
+    """None of them notes anything, and archives may be large."""
+    catalog = Searched({"tool": {"1": ["old"]}, "setuptools": {"80": []}})
+    for version in range(1, 7):
+        catalog.add_archive("old", f"{version}", None, members={})
+    found = explained(catalog, "tool")
+    assert found.contradictions
+    assert list(dict.fromkeys(catalog.searched)) == ["old-6.tar.gz", "old-5.tar.gz", "old-4.tar.gz"]
