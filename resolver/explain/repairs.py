@@ -20,6 +20,7 @@ from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
+from resolver.explain.rows import Rows
 from resolver.explain.trial import (
     Answer,
     ChangedStack,
@@ -75,6 +76,7 @@ def find_fixes(
     search.append(first)
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
+        first.try_rows(cores)
         first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -155,6 +157,25 @@ class Repairs:
             self._add_core(core)
 
     # --- what comes first, next and last
+
+    def try_rows(self, cores: Sequence[Sequence[Constraint]]) -> None:
+        """Lock the stack with the releases of a row of the tables, until one locks."""
+        rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
+        if not any(map(rows.concerns, cores)):
+            return
+        for changed in rows.stacks():
+            self._propose(self._with_fewest_lines(changed), self._results.attempts)
+            if self._results.fixes:
+                return
+
+    def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
+        """Return a changed stack without changes of lines that it locks without."""
+        for change in changed.changes:
+            if change.kind is ChangeKind.VERSION:
+                fewer = changed.without([change])
+                if fewer.changes and isinstance(self._trials.lock(fewer.edits), Resolution):
+                    changed = replace(fewer, price=fewer.price - costs.VERSION)
+        return changed
 
     def try_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]

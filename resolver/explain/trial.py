@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from math import inf
@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Inputs
@@ -26,12 +28,14 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
+# seconds for one of CPU time
+_PATIENCE = 3
 # of the time for all, at most, for one changed stack
 _SHARE = 1 / 4
 # fixes after which no more are looked for
 _FIXES = 6
 # likewise fixes that go against a fact or metadata
-_AGAINST = 3
+_AGAINST = 1
 
 
 class Expired(Exception):
@@ -39,7 +43,10 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time."""
+    """A limit of CPU time, so that what is found does not depend on what else the machine does.
+
+    An index that does not answer is waited for no longer than a multiple of it.
+    """
 
     def __init__(
         self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
@@ -47,13 +54,14 @@ class Clock:
         self.seconds = seconds
         # whether anything was cut short
         self.limited = False
-        self._end = time.monotonic() + seconds
+        self._cpu_end = time.process_time() + seconds
+        self._end = time.monotonic() + _PATIENCE * seconds
         # is called with the progress
         self._report = report
 
     def expired(self) -> bool:
         """Return whether time is up; something is then cut short."""
-        is_late = time.monotonic() > self._end
+        is_late = time.process_time() > self._cpu_end or time.monotonic() > self._end
         self.limited |= is_late
         return is_late
 
@@ -62,7 +70,7 @@ class Clock:
 
         Its `limited` is its own.
         """
-        return Clock(min(seconds, self._end - time.monotonic()), self._report)
+        return Clock(min(seconds, self._cpu_end - time.process_time()), self._report)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report the progress of a search. Raise Expired if time is up."""
@@ -198,6 +206,19 @@ class Trials:
         if isinstance(answer, Resolution):
             self._locked[key] = answer
         return answer
+
+    def nearest(self, edits: Edits, preferred: Mapping[NormalizedName, Version]) -> Answer:
+        """Solve a changed stack without its builds; the preferred releases are tried first."""
+        clock = self.clock.within(self.clock.seconds * _SHARE)
+        problem = self._compile((*self._edits, *edits))[self.current_target]
+        universe = self._universe.variant(problem, preferred)
+        try:
+            with polling(clock.look):
+                return decide(universe, tick=clock.tick)
+        except Expired:
+            return Undecided()
+        except ResolverError as error:
+            return Undecided(error.message)
 
     def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
         universe = self._universe.variant(self._compile(edits)[self.current_target])

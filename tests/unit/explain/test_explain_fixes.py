@@ -522,3 +522,48 @@ def test_fix_reads_the_notes_of_three_archives() -> None:
     found = explained(catalog, "tool")
     assert found.contradictions
     assert list(dict.fromkeys(catalog.searched)) == ["old-6.tar.gz", "old-5.tar.gz", "old-4.tar.gz"]
+
+
+ROWS = "".join(
+    fact(
+        "requires",
+        "plugin",
+        f"=={one}",
+        f'needs = ["cann in {cann}", "engine=={one}", "base=={one}"]',
+    )
+    for one, cann in (("1", "8.3.RC1"), ("2", "8.3.RC1"), ("3", "8.5.0"), ("4", "8.5.0"))
+)
+
+
+def test_fix_takes_a_whole_row_first() -> None:
+    """Each of the three lines changes, and no set of fewer changes helps."""
+    releases = ("1", "2", "3", "4")
+    catalog = DataCatalog({name: {one: [] for one in releases} for name in ("base", "engine")})
+    catalog.serve(*(f"plugin {one}" for one in releases), "tool 1 2")
+    asked: list[tuple[str, ...]] = []
+    inputs = inputs_of("tool==1", "base==1", "engine==2", "plugin==2", more=target() + ROWS)
+    explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        report_fix=lambda changes: asked.append(tuple(change.after for change in changes)),
+    )
+    assert asked == [("base==4", "engine==4", "plugin==4")]
+
+
+def test_fix_of_a_row_changes_no_line_in_vain() -> None:
+    """`engine` suits the row that the stack is in; only `tool` does not."""
+    catalog = DataCatalog(
+        {name: {one: [] for one in "1234"} for name in ("base", "engine", "plugin")}
+    )
+    catalog.serve("tool 1: base==1", "tool 2: base==3", "tool 3: base==9")
+    fixes = ways_out(catalog, "tool==3", "base==3", "engine==3", "plugin==3", facts=ROWS)
+    assert told(fixes[0]) == ["tool==3 -> tool==2"]
+
+
+def test_fix_that_goes_against_facts_is_the_last_and_only_one() -> None:
+    catalog = DataCatalog({"plugin": {"2": []}, "base": {"1": [], "2": ["plugin<2"]}})
+    facts = fact("requires", "plugin", "==2", 'needs = ["base==2"]') + matrix("==2", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", "base==1", facts=facts)
+    assert [fix.risky for fix in fixes] == [*[False] * (len(fixes) - 1), True]

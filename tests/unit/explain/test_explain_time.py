@@ -35,7 +35,9 @@ class Slow(DataCatalog):
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
-    monkeypatch.setattr(trial, "time", SimpleNamespace(monotonic=lambda: slow.now))
+    monkeypatch.setattr(
+        trial, "time", SimpleNamespace(monotonic=lambda: slow.now, process_time=lambda: slow.now)
+    )
     return slow
 
 
