@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from resolver.config.compile import StackCompiler
+from resolver.config.load import shipped_stacks
 from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
@@ -160,6 +161,7 @@ def explanation_of_refutation(
             clock,
             catalog_of,
             options=run.policy_options,
+            read_shipped=partial(shipped_stacks, run.matrices),
             report=partial(page.why, expected=expected),
             report_fix=report_fix,
         )

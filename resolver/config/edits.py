@@ -16,7 +16,7 @@ from resolver.config.targets import target_name
 from resolver.model import edit as edits
 from resolver.model.edit import Edits
 from resolver.model.fact import KINDS
-from resolver.model.problem import Policy
+from resolver.model.problem import Absence, Policy
 
 
 class EditedStack(Document[StackFile], frozen=True, dict=True):
@@ -62,8 +62,8 @@ def edited(stack: Document[StackFile], changes: Edits) -> EditedStack:
                 needs = (change.need,) if change.need else ()
                 row = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
                 content = replace(content, relax=(*content.relax, row))
-            case edits.AddFact():
-                content = replace(content, fact=_with_fact(content.fact, change, stack))
+            case edits.AddRows():
+                content = _with_rows(content, change, stack)
     kept = {number: line for number, line in sorted(lines.items()) if line}
     table = replace(content.stack, requires=tuple(kept.values()))
     content = replace(content, stack=table)
@@ -124,12 +124,19 @@ def _with_component(content: StackFile, change: edits.SetComponent) -> StackFile
     return _with_target(content, change.target, table)
 
 
-def _with_fact(file: FactFile, change: edits.AddFact, stack: Document[StackFile]) -> FactFile:
-    """Return the facts of a stack with one more, whose place is that of the others."""
-    tables = with_fact_defaults(toml.loads(change.text, toml.STACK)["fact"])
-    added = decode(FactFile, tables, TomlText(stack.name, change.text))
+def _with_rows(content: StackFile, change: edits.AddRows, stack: Document[StackFile]) -> StackFile:
+    """Return the content with more rows, whose places are those of their tables."""
+    tables = toml.loads(change.text, toml.STACK)
+    assert tables.keys() <= {"absent", "fact"}  # noqa: S101
+    place = TomlText(stack.name, change.text)
+    absent = [
+        replace(row, where=stack.line("absent"))
+        for row in decode(tuple[Absence, ...], tables.get("absent", []), place)
+    ]
+    file = content.fact
+    added = decode(FactFile, with_fact_defaults(tables.get("fact", {})), place)
     for kind in KINDS:
         rows = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
         if rows:
             file = replace(file, **{kind: (*getattr(file, kind), *rows)})
-    return file
+    return replace(content, fact=file, absent=(*content.absent, *absent))

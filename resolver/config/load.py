@@ -338,6 +338,11 @@ def read_stack(name: str, matrices: Path) -> Document[StackFile]:
     return _read(find_stack(name, matrices), StackFile, matrices)
 
 
+def shipped_stacks(matrices: Path) -> tuple[Document[StackFile], ...]:
+    """Return the stacks of `matrices` that can be read, sorted by name. Raises InputError."""
+    return tuple(read_stack(name, matrices) for name in stack_names(matrices))
+
+
 def stack_names(matrices: Path) -> list[str]:
     """Return the names of the stacks in `matrices`, sorted. Raises InputError."""
     return [path.stem for path in _list_files(matrices / "stacks") if not path.is_dir()]

@@ -34,7 +34,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import (
-    AddFact,
+    AddRows,
     AllowPrereleases,
     DropCutoff,
     SetAside,
@@ -357,4 +357,4 @@ def with_new_fact(
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     row = {**row, "strength": "observed", "source": source, "checked": checked}
     toml = table_text(f"fact.{kind}", row)
-    return replace(change, after=toml, edit=AddFact(toml))
+    return replace(change, after=toml, edit=AddRows(toml))

@@ -57,6 +57,7 @@ _NOT_CONSTRAINTS = (
     ChangeKind.FACTS,
     ChangeKind.ADD,
     ChangeKind.STATE,
+    ChangeKind.SOURCE,
     ChangeKind.RELAX,
 )
 
@@ -121,11 +122,14 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
 
 
 def saved_price(change: Change) -> int:
-    """Return what is saved if a line or component does not change; a renamed line still does."""
+    """Return what is saved if a line or component does not change.
+
+    A line with another name, or a source from a shipped stack, still does.
+    """
     match change.kind:
         case ChangeKind.COMPONENT:
             return COMPONENT.get(change.subject, 0)
-        case ChangeKind.VERSION if not _is_renaming(change):
+        case ChangeKind.VERSION if not (_is_renaming(change) or " @ " in change.after):
             return VERSION
         case ChangeKind.EXTRA:
             return EXTRA

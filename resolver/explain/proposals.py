@@ -195,7 +195,7 @@ class Proposals:
             if constraint.why is RejectionReason.GLIBC:
                 glibcs.update(self._glibcs_of_binaries(constraint))
         for glibc in sorted(glibcs, key=Version):
-            yield self._component("glibc", glibc)
+            yield self.component("glibc", glibc)
 
     def _glibcs_of_wheels(self, name: NormalizedName) -> Iterator[str]:
         """Yield the newer glibcs for which releases of a project have a wheel."""
@@ -232,9 +232,10 @@ class Proposals:
         for value in self._problem.values.get(component, ()):
             is_other = value != self._problem.target.system[component]
             if is_other and all(need.allows(value) for need in needs):
-                yield self._component(component, str(value))
+                yield self.component(component, str(value))
 
-    def _component(self, name: str, value: str) -> ChangedStack:
+    def component(self, name: str, value: str) -> ChangedStack:
+        """Return the stack with another value of a component."""
         constraint = self._problem.component_value(name)
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
         return self._changes.apply([constraint], {constraint: candidate})

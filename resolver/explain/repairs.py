@@ -21,6 +21,7 @@ from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import Rows
+from resolver.explain.shipped import ShippedStacks
 from resolver.explain.trial import (
     Answer,
     ChangedStack,
@@ -77,6 +78,7 @@ def find_fixes(
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
         first.try_rows(cores)
+        first.try_shipped(constraints)
         first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -176,6 +178,12 @@ class Repairs:
                 if fewer.changes and isinstance(self._trials.lock(fewer.edits), Resolution):
                     changed = replace(fewer, price=fewer.price - costs.VERSION)
         return changed
+
+    def try_shipped(self, constraints: Sequence[Constraint]) -> None:
+        """Lock the stack with what shipped stacks have instead of projects that no index has."""
+        shipped = ShippedStacks(self._trials, self._changes, self._proposals)
+        for changed in shipped.stacks(constraints):
+            self._propose(changed, self._results.attempts)
 
     def try_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]

@@ -20,7 +20,7 @@ from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.edit import (
-    AddFact,
+    AddRows,
     AllowPrereleases,
     DropCutoff,
     Edit,
@@ -38,6 +38,8 @@ from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
+# the beginning of a header, where tomli_w has written no text on several lines
+_HEADER = re.compile(r"^\[+", re.MULTILINE)
 # characters
 _LONGEST_NAME = 80
 # the key in [policy]
@@ -59,7 +61,9 @@ def subject(need: Need) -> str:
 
 def table_text(key: str, row: Mapping[str, object]) -> str:
     """Return a row of an array of tables in TOML."""
-    return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
+    # tables within the row have a header of their own, which begins with the row's
+    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(row).rstrip())
+    return f"[[{key}]]\n{body}"
 
 
 class StackText:
@@ -174,7 +178,7 @@ class StackText:
                 if edit.need:
                     row["needs"] = [edit.need]
                 return self.with_table(table_text("relax", {**row, "reason": edit.reason}))
-            case AddFact():
+            case AddRows():
                 return self.with_table(edit.text)
 
     def with_value(self, path: Path, after: str) -> StackText:
@@ -208,8 +212,21 @@ class StackText:
         return StackText(tomlkit.dumps(document))
 
     def with_table(self, table: str) -> StackText:
-        """Add a row of an array of tables, such as `[[fact.replaces]]`, at the end of the file."""
-        return StackText(f"{self.text.rstrip()}\n\n{table}\n")
+        """Add rows of arrays of tables, such as `[[fact.replaces]]`, at the end of the file.
+
+        An array that the file has in brackets gets them there: no header can add to it.
+        """
+        text = f"{self.text.rstrip()}\n\n{table}\n"
+        with suppress(toml.DecodeError):
+            toml.loads(text, toml.STACK)
+            return StackText(text)
+        document = tomlkit.parse(self.text)
+        for key, rows in toml.loads(table, toml.STACK).items():
+            kinds = rows if isinstance(rows, dict) else {key: rows}
+            place = _table(document, (key,)) if isinstance(rows, dict) else document
+            for kind, added in kinds.items():
+                place.setdefault(kind, []).extend(added)
+        return StackText(tomlkit.dumps(document))
 
     def with_key(self, path: Path, value: object) -> StackText:
         """Set a value at a path, whose tables are made where there are none."""

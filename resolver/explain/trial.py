@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
@@ -15,11 +16,13 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Inputs
+from resolver.config.load import Document, Inputs
+from resolver.config.schema import StackFile
 from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
 from resolver.explain.stack_text import StackText
 from resolver.index.protocol import Catalog, polling
+from resolver.index.sources import with_sources_of_facts
 from resolver.model.constraint import Constraint
 from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
@@ -123,11 +126,14 @@ class Trials:
         clock: Clock,
         options: PolicyOptions,
         catalog_of: Callable[[Problem], Catalog],
+        read_shipped: Callable[[], Sequence[Document[StackFile]]] = tuple,
     ) -> None:
         """Begin with the target of a universe, whose problem is the compiler's.
 
-        `catalog_of` gives the catalog for the problem of another target.
+        `catalog_of` gives the catalog for the problem of another target, and `read_shipped` the
+        stacks that ship.
         """
+        self._read_shipped = read_shipped
         self.clock = clock
         self._compiler = compiler
         self._options = options
@@ -165,6 +171,11 @@ class Trials:
     def files(self) -> Inputs:
         """Return the files of the original stack."""
         return self._compiler.inputs
+
+    @cached_property
+    def shipped(self) -> Sequence[Document[StackFile]]:
+        """Return the stacks that ship."""
+        return self._read_shipped()
 
     @property
     def name(self) -> str:
@@ -231,9 +242,10 @@ class Trials:
     def _compile(self, edits: Edits) -> Sequence[Problem]:
         """Return the problems of a changed stack, one for each target."""
         if edits not in self._compiled:
-            self._compiled[edits] = self._compiler.problems(
+            problems = self._compiler.problems(
                 self._compiler.edited(edits), options=self._options, sources=self._sources
             )
+            self._compiled[edits] = list(map(with_sources_of_facts, problems))
         return self._compiled[edits]
 
     def elsewhere(self, edits: Edits) -> tuple[Trials, Refutation | Undecided] | None:

@@ -63,10 +63,10 @@ class SetAside(msgspec.Struct, frozen=True):
     reason: str
 
 
-class AddFact(msgspec.Struct, frozen=True):
-    """One more fact of the stack's own."""
+class AddRows(msgspec.Struct, frozen=True):
+    """More facts of the stack's own, or more projects that must be absent."""
 
-    # Its row in TOML, with a header such as `[[fact.metadata]]`.
+    # The rows in TOML, with headers such as `[[fact.metadata]]`.
     text: str
 
 
@@ -78,7 +78,7 @@ Edit = (
     | AllowPrereleases
     | DropCutoff
     | SetAside
-    | AddFact
+    | AddRows
 )
 # In the order in which rows, lines and names are added.
 Edits = tuple[Edit, ...]

@@ -53,7 +53,7 @@ class ChangeKind(Enum):
 
     # practices are turned on: `subject` names them
     PRACTICE = "practice"
-    # the line `after` about `subject` is added, so that `before` must be absent
+    # the line `after` about `subject` is added, so that `before` must be absent if it is not empty
     LINE = "line"
     # a line of the stack gets another specifier
     VERSION = "version"
@@ -71,6 +71,8 @@ class ChangeKind(Enum):
     ADD = "add"
     # a fact is added that states what the archive `before`, without static metadata, requires
     STATE = "state"
+    # rows of the shipped stack `before` about the projects `subject` are added: `after`
+    SOURCE = "source"
     # a fact is set aside, which is a risk
     RELAX = "relax"
     # the lines are locked in two environments

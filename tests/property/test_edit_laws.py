@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from resolver.config.load import Inputs, load, read_text
 from resolver.explain.stack_text import StackText, table_text
 from resolver.model.constraint import StackLine
 from resolver.model.edit import (
-    AddFact,
+    AddRows,
     AllowPrereleases,
     DropCutoff,
     Edits,
@@ -53,16 +54,32 @@ VALUES = {
     "python": ["3.10", "3.11", "3.12"],
     "glibc": ["2.28", "2.35"],
 }
-OWN_FACT = {
+OWN_FACT: dict[str, Any] = {
     "package": "verl",
     "versions": ">=0.5",
     "needs": ["torch>=2.5", "numpy<2"],
     "reason": "somebody saw it",
     "strength": "observed",
     "source": "demo/tests#1",
-    "checked": "2026-01-01",
+    "checked": date(2026, 1, 1),
 }
-ADDED_ROW = {**OWN_FACT, "package": "vllm", "needs": ["numpy<3"]}
+ADDED_FACT = {**OWN_FACT, "package": "vllm", "needs": ["numpy<3"]}
+ADDED_SOURCE = {
+    **{key: OWN_FACT[key] for key in ("reason", "strength", "source", "checked")},
+    "package": "verl",
+    "git": "https://github.com/verl-project/verl.git",
+    "commit": "0" * 40,
+    "version": "1.0",
+    "requires": ["numpy"],
+    "requires-python": ">=3.9",
+    "build-requires": ["setuptools"],
+    "steps": [{"run": ["make"]}, {"run": ["make", "wheel"], "wheels": "dist/*.whl"}],
+}
+ADDED = [
+    table_text("fact.requires", ADDED_FACT),
+    table_text("fact.sources", ADDED_SOURCE),
+    table_text("absent", {"package": "timm", "reason": "It is not needed."}),
+]
 
 
 class _Stacks:
@@ -109,15 +126,13 @@ def stacks(draw: st.DrawFn) -> Inputs:
     content: dict[str, Any] = {
         "stack": table,
         "target": targets if len(targets) > 1 or draw(st.booleans()) else targets[0],
-        "policy": {"exclude-newer": "2026-05-01", "prereleases-of": {"torch": "never"}},
+        "policy": {"exclude-newer": date(2026, 5, 1), "prereleases-of": {"torch": "never"}},
     }
     if not uses_some and draw(st.booleans()):
         content["relax"] = [{"fact": STACKS.relaxable[0][0], "reason": "it is another one here"}]
     if draw(st.booleans()):
         content["fact"] = {"requires": [OWN_FACT]}
-    text = tomli_w.dumps(content).replace('"2026-05-01"', "2026-05-01")
-    text = text.replace('"2026-01-01"', "2026-01-01")
-    stack = read_text(text, schema.StackFile, "law.toml")
+    stack = read_text(tomli_w.dumps(content), schema.StackFile, "law.toml")
     used, spare = STACKS.inputs.facts, STACKS.inputs.spare
     if uses_some:
         names = ("torch-npu", "vllm")
@@ -146,9 +161,7 @@ def edits_of(draw: st.DrawFn, inputs: Inputs) -> Edits:
         ),
         st.builds(AllowPrereleases, st.sampled_from(["torch", "vllm"])),
         st.just(DropCutoff()),
-        st.just(
-            AddFact(table_text("fact.requires", ADDED_ROW).replace('"2026-01-01"', "2026-01-01"))
-        ),
+        st.sampled_from(ADDED).map(AddRows),
     ]
     if content.stack.facts is None:
         kinds.append(st.builds(TurnOnPractice, st.sampled_from(STACKS.practices[1:])))
