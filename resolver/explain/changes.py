@@ -107,9 +107,11 @@ class Changes:
         return sum(self.price(constraint) or 0 for constraint in changing)
 
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set of changes leaves anything to lock."""
-        dropped = [constraint for constraint in changing if costs.drops(constraint)]
-        return len(dropped) < len(self._places)
+        """Return whether a set of changes leaves a line that the stack had from the beginning."""
+        dropped = {constraint for constraint in changing if costs.drops(constraint)}
+        kept = [place for line, place in self._places.items() if line not in dropped]
+        count = len(self._trials.files.stack.content.stack.requires)
+        return any(self._trials.numbers[place] < count for place in kept)
 
     # --- what changes together
 

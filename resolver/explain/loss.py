@@ -44,6 +44,8 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     releases_older: int
     # the price of the changes in the search
     price: int
+    # the releases between what lines ask for and what they get
+    releases_away: int
 
 
 def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0) -> Loss:
@@ -76,6 +78,7 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
         extras=kinds.count(ChangeKind.EXTRA) + len(missing_extras),
         releases_older=sum(max(-change.steps, 0) for change in changes),
         price=price,
+        releases_away=sum(abs(change.steps) for change in changes),
     )
 
 

@@ -473,6 +473,7 @@ def test_ways_out_hold() -> None:
         ChangeKind.LINE,
         ChangeKind.FACTS,
         ChangeKind.STATE,
+        ChangeKind.SOURCE,
         ChangeKind.POLICY,
     }
     assert met >= {*ChangeKind} - more_is_needed

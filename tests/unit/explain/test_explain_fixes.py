@@ -567,3 +567,12 @@ def test_fix_that_goes_against_facts_is_the_last_and_only_one() -> None:
     facts = fact("requires", "plugin", "==2", 'needs = ["base==2"]') + matrix("==2", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", "base==1", facts=facts)
     assert [fix.risky for fix in fixes] == [*[False] * (len(fixes) - 1), True]
+
+
+def test_fix_keeps_a_line_that_the_stack_had() -> None:
+    """A line for `new` lets `old` be absent; with it alone, nothing is left of the stack."""
+    catalog = DataCatalog().serve("a 1: old, new, lost", "b 1: gone", "old 1", "new 1")
+    facts = fact("collides", "new", ">=0", 'module = "it"\nwith = "old"', "enforced")
+    facts += fact("absent", "new", ">=0", 'without = "old"', "vendor")
+    found = [told(fix) for fix in ways_out(catalog, "a==1", "b==1", facts=facts)]
+    assert not [changes for changes in found if {"a==1 -> ", "b==1 -> "} <= set(changes)]
