@@ -106,6 +106,15 @@ class Changes:
         """Return the price of a set of changes."""
         return sum(self.price(constraint) or 0 for constraint in changing)
 
+    def lines_of(self, core: Iterable[Constraint]) -> list[Line]:
+        """Return the stack's lines that a core is about, in the order of the stack."""
+        lines = {
+            constraint.whole
+            for constraint in core
+            if isinstance(constraint, (StackLine, BuildLine))
+        }
+        return [root.origin for root in self._requirements if root.origin in lines]
+
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
         """Return whether a set of changes leaves a line that the stack had from the beginning."""
         dropped = {constraint for constraint in changing if costs.drops(constraint)}

@@ -32,7 +32,7 @@ from resolver.explain.trial import (
     attempt,
 )
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.constraint import ComponentValue, Constraint
+from resolver.model.constraint import ComponentValue, Constraint, Line
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
@@ -43,6 +43,8 @@ from resolver.resolve.solver import Refutation
 _WHOLE = 2
 # such as going against two facts
 _DEAR = 2 * min(costs.RELAX.values())
+# lines that are impossible by themselves, which are dropped together
+_SEVERAL = 2
 # sets of changes for which releases are looked for
 _SETS = 24
 # sets in all: most are refuted at once
@@ -79,6 +81,7 @@ def find_fixes(
     with trials.clock.limiting():
         first.try_rows(cores)
         first.try_shipped(constraints)
+        first.try_dropping_together(cores)
         first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -184,6 +187,28 @@ class Repairs:
         shipped = ShippedStacks(self._trials, self._changes, self._proposals)
         for changed in shipped.stacks(constraints):
             self._propose(changed, self._results.attempts)
+
+    def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
+        """Lock the stack without all lines that are impossible by themselves, if several are.
+
+        What clashes then loses its last line, until the rest locks.
+        """
+        dropping: dict[Line, None] = {}
+        for core in cores:
+            lines = self._changes.lines_of(core)
+            if len(lines) == 1 and not any(isinstance(each, ComponentValue) for each in core):
+                dropping[lines[0]] = None
+        if len(dropping) < _SEVERAL:
+            return
+        while self._changes.keeps_a_line(list(dropping)):
+            changed = self._changes.apply(list(dropping), {})
+            answer = self._lock(changed, self._results.attempts)
+            if not isinstance(answer, Refutation):
+                return
+            others = [line for line in self._changes.lines_of(answer.core) if line not in dropping]
+            if not others:
+                return
+            dropping[others[-1]] = None
 
     def try_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]

@@ -576,3 +576,21 @@ def test_fix_keeps_a_line_that_the_stack_had() -> None:
     facts += fact("absent", "new", ">=0", 'without = "old"', "vendor")
     found = [told(fix) for fix in ways_out(catalog, "a==1", "b==1", facts=facts)]
     assert not [changes for changes in found if {"a==1 -> ", "b==1 -> "} <= set(changes)]
+
+
+def test_fix_drops_lines_that_are_impossible_together() -> None:
+    """Each of the five pins is unusable for a reason of its own, and `last` clashes beside them."""
+    names = [f"bad{number}" for number in range(5)]
+    catalog = DataCatalog().serve("base 1 2", "good 1: base==1", "last 1: base==2")
+    for name in names:
+        catalog.add_wheel(name, "1", tags="cp39-cp39-win_amd64")
+    asked: list[tuple[str, ...]] = []
+    inputs = inputs_of(*(f"{name}==1" for name in names), "good", "last", more=target())
+    explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        report_fix=lambda changes: asked.append(tuple(change.subject for change in changes)),
+    )
+    assert asked == [(*names, "last")]
