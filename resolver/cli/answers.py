@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from resolver.config.load import Inputs
+from resolver.config.compile import StackCompiler
+from resolver.config.load import shipped_stacks
 from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
@@ -120,7 +121,7 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
 
 
 def explanation_of_refutation(
-    refutation: Refutation, inputs: Inputs, session: Session
+    refutation: Refutation, compiler: StackCompiler, session: Session
 ) -> Explanation:
     """Explain why a problem has no solution, and write it on the session's page.
 
@@ -153,10 +154,11 @@ def explanation_of_refutation(
     with ExitStack() as opened:
         explanation = explanation_of(
             refutation,
-            inputs,
+            compiler,
             clock,
             catalog_of,
             options=run.policy_options,
+            read_shipped=partial(shipped_stacks, run.matrices),
             report=partial(page.why, expected=expected),
             report_fix=report_fix,
         )

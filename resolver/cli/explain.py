@@ -171,7 +171,7 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Ans
         universe = Universe(problem, catalog, pins if requirement is not None else None)
         answer = decide(universe, hints=pins, tick=progress.solving)
         if not isinstance(answer, Resolution):
-            return explanation_of_refutation(answer, job.inputs, session)
+            return explanation_of_refutation(answer, job.compiler, session)
         if requirement is None:
             return None
         return why(

@@ -47,7 +47,7 @@ _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 @click.option(
     f"--{TOOLKIT}", metavar="VERSION", help=f"The machine's {TITLES[TOOLKIT]}, such as 8.5.1."
 )
-@click.option(f"--{CHIP}", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
+@click.option(f"--{CHIP}", metavar="FAMILY", help="The family of its chips, such as A2 or A3.")
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
 @click.option(

@@ -18,7 +18,7 @@ from resolver.cli.console import (
     print_text,
     print_to_stderr,
 )
-from resolver.config.load import Inputs
+from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
 from resolver.lock.difference import difference, new_warnings
@@ -65,8 +65,8 @@ def conflict_status(explanation: Explanation) -> int:
 class Job(msgspec.Struct, frozen=True):
     """A target to lock."""
 
-    # The files that the problem was read from.
-    inputs: Inputs
+    # What made the problem of the stack's files.
+    compiler: StackCompiler
     # What to solve.
     problem: Problem
     # The folder of the target's lock.

@@ -18,7 +18,7 @@ from resolver.cli.console import ConflictPage, print_to_stderr
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
-from resolver.config.compile import compile_problems
+from resolver.config.compile import StackCompiler
 from resolver.config.load import find_stack, load, load_edited, read_stack
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
@@ -108,12 +108,12 @@ class Session:
         """
         run = self.settings
         if self.edit is not None:
-            inputs = load_edited(stack, self.edit.new.decode(), run.matrices)
+            compiler = StackCompiler(load_edited(stack, self.edit.new.decode(), run.matrices))
         else:
             if not self.dry_run:
                 finish_edit(stack, run)
-            inputs = load(stack, run.matrices)
-        problems = chosen_targets(compile_problems(inputs, options=run.policy_options), run.targets)
+            compiler = StackCompiler(load(stack, run.matrices))
+        problems = chosen_targets(compiler.problems(options=run.policy_options), run.targets)
         self._warn_without_facts(problems)
         jobs = []
         for problem in self.catalogs.with_sources(problems):
@@ -123,7 +123,7 @@ class Session:
             previous = self._previous(folder)
             has_lock = (folder / lock_file.NAME).exists()
             has_report = not has_lock and bool(lock_folder.reports(folder))
-            jobs.append(Job(inputs, problem, folder, previous, has_report))
+            jobs.append(Job(compiler, problem, folder, previous, has_report))
         return jobs
 
     def _warn_without_facts(self, problems: Sequence[Problem]) -> None:
@@ -214,7 +214,7 @@ class Session:
         progress = self.settings.progress.solving
         answer = lock_or_refutation(universe, preferences, progress, self.catalogs.verified)
         if isinstance(answer, Refutation):
-            return explanation_of_refutation(answer, job.inputs, self)
+            return explanation_of_refutation(answer, job.compiler, self)
         if universe.is_answer_final and not _is_commit_unread(answer, problem):
             remembered.keep(catalog, answer, preferences)
             # A lock is a fixed point: solving with its own pins preferred gives it again.

@@ -81,5 +81,5 @@ def _record_target(job: Job, session: Session, recording: Recording) -> None:
             tick = session.settings.progress.solving
             answer = lock_or_refutation(universe, preferences, tick)
             if isinstance(answer, Refutation):
-                explanation_of_refutation(answer, job.inputs, session)
+                explanation_of_refutation(answer, job.compiler, session)
                 return

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
 from resolver.config.decode import parse_need, require_known_values
-from resolver.config.fact_rules import compile_facts
+from resolver.config.edits import EditedStack, edited
+from resolver.config.fact_rules import FactFiles
 from resolver.config.indexes import compile_indexes, compile_recorded
-from resolver.config.load import Document, Inputs
+from resolver.config.load import Document, Inputs, facts_used
 from resolver.config.schema import RelaxRow, StackFile, SystemsFile
 from resolver.config.targets import compile_targets
 from resolver.errors import InputError
@@ -20,6 +21,7 @@ from resolver.files import digest
 from resolver.model import text
 from resolver.model.component import Components, Value, nearest
 from resolver.model.constraint import StackLine
+from resolver.model.edit import Edits
 from resolver.model.fact import (
     Constrains,
     Fact,
@@ -47,20 +49,64 @@ from resolver.model.target import Target
 _FORMAT: Final = 1
 
 
+class StackCompiler:
+    """Makes problems of a stack's files, of the stack with edits, and of other stacks with them.
+
+    The facts of files are compiled once.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        """Begin with the files. Raises InputError with file:line:key."""
+        self.inputs = inputs
+        self._facts = FactFiles(inputs.components)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the facts of the files that the stack uses, for any target."""
+        return self._facts.facts(self.inputs.facts)
+
+    def edited(self, edits: Edits) -> EditedStack:
+        """Return the stack with edits."""
+        return edited(self.inputs.stack, edits, self.inputs.components)
+
+    def problems(
+        self,
+        stack: Document[StackFile] | None = None,
+        *,
+        options: PolicyOptions = NO_OPTIONS,
+        sources: Mapping[str, Source] | None = None,
+    ) -> tuple[Problem, ...]:
+        """Return one problem per target of a stack, in the order of its file.
+
+        The stack is the one of the files, one with edits, or another one. `options` replace parts
+        of its policy. `sources` are the direct references of the stack that are resolved already;
+        the others are resolved later. Raises InputError with file:line:key.
+        """
+        inputs = self.inputs
+        if stack is not None:
+            used = facts_used(inputs, stack.content)
+            inputs = replace(inputs, stack=stack, facts=used)
+        return _problems(inputs, self._facts, options, sources or {})
+
+
 def compile_problems(
     inputs: Inputs,
     *,
     options: PolicyOptions = NO_OPTIONS,
     sources: Mapping[str, Source] | None = None,
 ) -> tuple[Problem, ...]:
-    """Return one problem per target of the stack, in the order of the file.
+    """Return one problem per target of a stack, as `StackCompiler.problems` does."""
+    return StackCompiler(inputs).problems(options=options, sources=sources)
 
-    `options` replace parts of the stack's own policy. `sources` are the direct references of the
-    stack that are resolved already; the others are resolved later. Raises InputError with
-    file:line:key.
-    """
+
+def _problems(
+    inputs: Inputs,
+    fact_files: FactFiles,
+    options: PolicyOptions,
+    sources: Mapping[str, Source],
+) -> tuple[Problem, ...]:
     components = inputs.components
-    declared_facts = compile_facts(inputs.facts, inputs.stack, components)
+    declared_facts = fact_files.facts(inputs.facts, inputs.stack)
     indexes = compile_indexes(inputs)
     stack = _stack(inputs.stack, declared_facts, components)
     facts_and_practices = tuple(_without_relaxed(declared_facts, stack.relaxed))
@@ -85,7 +131,7 @@ def compile_problems(
             libraries=_libraries(inputs.systems),
             values=_values(target, facts),
             unknown=tuple(_unknown(target)),
-            sources=dict(sources or {}),
+            sources=dict(sources),
             available_practices=tuple(available_practices),
             recorded=recorded,
         )

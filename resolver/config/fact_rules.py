@@ -35,48 +35,71 @@ class _Row(NamedTuple):
         return self.fact.where.rpartition(":")[0]
 
 
+class FactFiles:
+    """The facts of files, compiled once however many stacks use them."""
+
+    def __init__(self, components: Components) -> None:
+        """Begin without files. Facts may be about these components."""
+        self._components = components
+        # The rows of each file that was used, by the file's name.
+        self._rows: dict[str, list[_Row]] = {}
+
+    def facts(
+        self,
+        documents: Sequence[Document[FactFile]],
+        stack: Document[StackFile] | None = None,
+    ) -> tuple[model.Fact, ...]:
+        """Return the facts of some files, in the order of files, of kinds in the schema, and rows.
+
+        The facts of the stack itself come last. Raises InputError with file:line:key.
+        """
+        rows: list[_Row] = []
+        for document in documents:
+            rows += self._rows_of(document)
+        if stack is not None:
+            rows += self._checked(stack.content.fact, partial(stack.place, "fact"), "")
+        replaced = _replaced(documents, rows)
+        facts: dict[str, model.Fact] = {}
+        for row in rows:
+            fact = row.fact
+            if replaced.get(fact.id) == row.file:
+                continue
+            if fact.id in facts:
+                raise InputError(
+                    f"two facts have the id `{fact.id}`",
+                    where=row.place("id"),
+                    why=f"the other is at {facts[fact.id].where}",
+                )
+            facts[fact.id] = fact
+        return tuple(facts.values())
+
+    def _rows_of(self, document: Document[FactFile]) -> list[_Row]:
+        """Return the facts of a file, each with an id."""
+        if document.name not in self._rows:
+            project = canonicalize_name(PurePosixPath(document.name).stem)
+            rows = self._checked(document.content, document.place, project)
+            self._rows[document.name] = rows
+        return self._rows[document.name]
+
+    def _checked(self, table: FactFile, place: Place, project: str) -> list[_Row]:
+        """Return the facts of a table. Raise InputError for what facts must not have."""
+        rows = list(_rows_of_table(table, place, project))
+        for row in rows:
+            _check(row.fact, row.place, self._components)
+            if project and row.fact.package != project:
+                raise InputError(
+                    f"a fact about `{row.fact.package}` is in the file of `{project}`",
+                    where=row.place("package"),
+                    hint=f"facts about a project belong in facts/{row.fact.package}.toml",
+                )
+        return rows
+
+
 def compile_facts(
-    documents: Sequence[Document[FactFile]],
-    stack: Document[StackFile] | None = None,
-    components: Components = BUILT_IN,
+    documents: Sequence[Document[FactFile]], components: Components = BUILT_IN
 ) -> tuple[model.Fact, ...]:
-    """Return all facts, in the order of files, of kinds in the schema, and of rows.
-
-    The facts of the stack itself come last. Raises InputError with file:line:key.
-    """
-    facts: dict[str, model.Fact] = {}
-    rows = list(_rows(documents, stack))
-    replaced = _replaced(documents, rows)
-    for row in rows:
-        fact = row.fact
-        _check(fact, row.place, components)
-        if replaced.get(fact.id) == row.file:
-            continue
-        if row.project and fact.package != row.project:
-            raise InputError(
-                f"a fact about `{fact.package}` is in the file of `{row.project}`",
-                where=row.place("package"),
-                hint=f"facts about a project belong in facts/{fact.package}.toml",
-            )
-        if fact.id in facts:
-            raise InputError(
-                f"two facts have the id `{fact.id}`",
-                where=row.place("id"),
-                why=f"the other is at {facts[fact.id].where}",
-            )
-        facts[fact.id] = fact
-    return tuple(facts.values())
-
-
-def _rows(
-    documents: Sequence[Document[FactFile]], stack: Document[StackFile] | None
-) -> Iterator[_Row]:
-    """Yield the facts of all files, then of the stack, each with an id."""
-    for document in documents:
-        project = canonicalize_name(PurePosixPath(document.name).stem)
-        yield from _rows_of_table(document.content, document.place, project)
-    if stack is not None:
-        yield from _rows_of_table(stack.content.fact, partial(stack.place, "fact"), "")
+    """Return the facts of files, as `FactFiles.facts` does."""
+    return FactFiles(components).facts(documents)
 
 
 def _rows_of_table(table: FactFile, place: Place, project: str) -> Iterator[_Row]:

@@ -15,10 +15,9 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.ascend.names import CHIP, TOOLKIT
-from resolver.config.compile import compile_problems
+from resolver.config.compile import StackCompiler
 from resolver.config.decode import parse_need
-from resolver.config.fact_rules import compile_facts
-from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
+from resolver.config.load import Document, load, load_with, read, read_text
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
@@ -37,14 +36,14 @@ class Grid(msgspec.Struct, frozen=True):
     """A grid with the files that its stacks use."""
 
     file: Document[GridFile]
-    # The files that all cells share: facts, indexes, systems.
-    inputs: Inputs
+    # Makes the problems of cells. Their stacks share its files: facts, indexes, systems.
+    compiler: StackCompiler
     # A problem of these files for the first machine. Its only line asks for the grid's package.
     problem: Problem
     # What facts require on any machine, without practices.
     facts: tuple[Requires, ...]
-    # The files of each shipped stack whose targets are cells, by the name of the use.
-    shipped: Mapping[str, Inputs]
+    # The same for each shipped stack whose targets are cells, by the name of the use.
+    shipped: Mapping[str, StackCompiler]
 
     @property
     def package(self) -> NormalizedName:
@@ -65,12 +64,14 @@ class Grid(msgspec.Struct, frozen=True):
     @property
     def components(self) -> Components:
         """Return the components of targets."""
-        return self.inputs.components
+        return self.compiler.inputs.components
 
     @property
     def digest(self) -> str:
         """Return the sha256 of all that outcomes follow from, except the indexes' content."""
-        stacks = [[name, inputs.stack.digest] for name, inputs in sorted(self.shipped.items())]
+        stacks = [
+            [name, compiler.inputs.stack.digest] for name, compiler in sorted(self.shipped.items())
+        ]
         return digest([self.file.digest, self.problem.digest, self.problem.readings, stacks])
 
     def use(self, cell: Cell) -> Use:
@@ -81,20 +82,20 @@ class Grid(msgspec.Struct, frozen=True):
     def stack(self, cell: Cell, practices: Practices) -> str:
         """Return the TOML of a cell's stack. A shipped stack does not depend on `practices`."""
         if cell.use in self.shipped:
-            return self.shipped[cell.use].stack.text
+            return self.shipped[cell.use].inputs.stack.text
         return stack_text(cell, self.use(cell), practices)
 
     def practices(self, cell: Cell) -> Practices:
         """Return the practices that a cell's shipped stack turns on."""
-        return self.shipped[cell.use].stack.content.stack.practices
+        return self.shipped[cell.use].inputs.stack.content.stack.practices
 
     def problem_of(self, cell: Cell, practices: Practices, options: PolicyOptions) -> Problem:
         """Return the problem of a cell. Raises InputError."""
         if cell.use in self.shipped:
-            problems = compile_problems(self.shipped[cell.use], options=options)
+            problems = self.shipped[cell.use].problems(options=options)
             return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
         stack = read_text(self.stack(cell, practices), StackFile, "grid.toml")
-        return compile_problems(with_stack(self.inputs, stack), options=options)[0]
+        return self.compiler.problems(stack, options=options)[0]
 
     def projects(self, cell: Cell) -> tuple[NormalizedName, ...]:
         """Return the projects that a cell's lines name, its own first."""
@@ -142,7 +143,7 @@ class Grid(msgspec.Struct, frozen=True):
                         yield Cell(use=use.name, package=package, release=release, **machine)
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
-        for problem in compile_problems(self.shipped[use.name]):
+        for problem in self.shipped[use.name].problems():
             toolkit, chip, platform, python, glibc = _machine(problem)
             yield Cell(
                 use=use.name,
@@ -255,20 +256,24 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     file = read(path, GridFile, path.name)
     machines = _distinct_machines(file)
     inputs = load_with(_stack_for(file.content.package, min(machines)), matrices)
+    compiler = StackCompiler(inputs)
     components = inputs.components
     _check_uses(file, components)
     for number, row in enumerate(file.content.machine):
         for position, chip in enumerate(row.chip):
             where = file.place("machine", number, CHIP, position)
             components[CHIP].require_known(components[CHIP].parse(chip), where)
-    facts = compile_facts(inputs.facts, None, components)
-    requires = [fact for fact in facts if isinstance(fact, Requires)]
+    requires = [fact for fact in compiler.facts if isinstance(fact, Requires)]
     return Grid(
         file=file,
-        inputs=inputs,
-        problem=compile_problems(inputs)[0],
+        compiler=compiler,
+        problem=compiler.problems()[0],
         facts=tuple(fact for fact in requires if fact.strength is not Strength.PRACTICE),
-        shipped={use.name: load(use.stack, matrices) for use in file.content.use if use.stack},
+        shipped={
+            use.name: StackCompiler(load(use.stack, matrices))
+            for use in file.content.use
+            if use.stack
+        },
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from resolver import files, toml
 from resolver.config.components import compile_components
@@ -100,7 +99,7 @@ def read_text(
     elif shape is RecordedFile:
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
-        tables["fact"] = _with_defaults(tables["fact"])
+        tables["fact"] = with_fact_defaults(tables["fact"])
     return Document(name, text, decode(shape, tables, TomlText(name, text), components))
 
 
@@ -182,6 +181,11 @@ def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
     return {**tables, "image": images}
 
 
+def with_fact_defaults(table: Any) -> Any:
+    """Return a stack's table of facts, with its `defaults` in each row that has no others."""
+    return _with_defaults(table)
+
+
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack, given by name or by path, and the files that it uses.
 
@@ -223,15 +227,11 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     )
 
 
-def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
-    """Return the same files with another stack, which may use files of facts that were spare."""
-    names = stack.content.stack.facts or ()
+def facts_used(inputs: Inputs, stack: StackFile) -> tuple[Document[FactFile], ...]:
+    """Return the files of facts that a stack uses, which may name some of those left out."""
+    names = stack.stack.facts or ()
     added = tuple(document for document in inputs.spare if _project(document) in names)
-    spare = tuple(document for document in inputs.spare if document not in added)
-    facts = inputs.facts
-    if added:
-        facts = tuple(sorted(facts + added, key=_sort_key))
-    return replace(inputs, stack=stack, facts=facts, spare=spare)
+    return tuple(sorted(inputs.facts + added, key=_sort_key)) if added else inputs.facts
 
 
 def _project(document: Document[FactFile]) -> str:
@@ -392,6 +392,11 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:
     """Read the file of a stack alone. Raises InputError."""
     return _read(find_stack(name, matrices), StackFile, matrices, load_components(matrices))
+
+
+def shipped_stacks(matrices: Path) -> tuple[Document[StackFile], ...]:
+    """Return the stacks of `matrices` that can be read, sorted by name. Raises InputError."""
+    return tuple(read_stack(name, matrices) for name in stack_names(matrices))
 
 
 def stack_names(matrices: Path) -> list[str]:

@@ -43,6 +43,14 @@ def _targets(document: Document[StackFile], components: Components) -> Sequence[
     return list(targets.values())
 
 
+def target_name(table: TargetTable, components: Components) -> str:
+    """Return the name of a target, which is made of its values if the table has none."""
+    if table.name is not None:
+        return table.name
+    system = {name: components[name].parse_stated(text) for name, text in table.system.items()}
+    return default_name(table.python, table.platform, system, components)
+
+
 def _target(
     table: TargetTable,
     document: Document[StackFile],
@@ -66,7 +74,7 @@ def _target(
         components[name].require_known(system[name], document.place(*paths[name]))
     major, minor = table.glibc.split(".")
     return Target(
-        name=table.name or default_name(table.python, table.platform, system, components),
+        name=target_name(table, components),
         python=table.python,
         platform=table.platform,
         glibc=(int(major), int(minor)),

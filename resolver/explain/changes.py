@@ -1,8 +1,8 @@
-"""What a set of changes makes of a stack's file, and what the changes cost."""
+"""What a set of changes makes of a stack, and what the changes cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TypeGuard
 
@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.config.decode import parse_need
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.stack_text import StackText, subject, table_text
-from resolver.explain.trial import CUTOFF, ChangedStack, Trials
+from resolver.explain.stack_text import CUTOFF, subject, table_text
+from resolver.explain.trial import ChangedStack, Trials, edit_of
 from resolver.model import fact as facts
 from resolver.model import text as texts
 from resolver.model.constraint import (
@@ -32,6 +33,14 @@ from resolver.model.constraint import (
     extra_part,
 )
 from resolver.model.dependency import Candidate
+from resolver.model.edit import (
+    AddRows,
+    AllowPrereleases,
+    DropCutoff,
+    SetAside,
+    SetComponent,
+    SetLine,
+)
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.package import Package
 from resolver.model.problem import Problem, RootRequirement
@@ -54,7 +63,7 @@ class Changes:
         self.alternatives = Alternatives(clauses, trials.clock.expired)
         self._clauses = clauses
         self._trials = trials
-        self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
+        self._has_cutoff = trials.files.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
         self._requirements = trials.problem.stack.requirements
         # of the stack's lines among its requirements
@@ -97,10 +106,21 @@ class Changes:
         """Return the price of a set of changes."""
         return sum(self.price(constraint) or 0 for constraint in changing)
 
+    def lines_of(self, core: Iterable[Constraint]) -> list[Line]:
+        """Return the stack's lines that a core is about, in the order of the stack."""
+        lines = {
+            constraint.whole
+            for constraint in core
+            if isinstance(constraint, (StackLine, BuildLine))
+        }
+        return [root.origin for root in self._requirements if root.origin in lines]
+
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set of changes leaves anything to lock."""
-        dropped = [constraint for constraint in changing if costs.drops(constraint)]
-        return len(dropped) < len(self._places)
+        """Return whether a set of changes leaves a line that the stack had from the beginning."""
+        dropped = {constraint for constraint in changing if costs.drops(constraint)}
+        kept = [place for line, place in self._places.items() if line not in dropped]
+        count = len(self._trials.files.stack.content.stack.requires)
+        return any(self._trials.numbers[place] < count for place in kept)
 
     # --- what changes together
 
@@ -136,79 +156,75 @@ class Changes:
         `choice` says what each line and component becomes.
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
-        stack, changes = self._with_lines(lines, choice)
+        changes = list(self._changes_of_lines(lines, choice))
         for constraint in changing:
             match constraint:
                 case ComponentValue():
-                    after = str(choice[constraint].chosen)
-                    change, stack = self._with_component(stack, constraint, after)
+                    changes.append(self._of_component(constraint, str(choice[constraint].chosen)))
                 case Requires() if _is_override(constraint):
-                    change, stack = self._with_override(stack, constraint)
+                    changes.append(self._of_metadata(constraint, changes))
                 case Requires() | Excluded():
-                    change, stack = _with_relaxed_fact(stack, constraint)
+                    changes.append(_of_fact(constraint))
                 case Unavailable():
-                    change, stack = self._with_policy(stack, constraint)
+                    changes.append(self._of_policy(constraint))
                 case _:
-                    continue
-            changes.append(change)
+                    pass
         lost_extras = [extra for line in lines for extra in self._lost_extras(line, choice)]
         return ChangedStack(
             changes=tuple(changes),
-            text=stack.apart(self._trials.current_target, self._problem.target.components).text,
             price=self.total_price(changing)
             + self.alternatives.doubt(choice)
             + costs.EXTRA * len(lost_extras),
             risky=any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes),
         )
 
-    def _with_component(
-        self, stack: StackText, constraint: ComponentValue, after: str
-    ) -> tuple[Change, StackText]:
-        name, trials = constraint.component, self._trials
-        component = self._problem.target.components[name]
-        change = Change(
+    def _of_component(self, constraint: ComponentValue, after: str) -> Change:
+        trials = self._trials
+        return Change(
             ChangeKind.COMPONENT,
-            name,
+            constraint.component,
             constraint.value,
             after,
             constraint.where,
             target=trials.target,
-            component=component,
+            component=self._problem.target.components[constraint.component],
+            edit=SetComponent(trials.current_target, constraint.component, after),
         )
-        return change, stack.with_component(trials.current_target, name, after)
 
-    def _with_policy(self, stack: StackText, constraint: Unavailable) -> tuple[Change, StackText]:
-        """Allow pre-releases of a project, or remove the cut-off."""
+    def _of_policy(self, constraint: Unavailable) -> Change:
+        """Return the change that allows pre-releases of a project, or removes the cut-off."""
         if is_cutoff(constraint):
-            document = self._trials.inputs.stack
-            cutoff = cutoff_text(document.content.policy.exclude_newer).replace("T", " ")
-            where = document.line("policy", CUTOFF)
-            change = Change(ChangeKind.POLICY, CUTOFF, f"{CUTOFF} = {cutoff}", where=where)
-            return change, stack.without(("policy", CUTOFF))
+            stack = self._trials.files.stack
+            cutoff = cutoff_text(stack.content.policy.exclude_newer).replace("T", " ")
+            where = stack.line("policy", CUTOFF)
+            before = f"{CUTOFF} = {cutoff}"
+            return Change(ChangeKind.POLICY, CUTOFF, before, where=where, edit=DropCutoff())
         project, where = constraint.project, self._problem.stack.where
         after = f'prereleases-of.{project} = "allow"'
-        change = Change(ChangeKind.POLICY, project, after=after, where=where)
-        return change, stack.with_key(("policy", "prereleases-of", project), "allow")
+        edit = AllowPrereleases(project)
+        return Change(ChangeKind.POLICY, project, after=after, where=where, edit=edit)
 
     # --- lines
 
-    def _with_lines(
+    def _changes_of_lines(
         self, changing: Sequence[Line], choice: Mapping[Constraint, Candidate]
-    ) -> tuple[StackText, list[Change]]:
-        stack = StackText(self._trials.text)
-        changes = []
-        dropped: list[int] = []
-        for place, root in enumerate(self._requirements):
+    ) -> Iterator[Change]:
+        for root in self._requirements:
             parts = [constraint for constraint in changing if constraint.whole == root.origin]
             if any(map(costs.drops, parts)):
-                name, origin = subject(root.need), root.origin
-                changes.append(Change(ChangeKind.DROP, name, origin.text, where=origin.where))
-                dropped.append(place)
+                yield self.dropped(root)
             elif parts:
-                change = self._change_of_line(root, parts, choice)
-                changes.append(change)
-                stack = stack.with_line(place, change.after)
-        return stack.without_lines(dropped), changes
+                yield self._change_of_line(root, parts, choice)
+
+    def dropped(self, root: RootRequirement) -> Change:
+        """Return the change that drops a line."""
+        name, origin = subject(root.need), root.origin
+        edit = SetLine(self.number(root), "")
+        return Change(ChangeKind.DROP, name, origin.text, where=origin.where, edit=edit)
+
+    def number(self, root: RootRequirement) -> int:
+        """Return the number of a line in the file."""
+        return self._trials.numbers[self._places[root.origin]]
 
     def _change_of_line(
         self,
@@ -243,6 +259,7 @@ class Changes:
             where=root.origin.where,
             steps=steps,
             years=years,
+            edit=SetLine(self.number(root), after),
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
@@ -266,14 +283,14 @@ class Changes:
 
     # --- metadata
 
-    def _with_override(self, stack: StackText, constraint: Requires) -> tuple[Change, StackText]:
-        """Remove a requirement from upstream metadata, for the releases that are now required.
+    def _of_metadata(self, constraint: Requires, changes: Sequence[Change]) -> Change:
+        """Return the change that removes a requirement from upstream metadata.
 
-        That is a `replaces` fact.
+        That is a `replaces` fact for the releases that the stack requires with other `changes`.
         """
         package, needed = constraint.package, texts.requirement(constraint.text).name
         texts_by_version = self._texts_by_version(constraint)
-        specifiers = self._specifiers_of(package.name, stack)
+        specifiers = self._specifiers_of(package.name, changes)
         admitted = [
             version
             for version in texts_by_version
@@ -292,7 +309,7 @@ class Changes:
             f"which asks for {upstream}.",
         }
         change = Change(ChangeKind.ADD, str(package), upstream)
-        return proposed(self._problem, stack, change, "replaces", row)
+        return with_new_fact(change, self._problem, "replaces", row)
 
     def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
         """Return the requirements that one `replaces` fact removes, by the releases with them."""
@@ -303,13 +320,15 @@ class Changes:
                     texts_by_version.setdefault(parent.version, set()).add(removed.text)
         return texts_by_version
 
-    def _specifiers_of(self, name: str, stack: StackText) -> list[SpecifierSet]:
+    def _specifiers_of(self, name: str, changes: Iterable[Change]) -> list[SpecifierSet]:
         """Return the specifiers of a changed stack's lines about a project, for the target."""
-        markers = self._problem.target.markers
+        target = self._problem.target
+        lines = self._trials.lines(map(edit_of, changes))
+        needs = [parse_need(line, target.components, direct=True) for line in lines]
         return [
             need.specifier
-            for need in stack.needs(self._problem.target.components).values()
-            if isinstance(need, Requirement) and need.name == name and need.applies(markers)
+            for need in needs
+            if isinstance(need, Requirement) and need.name == name and need.applies(target.markers)
         ]
 
 
@@ -325,31 +344,20 @@ def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
     return isinstance(constraint.fact, (facts.Builds, facts.Metadata))
 
 
-def _with_relaxed_fact(
-    stack: StackText, constraint: Requires | Excluded
-) -> tuple[Change, StackText]:
-    """Set aside a fact, or one requirement that it states."""
+def _of_fact(constraint: Requires | Excluded) -> Change:
+    """Return the change that sets aside a fact, or one requirement that it states."""
     fact = constraint.fact
     # metadata is overridden
     assert fact is not None  # noqa: S101
     need = constraint.text if isinstance(constraint, Requires) else ""
-    row: dict[str, object] = {"fact": fact.id}
-    if need:
-        row["needs"] = [need]
-    row["reason"] = "To be confirmed: say why this fact does not hold here."
-    change = Change(ChangeKind.RELAX, fact.id, need, where=fact.where)
-    return change, stack.with_table("relax", row)
+    edit = SetAside(fact.id, need, "To be confirmed: say why this fact does not hold here.")
+    return Change(ChangeKind.RELAX, fact.id, need, where=fact.where, edit=edit)
 
 
-def proposed(
-    problem: Problem,
-    stack: StackText,
-    change: Change,
-    kind: str,
-    row: Mapping[str, object],
-    source: str = "",
-) -> tuple[Change, StackText]:
-    """Return a stack with one more fact, for people to confirm, and the change with its text.
+def with_new_fact(
+    change: Change, problem: Problem, kind: str, row: Mapping[str, object], source: str = ""
+) -> Change:
+    """Return a change with its edit: one more fact, for people to confirm.
 
     Without a `source` the fact names the command that proposes it. Its date is that of the newest
     fact, as nothing depends on the clock.
@@ -357,5 +365,5 @@ def proposed(
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     row = {**row, "strength": "observed", "source": source, "checked": checked}
-    key = f"fact.{kind}"
-    return replace(change, after=table_text(key, row)), stack.with_table(key, row)
+    toml = table_text(f"fact.{kind}", row)
+    return replace(change, after=toml, edit=AddRows(toml))

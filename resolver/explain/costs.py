@@ -63,6 +63,7 @@ _NOT_CONSTRAINTS = (
     ChangeKind.FACTS,
     ChangeKind.ADD,
     ChangeKind.STATE,
+    ChangeKind.SOURCE,
     ChangeKind.RELAX,
 )
 
@@ -138,11 +139,14 @@ def component_price(component: Component) -> int:
 
 
 def saved_price(change: Change) -> int:
-    """Return what is saved if a line or component does not change; a renamed line still does."""
+    """Return what is saved if a line or component does not change.
+
+    A line with another name, or a source from a shipped stack, still does.
+    """
     match change.kind:
         case ChangeKind.COMPONENT:
             return component_price(change.component) if change.component is not None else 0
-        case ChangeKind.VERSION if not _is_renaming(change):
+        case ChangeKind.VERSION if not (_is_renaming(change) or " @ " in change.after):
             return VERSION
         case ChangeKind.EXTRA:
             return EXTRA

@@ -7,7 +7,9 @@ from itertools import islice
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.config.load import Inputs
+from resolver.config.compile import StackCompiler
+from resolver.config.load import Document, Inputs
+from resolver.config.schema import StackFile
 from resolver.explain.contradictions import contradiction, cores, explore, is_open
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import loss_of
@@ -45,17 +47,19 @@ def _ignore(*_: object) -> None:
 
 def explanation_of(
     refutation: Refutation,
-    inputs: Inputs,
+    compiler: StackCompiler,
     clock: Clock,
     catalog_of: Callable[[Problem], Catalog],
     *,
     options: PolicyOptions = NO_OPTIONS,
+    read_shipped: Callable[[], Sequence[Document[StackFile]]] = tuple,
     report: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] = _ignore,
     report_fix: Callable[[tuple[Change, ...]], None] = _ignore,
 ) -> Explanation:
-    """Return the explanation of a refuted problem.
+    """Return the explanation of a refuted problem, which the compiler made.
 
-    Its fixes hold for all targets, whose catalogs `catalog_of` gives. `report` is called with the
+    Its fixes hold for all targets, whose catalogs `catalog_of` gives. `read_shipped` reads the
+    stacks that ship. `report` is called with the
     contradictions, and what is awaited, as soon as they are known, and `report_fix` with the first
     fix. The search for these may reveal further contradictions, which come last. Anything not found
     within the clock's limit is left out, and the explanation says so.
@@ -68,7 +72,7 @@ def explanation_of(
     clock.limited |= share.limited
     contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
     report(problem, tuple(contradictions), awaited)
-    trials = Trials(inputs, clauses.universe, clock, options, catalog_of)
+    trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     results = find_fixes(clauses, core_list, trials, report_fix)
     known = [set(found.reasons) for found in contradictions]
     for core, hidden in results.further:
@@ -79,7 +83,8 @@ def explanation_of(
     solved = results.fixes or results.useless.values()
     fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
     for changed, resolution in solved:
-        fix = fix_of(problem, changed, resolution, concerned)
+        text = trials.text(changed.edits)
+        fix = fix_of(problem, changed, text, resolution, concerned)
         loss = loss_of(
             fix,
             years_older=changed.years_older,
@@ -94,7 +99,7 @@ def explanation_of(
         attempts=_reported(results.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
-        options=tuple(_options(inputs, problem, options)),
+        options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
         unreached=tuple(sorted(results.unreached.items())),
     )

@@ -26,9 +26,13 @@ _SHOWN = 10
 
 
 def fix_of(
-    problem: Problem, changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]
+    problem: Problem,
+    changed: ChangedStack,
+    text: str,
+    resolution: Resolution,
+    concerned: Sequence[str],
 ) -> Fix:
-    """Return a fix of a problem, and its lock.
+    """Return a fix of a problem, with the text of the changed stack, and its lock.
 
     `concerned` are the projects that the contradictions are about.
     """
@@ -38,7 +42,7 @@ def fix_of(
         name="",
         changes=changed.reported,
         environments=(replace(environment, gone=tuple(gone)),),
-        files=((problem.stack.name, changed.text),),
+        files=((problem.stack.name, text),),
         risky=changed.risky,
     )
 

@@ -22,9 +22,9 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     against_facts: bool
     # whether it needs another machine, for one target or for several
     other_hardware: bool
-    # Lines that are dropped, changes after which something required only by a fact or metadata
-    # that was set aside is no longer installed, and full years by which releases are older. A year
-    # counts like a line.
+    # Lines that are dropped, changes after which something required only by an extra, a fact or
+    # metadata that is gone is no longer installed, and full years by which releases are older. A
+    # year counts like a line.
     lost: int
     # full years by which releases are older than requested
     years_older: int
@@ -45,6 +45,8 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     releases_older: int
     # the price of the changes in the search
     price: int
+    # the releases between what lines ask for and what they get
+    releases_away: int
 
 
 def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0) -> Loss:
@@ -58,9 +60,11 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     gone = [name for environment in environments for name in environment.gone]
     changes = [change for change in fix.changes if _counts(change)]
     kinds = [change.kind for change in changes]
-    stranded = [change for change in changes if not set(gone).isdisjoint(no_longer_needed(change))]
-    years_older += sum(max(-change.years, 0) for change in changes)
     missing_extras = [name for name in gone if "[" in name]
+    stranded = [change for change in changes if not set(gone).isdisjoint(no_longer_needed(change))]
+    if len(gone) > len(missing_extras):
+        stranded += [change for change in changes if change.kind is ChangeKind.EXTRA]
+    years_older += sum(max(-change.years, 0) for change in changes)
     is_warned = any(fact.unless for fact in warnings)
     return Loss(
         against_facts=fix.risky,
@@ -75,6 +79,7 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
         extras=kinds.count(ChangeKind.EXTRA) + len(missing_extras),
         releases_older=sum(max(-change.steps, 0) for change in changes),
         price=price,
+        releases_away=sum(abs(change.steps) for change in changes),
     )
 
 
@@ -83,7 +88,11 @@ def _counts(change: Change) -> bool:
 
     Facts that state what archives require take nothing, and two environments count apart.
     """
-    return not keeps_intent(change) and change.kind not in (ChangeKind.STATE, ChangeKind.SPLIT)
+    return not keeps_intent(change) and change.kind not in (
+        ChangeKind.STATE,
+        ChangeKind.SOURCE,
+        ChangeKind.SPLIT,
+    )
 
 
 def _is_about(change: Change, component: str) -> bool:

@@ -21,9 +21,8 @@ from packaging.version import Version
 from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changes, proposed
+from resolver.explain.changes import Changes, with_new_fact
 from resolver.explain.costs import ADD, BUILD, FREE
-from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
 from resolver.index.parse.informal import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
@@ -38,6 +37,7 @@ from resolver.model.constraint import (
     Unavailable,
 )
 from resolver.model.dependency import Candidate
+from resolver.model.edit import SetLine, TurnOnPractice, UseFacts
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Metadata
 from resolver.model.package import Package, PackageKind
@@ -47,8 +47,6 @@ from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import similar_project
 
-# releases with the same requirement whose metadata is searched for markers
-_MARKED = 3
 # of a project that are read for what they note: they may be large
 _ARCHIVES = 3
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
@@ -66,10 +64,6 @@ class Proposals:
         self._machine = tag_values(self._problem.target)
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    @property
-    def _stack(self) -> StackText:
-        return StackText(self._trials.text)
-
     # --- names, practices, lines
 
     def renamed_projects(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
@@ -79,22 +73,26 @@ class Proposals:
             for constraint in constraints
             if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT
         }
-        stack, changes = self._stack, []
-        for place, root in enumerate(self._problem.stack.requirements):
+        changes = []
+        for root in self._problem.stack.requirements:
             need, origin = root.need, root.origin
             if not isinstance(need, Requirement):
                 continue
             name = known.get(need.name)
             if name:
                 line = str(replace(need, name=text.name(name)))
-                stack = stack.with_line(place, line)
                 changes.append(
                     Change(
-                        ChangeKind.VERSION, text.name(name), origin.text, line, where=origin.where
+                        ChangeKind.VERSION,
+                        text.name(name),
+                        origin.text,
+                        line,
+                        where=origin.where,
+                        edit=SetLine(self._changes.number(root), line),
                     )
                 )
         if changes:
-            yield ChangedStack(tuple(changes), stack.text, FREE * len(changes), risky=False)
+            yield ChangedStack(tuple(changes), FREE * len(changes), risky=False)
 
     def enabled_practices(self) -> Iterator[ChangedStack]:
         """Yield the stack with every practice about a project that it may need turned on.
@@ -108,10 +106,12 @@ class Proposals:
             if is_loaded(text.name(practice.package))
         ]
         if practices:
-            where = self._trials.inputs.stack.line("stack")
-            changes = [Change(ChangeKind.PRACTICE, name, where=where) for name in practices]
-            stack = self._stack.with_names("practices", practices)
-            yield ChangedStack(tuple(changes), stack.text, FREE, risky=False)
+            where = self._trials.files.stack.line("stack")
+            changes = [
+                Change(ChangeKind.PRACTICE, name, where=where, edit=TurnOnPractice(name))
+                for name in practices
+            ]
+            yield ChangedStack(tuple(changes), FREE, risky=False)
 
     def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """Yield the stack with a line for a project of which a fact says: another must be absent.
@@ -121,16 +121,16 @@ class Proposals:
         exclusive = [constraint.fact for constraint in core if isinstance(constraint, Exclusive)]
         pairs = {(fact.package, fact.other) for fact in exclusive}
         requested = {edge.package.name for edge in self._clauses.universe.roots()}
-        where = self._trials.inputs.stack.line("stack", "requires")
+        where = self._trials.files.stack.line("stack", "requires")
         for fact in self._problem.facts:
             if not isinstance(fact, Absent) or fact.package in requested:
                 continue
             if (fact.package, fact.other) in pairs:
                 versions = fact.versions[0] if len(fact.versions) == 1 else ""
                 line = f"{fact.package}{versions}"
-                change = Change(ChangeKind.LINE, fact.package, fact.other, line, where)
-                stack = self._stack.with_new_line(line)
-                yield ChangedStack((change,), stack.text, FREE, risky=False)
+                edit = SetLine(self._trials.next_number, line)
+                change = Change(ChangeKind.LINE, fact.package, fact.other, line, where, edit=edit)
+                yield ChangedStack((change,), FREE, risky=False)
 
     # --- Pythons
 
@@ -165,17 +165,16 @@ class Proposals:
     def _is_marked(self, constraint: Requires) -> bool:
         """Return whether metadata has a requirement under a marker about Python.
 
-        The newest releases with it are read.
+        Of the releases with it the newest one is read.
         """
-        for candidate in self._releases_of(constraint)[:_MARKED]:
-            release = candidate.chosen
-            if not isinstance(release, Release) or not release.file.is_wheel:
-                continue
-            with suppress(UnusableFile, ResolverError):
-                for line in self._trials.catalog.metadata(release.file).requires_dist:
-                    is_about_python = _PYTHON.search(line) is not None
-                    if is_about_python and _without_marker(line) == constraint.text:
-                        return True
+        release = self._releases_of(constraint)[0].release
+        if not release.file.is_wheel:
+            return False
+        with suppress(UnusableFile, ResolverError):
+            for line in self._trials.catalog.metadata(release.file).requires_dist:
+                is_about_python = _PYTHON.search(line) is not None
+                if is_about_python and _without_marker(line) == constraint.text:
+                    return True
         return False
 
     # --- glibcs
@@ -196,7 +195,7 @@ class Proposals:
             if constraint.why is RejectionReason.GLIBC:
                 glibcs.update(self._glibcs_of_binaries(constraint))
         for glibc in sorted(glibcs, key=Version):
-            yield self._component("glibc", glibc)
+            yield self.component("glibc", glibc)
 
     def _glibcs_of_wheels(self, name: NormalizedName) -> Iterator[str]:
         """Yield the newer glibcs for which releases of a project have a wheel."""
@@ -233,9 +232,10 @@ class Proposals:
         for value in self._problem.values.get(component, ()):
             is_other = value != self._problem.target.system[component]
             if is_other and all(need.allows(value) for need in needs):
-                yield self._component(component, str(value))
+                yield self.component(component, str(value))
 
-    def _component(self, name: str, value: str) -> ChangedStack:
+    def component(self, name: str, value: str) -> ChangedStack:
+        """Return the stack with another value of a component."""
         constraint = self._problem.component_value(name)
         chosen = self._problem.target.components[name].parse(value)
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), chosen)
@@ -316,17 +316,17 @@ class Proposals:
 
     def _unused_facts(self, name: str) -> Document[FactFile] | None:
         """Return the facts about a project that the stack leaves out, if there are any."""
-        for file in self._trials.inputs.spare:
+        for file in self._trials.files.spare:
             if not is_generated(file) and PurePosixPath(file.name).stem == name:
                 return file
         return None
 
     def _with_facts(self, file: Document[FactFile]) -> ChangedStack:
         name = PurePosixPath(file.name).stem
-        where = self._trials.inputs.stack.line("stack", "facts")
-        change = Change(ChangeKind.FACTS, name, after=file.name, where=where)
-        stack = self._stack.with_names("facts", [name])
-        return ChangedStack((change,), stack.text, ADD, risky=False)
+        where = self._trials.files.stack.line("stack", "facts")
+        edit = UseFacts(name)
+        change = Change(ChangeKind.FACTS, name, after=file.name, where=where, edit=edit)
+        return ChangedStack((change,), ADD, risky=False)
 
     def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
         row: dict[str, object] = {
@@ -336,19 +336,13 @@ class Proposals:
             "reason": "To be confirmed from its setup.py: "
             f"it has no static metadata, and {notes.how}",
         }
-        change, stack = proposed(
-            self._problem,
-            self._stack,
-            Change(ChangeKind.STATE, name, release.file.filename),
-            "metadata",
-            row,
-            notes.source,
-        )
+        change = Change(ChangeKind.STATE, name, release.file.filename)
+        change = with_new_fact(change, self._problem, "metadata", row, notes.source)
         project = self._clauses.universe.project(text.name(name))
         if project.wheels_set_aside(release.position):
             # for other machines: one of those, or another release, is nearer
-            return ChangedStack((change,), stack.text, BUILD, risky=False, unproven=1)
-        return ChangedStack((change,), stack.text, FREE, risky=False)
+            return ChangedStack((change,), BUILD, risky=False, unproven=1)
+        return ChangedStack((change,), FREE, risky=False)
 
     def _releases_of(self, constraint: Constraint) -> list[Candidate]:
         """Return the releases with a constraint, newest first."""

@@ -20,17 +20,19 @@ from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
-from resolver.explain.stack_text import StackText
+from resolver.explain.rows import Rows
+from resolver.explain.shipped import ShippedStacks
 from resolver.explain.trial import (
     Answer,
     ChangedStack,
+    EditSet,
     FixSearchResults,
     Trials,
     Undecided,
     attempt,
 )
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.constraint import ComponentValue, Constraint
+from resolver.model.constraint import ComponentValue, Constraint, Line
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
@@ -41,6 +43,8 @@ from resolver.resolve.solver import Refutation
 _WHOLE = 2
 # such as going against two facts
 _DEAR = 2 * min(costs.RELAX.values())
+# lines that are impossible by themselves, which are dropped together
+_SEVERAL = 2
 # sets of changes for which releases are looked for
 _SETS = 24
 # sets in all: most are refuted at once
@@ -54,12 +58,6 @@ _TRIES = 3
 # further contradictions, and the most reasons of one: a longer one does not help the reader
 _FURTHER = 3
 _READABLE = 24
-# how much dearer than the cheapest fix the changes of a changed stack may be, with those before
-# them
-_MARGIN = 100
-# up to which price that is so for the same target: another Python or glibc with another version or
-# CANN
-_SMALL = 310
 # components of which the clauses do not know what another value would bring
 _ONLY_PROPOSED = ("python", "glibc")
 
@@ -81,6 +79,9 @@ def find_fixes(
     search.append(first)
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
+        first.try_rows(cores)
+        first.try_shipped(constraints)
+        first.try_dropping_together(cores)
         first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -143,7 +144,7 @@ class Repairs:
         self._results = results
         self._search = search
         self._is_original = before is None
-        self._before = before or ChangedStack((), trials.text, 0, risky=False)
+        self._before = before or ChangedStack((), 0, risky=False)
         # practices, added lines and another spelling change nothing that the stack asks for
         self._keeps_intent = all(map(costs.keeps_intent, self._before.changes))
         self._changes = Changes(clauses, trials)
@@ -161,6 +162,53 @@ class Repairs:
             self._add_core(core)
 
     # --- what comes first, next and last
+
+    def try_rows(self, cores: Sequence[Sequence[Constraint]]) -> None:
+        """Lock the stack with the releases of a row of the tables, until one locks."""
+        rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
+        if not any(map(rows.concerns, cores)):
+            return
+        for changed in rows.stacks():
+            self._propose(self._with_fewest_lines(changed), self._results.attempts)
+            if self._results.fixes:
+                return
+
+    def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
+        """Return a changed stack without changes of lines that it locks without."""
+        for change in changed.changes:
+            if change.kind is ChangeKind.VERSION:
+                fewer = changed.without([change])
+                if fewer.changes and isinstance(self._trials.lock(fewer.edits), Resolution):
+                    changed = replace(fewer, price=fewer.price - costs.VERSION)
+        return changed
+
+    def try_shipped(self, constraints: Sequence[Constraint]) -> None:
+        """Lock the stack with what shipped stacks have instead of projects that no index has."""
+        shipped = ShippedStacks(self._trials, self._changes, self._proposals)
+        for changed in shipped.stacks(constraints):
+            self._propose(changed, self._results.attempts)
+
+    def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
+        """Lock the stack without all lines that are impossible by themselves, if several are.
+
+        What clashes then loses its last line, until the rest locks.
+        """
+        dropping: dict[Line, None] = {}
+        for core in cores:
+            lines = self._changes.lines_of(core)
+            if len(lines) == 1 and not any(isinstance(each, ComponentValue) for each in core):
+                dropping[lines[0]] = None
+        if len(dropping) < _SEVERAL:
+            return
+        while self._changes.keeps_a_line(list(dropping)):
+            changed = self._changes.apply(list(dropping), {})
+            answer = self._lock(changed, self._results.attempts)
+            if not isinstance(answer, Refutation):
+                return
+            others = [line for line in self._changes.lines_of(answer.core) if line not in dropping]
+            if not others:
+                return
+            dropping[others[-1]] = None
 
     def try_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
@@ -203,11 +251,11 @@ class Repairs:
                 yield _Step(price, partial(self._correct, changing))
 
     def _limit(self) -> float:
-        """Return the price that further changes of a changed stack must not reach."""
-        cheapest = self._results.cheapest
-        if self._trials.target:
-            return cheapest + _MARGIN
-        return max(cheapest, min(cheapest + _MARGIN, _SMALL))
+        """Return the price that further changes of a changed stack must not reach.
+
+        They may cost another version of a line more than the cheapest fix.
+        """
+        return self._results.cheapest + costs.VERSION
 
     def _cheapest_correction(self) -> list[Constraint] | None:
         """Return the cheapest set of changes that is worth a try; None if none is left."""
@@ -242,7 +290,7 @@ class Repairs:
         """Search for more changes to a stack that is refuted, perhaps for another target."""
         if isinstance(answer, Refutation):
             clauses = answer.clauses
-            trials = trials.after(changed.text, clauses.universe)
+            trials = trials.after(changed.edits, clauses.universe)
             self._search.append(
                 Repairs(clauses, [answer.core], trials, self._results, self._search, changed)
             )
@@ -384,7 +432,7 @@ class Repairs:
             tries.locks_listed |= not self._alternatives.count_unlisted(choice)
         else:
             tries.failed = True
-        return changed.text in self._results.refused
+        return changed.key in self._results.refused
 
     def _conclude(self, changing: Sequence[Constraint], tries: _Tries) -> bool:
         """Demand that more changes with a set, or exclude it, after what its releases showed.
@@ -451,13 +499,13 @@ class Repairs:
                 return True
         return self._results.seen.get(self._key(changed))
 
-    def _key(self, changed: ChangedStack) -> tuple[int, frozenset[Change]]:
-        return self._trials.current_target, frozenset(changed.changes)
+    def _key(self, changed: ChangedStack) -> tuple[int, EditSet]:
+        return self._trials.current_target, changed.key
 
     def _lock(self, changed: ChangedStack, attempts: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
         results, key = self._results, self._key(changed)
-        answer = self._trials.lock(changed.text)
+        answer = self._trials.lock(changed.edits)
         results.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             attempts.append(attempt(changed, answer))
@@ -467,10 +515,10 @@ class Repairs:
         if is_idle or self._is_needless(changed) or results.is_lesser(changed, answer):
             return answer
         if self._locks_elsewhere(changed):
-            explained = self._trials.explained(changed.text)
+            explained = self._trials.explained(changed.edits)
             changed = self._with_doubts(changed, answer)
             if any(costs.broken_without(changed.dropped, applied_facts(explained))):
-                results.useless[changed.text] = changed, explained
+                results.useless[changed.key] = changed, explained
             else:
                 results.add(changed, explained)
         return answer
@@ -480,11 +528,11 @@ class Repairs:
 
         If it is refuted for one of them, more is changed for that one.
         """
-        failure = self._trials.elsewhere(changed.text)
+        failure = self._trials.elsewhere(changed.edits)
         if failure is None:
             return True
         trials, answer = failure
-        self._results.refused.add(changed.text)
+        self._results.refused.add(changed.key)
         if not self._trials.target:
             self._results.attempts.append(attempt(changed, answer, trials.name))
         if not changed.risky:
@@ -514,8 +562,8 @@ class Repairs:
         used = {practice.id for practice in resolution.used_practices}
         unused = [practice for practice in practices if practice.subject not in used]
         for removed in (unused, *([practice] for practice in practices if practice not in unused)):
-            fewer = _without_practices(changed, removed)
-            answer = self._trials.lock(fewer.text)
+            fewer = changed.without(removed)
+            answer = self._trials.lock(fewer.edits)
             if isinstance(answer, Resolution):
                 changed, resolution = fewer, answer
         needed = [practice for practice in practices if practice in changed.changes]
@@ -526,14 +574,12 @@ class Repairs:
         """Return whether a changed stack locks without one of its earlier changes."""
         if self._has_fix_within(changed):
             return True
-        trials, stack, earlier = self._trials, StackText(changed.text), self._before.subjects
+        earlier = self._before.subjects
         for change in changed.changes:
             subject = change.kind, change.subject, change.target
             if subject in earlier and costs.saved_price(change):
-                undone = stack.undone(
-                    change, trials.target_index(change), trials.problem.target.components
-                )
-                if isinstance(trials.lock_all(undone.text), Resolution):
+                undone = changed.without([change])
+                if isinstance(self._trials.lock_all(undone.edits), Resolution):
                     return True
         return False
 
@@ -553,15 +599,6 @@ def _is_idle(change: Change, resolution: Resolution) -> bool:
         return False
     pin = resolution.pin(change.subject)
     return pin is None or pin.release.file.filename != change.before
-
-
-def _without_practices(changed: ChangedStack, practices: Sequence[Change]) -> ChangedStack:
-    """Return a changed stack with these practices turned off."""
-    stack = StackText(changed.text)
-    for practice in practices:
-        stack = stack.without_practice(practice.subject)
-    changes = tuple(change for change in changed.changes if change not in practices)
-    return replace(changed, changes=changes, text=stack.text)
 
 
 def _is_only_proposed(constraint: Constraint) -> bool:

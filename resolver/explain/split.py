@@ -7,10 +7,10 @@ from itertools import chain, combinations, islice
 
 from resolver.explain.costs import broken_without
 from resolver.explain.fixes import environment_of
-from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.constraint import Constraint, StackLine
+from resolver.model.edit import Edits, SetLine
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -18,8 +18,8 @@ from resolver.model.resolution import Resolution
 # divisions of the lines that are tried
 _DIVISIONS = 4
 
-# a stack's text, and its lock
-_Side = tuple[str, Resolution]
+# a stack's edits, and its lock
+_Side = tuple[Edits, Resolution]
 
 
 def split(
@@ -59,7 +59,7 @@ def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -
         name="",
         changes=tuple(changes),
         environments=tuple(environments),
-        files=tuple((stack.name, text) for text, _ in sides),
+        files=tuple((stack.name, trials.text(edits)) for edits, _ in sides),
         risky=False,
     )
 
@@ -94,13 +94,13 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
     }
     while True:
         removed = {projects[place] for place in without if place in projects}
-        text = StackText(trials.text).without_lines(without).text
-        answer = trials.lock_all(text)
+        edits = tuple(SetLine(trials.numbers[place], "") for place in without)
+        answer = trials.lock_all(edits)
         if not isinstance(answer, Resolution):
             return None
         broken = set(broken_without(removed, applied_facts(answer)))
         if not broken:
-            return text, answer
+            return edits, answer
         further = [
             place
             for place, project in projects.items()

@@ -18,20 +18,33 @@ import tomlkit
 from resolver import toml
 from resolver.config.decode import parse_need
 from resolver.errors import InputError
-from resolver.explain.trial import CUTOFF
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.component import Components
-from resolver.model.explanation import Change, ChangeKind
+from resolver.model.edit import (
+    AddRows,
+    AllowPrereleases,
+    DropCutoff,
+    Edit,
+    Edits,
+    SetAside,
+    SetComponent,
+    SetLine,
+    TurnOnPractice,
+    UseFacts,
+)
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
 from resolver.model.requirement import Requirement
-from resolver.model.target import default_name
 from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
+# the beginning of a header, where tomli_w has written no text on several lines
+_HEADER = re.compile(r"^\[+", re.MULTILINE)
 # characters
 _LONGEST_NAME = 80
+# the key in [policy]
+CUTOFF = "exclude-newer"
 
 # the keys and indexes that lead to a value, such as ("target", "system", "cann")
 Path = Sequence[str | int]
@@ -49,7 +62,9 @@ def subject(need: Need) -> str:
 
 def table_text(key: str, row: Mapping[str, object]) -> str:
     """Return a row of an array of tables in TOML."""
-    return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
+    # tables within the row have a header of their own, which begins with the row's
+    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(row).rstrip())
+    return f"[[{key}]]\n{body}"
 
 
 class StackText:
@@ -121,33 +136,51 @@ class StackText:
             table = (*table, "system")
         return self.with_value((*table, name), after)
 
-    def apart(self, target: int, components: Components) -> StackText:
-        """Name the target at this place, if the name derived from it is another target's."""
-        targets = self._raw["target"]
-        if not isinstance(targets, list) or "name" in targets[target]:
-            return self
-        names = [_target_name(table, components) for table in targets]
-        name = derived = names.pop(target)
-        number = 1
-        while name in names:
-            number += 1
-            name = f"{derived}-{number}"
-        return self if name == derived else self.with_key(("target", target, "name"), name)
-
-    def undone(self, change: Change, target: int, components: Components) -> StackText:
-        """Undo a change of a line, or of a component of the target at this place.
-
-        Return the text as it is for other changes.
-        """
-        if change.kind is ChangeKind.COMPONENT:
-            changed = self.with_component(target, change.subject, change.before)
-            return changed.apart(target, components)
+    def with_edits(self, edits: Edits, names: Iterable[tuple[int, str]]) -> StackText:
+        """Apply edits. `names` are those of targets that need one for it, by number."""
         stack = self
-        if change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
-            for number, line in enumerate(self._raw["stack"]["requires"]):
-                if line == change.after:
-                    stack = stack.with_line(number, change.before)
-        return stack
+        lines: dict[int, str] = {}
+        for edit in edits:
+            if isinstance(edit, SetLine):
+                lines[edit.number] = edit.text
+            else:
+                stack = stack._with_edit(edit)
+        for target, name in names:
+            stack = stack.with_key(("target", target, "name"), name)
+        return stack._with_lines(lines)
+
+    def _with_lines(self, lines: Mapping[int, str]) -> StackText:
+        """Set lines by number; a number after the last one adds a line, an empty text drops one."""
+        stack = self
+        known = len(self._raw["stack"]["requires"])
+        for number, line in lines.items():
+            if line and number < known:
+                stack = stack.with_line(number, line)
+        added = [line for number, line in sorted(lines.items()) if line and number >= known]
+        dropped = [number for number, line in lines.items() if not line and number < known]
+        return stack.with_names("requires", added).without_lines(dropped)
+
+    def _with_edit(self, edit: Edit) -> StackText:
+        match edit:
+            case SetLine():
+                return self._with_lines({edit.number: edit.text})
+            case SetComponent():
+                return self.with_component(edit.target, edit.component, edit.value)
+            case TurnOnPractice():
+                return self.with_names("practices", [edit.name])
+            case UseFacts():
+                return self.with_names("facts", [edit.project])
+            case AllowPrereleases():
+                return self.with_key(("policy", "prereleases-of", edit.project), "allow")
+            case DropCutoff():
+                return self.without(("policy", CUTOFF))
+            case SetAside():
+                row: dict[str, object] = {"fact": edit.fact}
+                if edit.need:
+                    row["needs"] = [edit.need]
+                return self.with_table(table_text("relax", {**row, "reason": edit.reason}))
+            case AddRows():
+                return self.with_table(edit.text)
 
     def with_value(self, path: Path, after: str) -> StackText:
         """Set another text at a key or an index, or at a new key.
@@ -171,19 +204,30 @@ class StackText:
             "\n".join(new if new == old else _noted(new, before, after) for old, new in lines)
         )
 
-    def with_names(self, key: str, names: Iterable[str]) -> StackText:
-        """Add names to its list of facts or practices, which is made if there is none."""
+    def with_names(self, key: str, names: Sequence[str]) -> StackText:
+        """Add names to its list of lines, facts or practices, which is made if there is none."""
+        if not names:
+            return self
         document = tomlkit.parse(self.text)
         _table(document, ("stack",)).setdefault(key, []).extend(names)
         return StackText(tomlkit.dumps(document))
 
-    def without_practice(self, name: str) -> StackText:
-        """Turn off this practice; others stay on."""
-        return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
+    def with_table(self, table: str) -> StackText:
+        """Add rows of arrays of tables, such as `[[fact.replaces]]`, at the end of the file.
 
-    def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
-        """Add a row of an array of tables, such as `[[fact.replaces]]`, at the end of the file."""
-        return StackText(f"{self.text.rstrip()}\n\n{table_text(key, row)}\n")
+        An array that the file has in brackets gets them there: no header can add to it.
+        """
+        text = f"{self.text.rstrip()}\n\n{table}\n"
+        with suppress(toml.DecodeError):
+            toml.loads(text, toml.STACK)
+            return StackText(text)
+        document = tomlkit.parse(self.text)
+        for key, rows in toml.loads(table, toml.STACK).items():
+            kinds = rows if isinstance(rows, dict) else {key: rows}
+            place = _table(document, (key,)) if isinstance(rows, dict) else document
+            for kind, added in kinds.items():
+                place.setdefault(kind, []).extend(added)
+        return StackText(tomlkit.dumps(document))
 
     def with_key(self, path: Path, value: object) -> StackText:
         """Set a value at a path, whose tables are made where there are none."""
@@ -196,15 +240,6 @@ class StackText:
         document = tomlkit.parse(self.text)
         del _table(document, path[:-1])[path[-1]]
         return StackText(tomlkit.dumps(document))
-
-
-def _target_name(target: Mapping[str, Any], components: Components) -> str:
-    """Return the name of a target, which is derived from its components if it has none."""
-    if "name" in target:
-        return str(target["name"])
-    stated = target.get("system", {})
-    system = {name: components[name].parse(value) for name, value in stated.items()}
-    return default_name(target["python"], target["platform"], system, components)
 
 
 def _table(document: Any, path: Path) -> Any:

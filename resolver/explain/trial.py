@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
-from resolver.config import schema
-from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, read_text, with_stack
+from resolver.config.compile import StackCompiler
+from resolver.config.load import Document, Inputs
+from resolver.config.schema import StackFile
 from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
+from resolver.explain.stack_text import StackText
 from resolver.index.protocol import Catalog, polling
+from resolver.index.sources import with_sources_of_facts
 from resolver.model.constraint import Constraint
+from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
+# seconds for one of CPU time
+_PATIENCE = 3
 # of the time for all, at most, for one changed stack
 _SHARE = 1 / 4
 # fixes after which no more are looked for
 _FIXES = 6
 # likewise fixes that go against a fact or metadata
-_AGAINST = 3
-# the key in [policy]
-CUTOFF = "exclude-newer"
+_AGAINST = 1
 
 
 class Expired(Exception):
@@ -40,7 +46,10 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time."""
+    """A limit of CPU time, so that what is found does not depend on what else the machine does.
+
+    An index that does not answer is waited for no longer than a multiple of it.
+    """
 
     def __init__(
         self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
@@ -48,13 +57,14 @@ class Clock:
         self.seconds = seconds
         # whether anything was cut short
         self.limited = False
-        self._end = time.monotonic() + seconds
+        self._cpu_end = time.process_time() + seconds
+        self._end = time.monotonic() + _PATIENCE * seconds
         # is called with the progress
         self._report = report
 
     def expired(self) -> bool:
         """Return whether time is up; something is then cut short."""
-        is_late = time.monotonic() > self._end
+        is_late = time.process_time() > self._cpu_end or time.monotonic() > self._end
         self.limited |= is_late
         return is_late
 
@@ -63,7 +73,7 @@ class Clock:
 
         Its `limited` is its own.
         """
-        return Clock(min(seconds, self._end - time.monotonic()), self._report)
+        return Clock(min(seconds, self._cpu_end - time.process_time()), self._report)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report the progress of a search. Raise Expired if time is up."""
@@ -88,6 +98,10 @@ class Clock:
             self.limited = True
 
 
+# what tells a changed stack from others
+EditSet = frozenset[Edit]
+
+
 class Undecided(NamedTuple):
     """A changed stack could not be decided."""
 
@@ -101,50 +115,67 @@ Answer = Resolution | Refutation | Undecided
 class Trials:
     """Locks variants of a stack for one of its targets, and for the others.
 
-    Variants are locked with the policy's `options` that replaced parts of the stack's policy.
+    Variants are known by their edits of the stack as it was read. They are locked with the policy's
+    `options` that replaced parts of the stack's policy.
     """
 
     def __init__(
         self,
-        inputs: Inputs,
+        compiler: StackCompiler,
         universe: Universe,
         clock: Clock,
         options: PolicyOptions,
         catalog_of: Callable[[Problem], Catalog],
+        read_shipped: Callable[[], Sequence[Document[StackFile]]] = tuple,
     ) -> None:
-        """Begin with the target of a universe, whose problem was made from `inputs`.
+        """Begin with the target of a universe, whose problem is the compiler's.
 
-        `catalog_of` gives the catalog for the problem of another target.
+        `catalog_of` gives the catalog for the problem of another target, and `read_shipped` the
+        stacks that ship.
         """
+        self._read_shipped = read_shipped
         self.clock = clock
+        self._compiler = compiler
         self._options = options
-        self._problems = compile_problems(inputs, options=options, sources=universe.problem.sources)
+        self._sources = universe.problem.sources
+        self._problems = compiler.problems(options=options, sources=self._sources)
         self._names = [problem.target.name for problem in self._problems]
         # the place in the stack of the target that is explained, and of the one that is tried
         self._explained = self._names.index(universe.problem.target.name)
         self.current_target = self._explained
         # of the original stack, by target
         self._universes = {self.current_target: universe}
-        # by target and text
-        self._locked: dict[tuple[int, str], Resolution] = {}
-        # for each target, of the changed stack that was compiled last, by its text
-        self._compiled: dict[str, Sequence[Problem]] = {}
+        # by target and edits
+        self._locked: dict[tuple[int, EditSet], Resolution] = {}
+        # for each target, by edits
+        self._compiled: dict[Edits, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
-        self._stand_at(inputs, universe)
+        self._stand_at((), universe)
 
-    def _stand_at(self, inputs: Inputs, universe: Universe) -> None:
+    def _stand_at(self, edits: Edits, universe: Universe) -> None:
         """Take another stack, for the current target, as the one that variants are made of."""
-        self.inputs = inputs
-        self.text = inputs.stack.text
+        self._edits = edits
         self.problem = universe.problem
         self.catalog = universe.catalog
         self._universe = universe
+        # for each requirement of the problem, the number of its line in the file
+        self.numbers = self._compiler.edited(edits).numbers
 
-    def after(self, text: str, universe: Universe) -> Trials:
+    def after(self, edits: Edits, universe: Universe) -> Trials:
         """Return trials for variants of a changed stack, with its universe."""
         trials = copy(self)
-        trials._stand_at(self._with(text), universe)
+        trials._stand_at(edits, universe)
         return trials
+
+    @property
+    def files(self) -> Inputs:
+        """Return the files of the original stack."""
+        return self._compiler.inputs
+
+    @cached_property
+    def shipped(self) -> Sequence[Document[StackFile]]:
+        """Return the stacks that ship."""
+        return self._read_shipped()
 
     @property
     def name(self) -> str:
@@ -156,18 +187,28 @@ class Trials:
         """Return the name of the target; empty for the one that is explained."""
         return "" if self.current_target == self._explained else self.name
 
-    def target_index(self, change: Change) -> int:
-        """Return the place in the stack of the target that a change is about."""
-        return self._names.index(change.target) if change.target else self._explained
+    @property
+    def next_number(self) -> int:
+        """Return the number of a line that is added."""
+        return max(len(self.files.stack.content.stack.requires), self.numbers[-1] + 1)
 
-    def lock(self, text: str) -> Answer:
+    def lines(self, edits: Iterable[Edit]) -> tuple[str, ...]:
+        """Return the lines of the stack that variants are made of, with further edits."""
+        return self._compiler.edited((*self._edits, *edits)).content.stack.requires
+
+    def text(self, edits: Edits) -> str:
+        """Return the text of the stack's file with edits."""
+        names = self._compiler.edited(edits).names
+        return StackText(self.files.stack.text).with_edits(edits, names).text
+
+    def lock(self, edits: Edits) -> Answer:
         """Solve a changed stack, including its builds."""
-        key = self.current_target, text
+        key = self.current_target, frozenset(edits)
         if key in self._locked:
             return self._locked[key]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
-            answer = self._solve(text, clock)
+            answer = self._solve(edits, clock)
         except Expired:
             self.clock.limited = True
             return Undecided()
@@ -177,24 +218,37 @@ class Trials:
             self._locked[key] = answer
         return answer
 
-    def _solve(self, text: str, clock: Clock) -> Resolution | Refutation:
-        universe = self._universe.variant(self._compile(text)[self.current_target])
+    def nearest(self, edits: Edits, preferred: Mapping[NormalizedName, Version]) -> Answer:
+        """Solve a changed stack without its builds; the preferred releases are tried first."""
+        clock = self.clock.within(self.clock.seconds * _SHARE)
+        problem = self._compile((*self._edits, *edits))[self.current_target]
+        universe = self._universe.variant(problem, preferred)
+        try:
+            with polling(clock.look):
+                return decide(universe, tick=clock.tick)
+        except Expired:
+            return Undecided()
+        except ResolverError as error:
+            return Undecided(error.message)
+
+    def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
+        universe = self._universe.variant(self._compile(edits)[self.current_target])
         with polling(clock.look):
             answer = decide(universe, tick=clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
         return answer
 
-    def _compile(self, text: str) -> Sequence[Problem]:
+    def _compile(self, edits: Edits) -> Sequence[Problem]:
         """Return the problems of a changed stack, one for each target."""
-        if text not in self._compiled:
-            self._compiled.clear()
-            self._compiled[text] = compile_problems(
-                self._with(text), options=self._options, sources=self.problem.sources
+        if edits not in self._compiled:
+            problems = self._compiler.problems(
+                self._compiler.edited(edits), options=self._options, sources=self._sources
             )
-        return self._compiled[text]
+            self._compiled[edits] = list(map(with_sources_of_facts, problems))
+        return self._compiled[edits]
 
-    def elsewhere(self, text: str) -> tuple[Trials, Refutation | Undecided] | None:
+    def elsewhere(self, edits: Edits) -> tuple[Trials, Refutation | Undecided] | None:
         """Return the first other target for which a changed stack does not lock, and why.
 
         None if it locks for all of them.
@@ -203,25 +257,25 @@ class Trials:
             if target == self.current_target:
                 continue
             trials = self._for_target(target)
-            answer = trials.lock(text)
+            answer = trials.lock(edits)
             if not isinstance(answer, Resolution):
                 return trials, answer
         return None
 
-    def lock_all(self, text: str) -> Answer:
+    def lock_all(self, edits: Edits) -> Answer:
         """Solve a changed stack for all targets.
 
         Return the lock for this one, or why there is none for the first without.
         """
-        answer = self.lock(text)
+        answer = self.lock(edits)
         if not isinstance(answer, Resolution):
             return answer
-        failure = self.elsewhere(text)
+        failure = self.elsewhere(edits)
         return answer if failure is None else failure[1]
 
-    def explained(self, text: str) -> Resolution:
+    def explained(self, edits: Edits) -> Resolution:
         """Return the lock for the explained target of a changed stack that locks for all."""
-        return self._locked[self._explained, text]
+        return self._locked[self._explained, frozenset(edits)]
 
     def _for_target(self, target: int) -> Trials:
         """Return trials for variants of the same stack for another target."""
@@ -230,14 +284,8 @@ class Trials:
             self._universes[target] = Universe(problem, self._catalog_of(problem))
         trials = copy(self)
         trials.current_target = target
-        trials._stand_at(self.inputs, self._universes[target])
+        trials._stand_at(self._edits, self._universes[target])
         return trials
-
-    def _with(self, text: str) -> Inputs:
-        return with_stack(
-            self.inputs,
-            read_text(text, schema.StackFile, self.inputs.stack.name, self.inputs.components),
-        )
 
 
 # --- their results
@@ -247,8 +295,6 @@ class ChangedStack(msgspec.Struct, frozen=True):
     """A changed stack."""
 
     changes: tuple[Change, ...]
-    # its TOML
-    text: str
     # the price of the changes
     price: int
     # whether it goes against a fact or metadata
@@ -257,6 +303,16 @@ class ChangedStack(msgspec.Struct, frozen=True):
     unproven: int = 0
     # full years by which releases in its lock are older that no change names
     years_older: int = 0
+
+    @property
+    def edits(self) -> Edits:
+        """Return what the changes do to the original stack."""
+        return tuple(map(edit_of, self.changes))
+
+    @property
+    def key(self) -> EditSet:
+        """Return what tells it from other changed stacks."""
+        return frozenset(self.edits)
 
     @property
     def reported(self) -> tuple[Change, ...]:
@@ -280,6 +336,11 @@ class ChangedStack(msgspec.Struct, frozen=True):
     def dropped(self) -> set[str]:
         """Return the projects whose lines are dropped."""
         return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
+
+    def without(self, changes: Collection[Change]) -> ChangedStack:
+        """Return this without some of its changes."""
+        kept = tuple(change for change in self.changes if change not in changes)
+        return replace(self, changes=kept)
 
     def includes(self, other: ChangedStack) -> bool:
         """Return whether this changes all that the other does.
@@ -305,50 +366,40 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
         What changes twice is reported, and costs, once. What is changed back is no change.
         """
-        changes = list(self.changes)
+        changes = {place_of(edit_of(change)): change for change in self.changes}
         price = self.price + other.price
         for later in other.changes:
-            place = _place_of_earlier(changes, later)
-            if place is None:
-                changes.append(later)
+            place = place_of(edit_of(later))
+            earlier = changes.get(place)
+            if earlier is None:
+                changes[place] = later
                 continue
-            earlier = changes[place]
             price -= costs.saved_price(earlier)
-            if earlier.before == later.after:
+            if earlier.edit != later.edit and earlier.before == later.after:
                 price -= costs.saved_price(later)
                 del changes[place]
             else:
                 changes[place] = _joined(earlier, later)
         return ChangedStack(
-            changes=tuple(changes),
-            text=other.text,
+            changes=tuple(changes.values()),
             price=price,
             risky=self.risky or other.risky,
             unproven=self.unproven + other.unproven,
         )
 
 
-def _place_of_earlier(changes: Sequence[Change], later: Change) -> int | None:
-    """Return the place of the change that a later one continues; None if there is none."""
-    for place, change in enumerate(changes):
-        if _is_continued(change, later):
-            return place
-    return None
-
-
-def _is_continued(change: Change, later: Change) -> bool:
-    """Return whether a later change is one of the same line or of the same component."""
-    if change.kind is later.kind is ChangeKind.COMPONENT:
-        return (change.subject, change.target) == (later.subject, later.target)
-    kinds = ChangeKind.VERSION, ChangeKind.EXTRA
-    return change.kind in kinds and later.kind in kinds and change.after == later.before
+def edit_of(change: Change) -> Edit:
+    """Return what a change does to a stack. A split is none of one stack."""
+    assert change.edit is not None  # noqa: S101
+    return change.edit
 
 
 def _joined(change: Change, later: Change) -> Change:
     """Return two changes of the same line or component as one."""
+    is_extra = change.kind is ChangeKind.EXTRA or later.kind is ChangeKind.DROP
     return replace(
         later,
-        kind=later.kind if change.kind is ChangeKind.EXTRA else change.kind,
+        kind=later.kind if is_extra else change.kind,
         before=change.before,
         steps=change.steps + later.steps,
         years=change.years + later.years,
@@ -362,14 +413,14 @@ class FixSearchResults(msgspec.Struct):
     report: Callable[[tuple[Change, ...]], None]
     # in the order in which they were found
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
-    # Stacks that lock, by text, though something in them does not work without a dropped line.
-    useless: dict[str, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
+    # Stacks that lock though something in them does not work without a dropped line.
+    useless: dict[EditSet, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
     # changes that gave no lock
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     # whether the changes that were tried for a target, in whatever order, lock
-    seen: dict[tuple[int, frozenset[Change]], bool] = msgspec.field(default_factory=dict)
+    seen: dict[tuple[int, EditSet], bool] = msgspec.field(default_factory=dict)
     # stacks that lock for one target, and not for another
-    refused: set[str] = msgspec.field(default_factory=set)
+    refused: set[EditSet] = msgspec.field(default_factory=set)
     # contradictions that were found on the way, with their cores
     further: list[tuple[Sequence[Constraint], Contradiction]] = msgspec.field(default_factory=list)
     # the indexes, by project, that could not be reached and may have what further fixes need

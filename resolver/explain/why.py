@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -30,8 +29,6 @@ from resolver.resolve.universe import Universe
 
 # the option that names the project, for messages
 _PLACE = "--package"
-# newer releases that come after the pin, each with the facts that say so
-_LATER = 4
 
 # name, old version, new version
 _Move = tuple[str, str, str]
@@ -84,7 +81,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         limited=limited,
         day=day,
         after_day=sum(_is_later(project, version, day) for version in newer),
-        later=tuple(islice(_later(project, pin, newer, day), _LATER)),
+        later=tuple(_later(project, pin, newer, day)),
     )
 
 

@@ -52,6 +52,28 @@ def with_resolved_sources(
     return tuple(replace(problem, sources=sources) for problem in problems)
 
 
+def with_sources_of_facts(problem: Problem) -> Problem:
+    """Return a problem with the sources that facts describe, without reading a repository.
+
+    These are of direct references whose source is not known yet. Raises InputError if no fact
+    describes one.
+    """
+    sources = dict(problem.sources)
+    for root in problem.stack.requirements:
+        need = root.need
+        if not isinstance(need, Requirement) or not need.url or need.url in sources:
+            continue
+        direct = Direct.parse(need.url)
+        reference = _Reference(need.name, direct, root.origin.where)
+        facts = _facts_about(reference, problem)
+        meant = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
+        if not meant:
+            what = f"no fact describes `{need.name}` there"
+            raise InputError(what, where=root.origin.where)
+        sources[need.url] = Source.of_fact(meant[0], None, _ref(direct, meant[0].commit))
+    return replace(problem, sources=sources)
+
+
 def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Repositories) -> None:
     """Add the source of each direct reference of a problem, by the address in its line.
 

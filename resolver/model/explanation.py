@@ -7,6 +7,7 @@ from enum import Enum
 import msgspec
 
 from resolver.model.component import Component
+from resolver.model.edit import Edit
 from resolver.model.fact import Warns
 from resolver.model.message import Message
 from resolver.model.problem import Problem, Recorded
@@ -54,7 +55,7 @@ class ChangeKind(Enum):
 
     # practices are turned on: `subject` names them
     PRACTICE = "practice"
-    # the line `after` about `subject` is added, so that `before` must be absent
+    # the line `after` about `subject` is added, so that `before` must be absent if it is not empty
     LINE = "line"
     # a line of the stack gets another specifier
     VERSION = "version"
@@ -72,6 +73,8 @@ class ChangeKind(Enum):
     ADD = "add"
     # a fact is added that states what the archive `before`, without static metadata, requires
     STATE = "state"
+    # rows of the shipped stack `before` about the projects `subject` are added: `after`
+    SOURCE = "source"
     # a fact is set aside, which is a risk
     RELAX = "relax"
     # the lines are locked in two environments
@@ -101,6 +104,8 @@ class Change(msgspec.Struct, frozen=True):
     target: str = ""
     # the component that changes; None for other kinds of changes
     component: Component | None = None
+    # what it does to the stack; None for a split, which makes two of it
+    edit: Edit | None = None
 
     @property
     def is_other_machine(self) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from resolver.config.compile import compile_problems
+from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs
 from resolver.explain.contradictions import (
     contradiction,
@@ -79,7 +79,7 @@ class Case:
     def explanation(self) -> Explanation:
         return explanation_of(
             self.refutation,
-            self.inputs,
+            StackCompiler(self.inputs),
             Clock(_SECONDS),
             lambda _: self.catalog,
             report=lambda _, contradictions, __: self.known.extend(contradictions),
@@ -473,6 +473,7 @@ def test_ways_out_hold() -> None:
         ChangeKind.LINE,
         ChangeKind.FACTS,
         ChangeKind.STATE,
+        ChangeKind.SOURCE,
         ChangeKind.POLICY,
     }
     assert met >= {*ChangeKind} - more_is_needed

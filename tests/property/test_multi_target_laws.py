@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from resolver.config import schema
-from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, read_text, with_stack
+from resolver.config.compile import StackCompiler, compile_problems
+from resolver.config.load import Inputs, read_text
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Catalog
@@ -42,11 +42,13 @@ class Case:
 
     @cached_property
     def explanation(self) -> Explanation:
-        return explanation_of(self.refutation, self.inputs, Clock(60), lambda _: self.catalog)
+        return explanation_of(
+            self.refutation, StackCompiler(self.inputs), Clock(60), lambda _: self.catalog
+        )
 
     def holds(self, text: str) -> bool:
         document = read_text(text, schema.StackFile, "world.toml", COMPONENTS)
-        problems = compile_problems(with_stack(self.inputs, document))
+        problems = compile_problems(replace(self.inputs, stack=document))
         return all(BruteForce(self.world.of(problem)).satisfiable() for problem in problems)
 
 

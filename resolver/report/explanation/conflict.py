@@ -23,6 +23,7 @@ from resolver.model.fact import Fact, Warns, component_requirements
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, requirement_of
+from resolver.model.source import brief_text
 from resolver.report.document import (
     Block,
     Code,
@@ -111,8 +112,9 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 
     The heading of a single one is the caller's.
     """
-    total = len(contradictions)
-    for number, contradiction in enumerate(sentences.condensed(contradictions), 1):
+    shown = sentences.condensed(contradictions)
+    total = len(shown)
+    for number, contradiction in enumerate(shown, 1):
         if total > 1:
             claim = sentences.claim(contradiction)
             yield Heading(
@@ -160,7 +162,7 @@ def _reason(number: int, reason: Reason) -> Item:
         lines=(line(sentences.sentence(reason)),),
         origin=origin,
         sort=sort_of(reason),
-        source=fact.source.brief if fact is not None else "",
+        source=_first_source(fact),
         details=tuple(map(line, details)),
         evidence=tuple(evidence),
     )
@@ -171,6 +173,14 @@ def _is_about_machines(requirement: str, fact: Fact) -> bool:
     name = needed_name(requirement)
     needs = component_requirements(fact.added_needs)
     return any(need.component == name and need.names_machines for need in needs)
+
+
+def _first_source(fact: Fact | None) -> str:
+    """Return the first reference of a fact, for a terminal; reports have all of them."""
+    if fact is None:
+        return ""
+    first, *others = fact.source.references
+    return f"{brief_text(first)}; …" if others else brief_text(first)
 
 
 def _evidence(fact: Fact) -> Line:

@@ -65,7 +65,7 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
             case ChangeKind.STATE:
                 archives.append(change.before)
             case _:
-                effect = replace(change, target="", where="")
+                effect = replace(change, target="", where="", edit=None)
                 by_effect.setdefault(effect, []).append(change)
     sentences = [
         change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)
@@ -187,11 +187,10 @@ def _change(change: Change) -> Message:
         case ChangeKind.POLICY:
             return _policy(before, after)
         case ChangeKind.LINE:
-            return message("conflict.line-added", line=after, absent=before)
-        case ChangeKind.FACTS:
-            return message("conflict.facts-used", subject=subject, file=after)
-        case ChangeKind.STATE:
-            return _facts_stated([before])
+            code = "conflict.line-added" if before else "conflict.line-added-alone"
+            return message(code, line=after, absent=before)
+        case ChangeKind.SOURCE | ChangeKind.FACTS | ChangeKind.STATE:
+            return _knowledge(change)
         case ChangeKind.ADD | ChangeKind.RELAX:
             return _risk(change)
         case ChangeKind.PRACTICE:
@@ -202,6 +201,15 @@ def _change(change: Change) -> Message:
             return message("conflict.environment", name=subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change)
+
+
+def _knowledge(change: Change) -> Message:
+    """Return which facts are added or used, none of which goes against others."""
+    if change.kind is ChangeKind.STATE:
+        return _facts_stated([change.before])
+    if change.kind is ChangeKind.FACTS:
+        return message("conflict.facts-used", subject=change.subject, file=change.after)
+    return message("conflict.from-shipped", stack=change.before, names=change.subject)
 
 
 def _component(change: Change) -> Message:

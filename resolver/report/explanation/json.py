@@ -245,8 +245,8 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    view: dict[str, Any] = to_builtins(replace(change, component=None))
-    del view["component"]
+    view: dict[str, Any] = to_builtins(replace(change, component=None, edit=None))
+    del view["component"], view["edit"]
     view["text"] = translate(fixes.change_sentence(change), language)
     if not change.target:
         del view["target"]

@@ -14,6 +14,7 @@ from packaging.version import Version
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,
+    Constraint,
     Excluded,
     Exclusive,
     NoCandidate,
@@ -37,6 +38,30 @@ _REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # a place in a file, or an archive; anything else is the name of an index
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
+
+
+def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
+    """Return contradictions without those that say what another one says of other lines.
+
+    Such a one has all of the other's reasons apart from lines and components: `vllm-ascend`, which
+    needs the `vllm` of a line, clashes with whatever clashes with that line.
+    """
+    known = [
+        set(map(_known_of, contradiction.reasons)) - {None} for contradiction in contradictions
+    ]
+    kept: list[int] = []
+    for number, facts in enumerate(known):
+        if not any(known[other] and known[other] <= facts for other in kept):
+            kept = [other for other in kept if not facts or not facts <= known[other]]
+            kept.append(number)
+    return [contradictions[number] for number in kept]
+
+
+def _known_of(reason: Reason) -> Constraint | None:
+    """Return a reason's constraint; None for a line or a component, which somebody chose."""
+    if isinstance(reason.constraint, StackLine | ComponentValue):
+        return None
+    return reason.constraint
 
 
 def grouped(contradiction: Contradiction) -> Contradiction:

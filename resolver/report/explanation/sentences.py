@@ -27,7 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
-from resolver.report.explanation.reasons import grouped
+from resolver.report.explanation.reasons import grouped, said_once
 
 # reasons that say nothing of the file itself
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
@@ -123,9 +123,7 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
         if glibc:
             by_glibc.setdefault(glibc, []).append(refusal.version)
         else:
-            reason = refusal.files[0].reason
-            is_general = len(refusal.files) == 1 and reason in _SAME_FOR_ALL
-            by_reason.setdefault(reason if is_general else refusal.version, []).append(refusal)
+            by_reason.setdefault(_refused_for(refusal, machine), []).append(refusal)
     for glibc, versions in by_glibc.items():
         named = message("conflict.release", subject=constraint.subject, versions=versions)
         yield message(
@@ -150,18 +148,30 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
         yield message("conflict.and-more-files", count=len(files) - _FILES)
 
 
+def _refused_for(refusal: RejectedRelease, machine: Mapping[str, str]) -> object:
+    """Return what the releases have in common that cannot be used for one reason."""
+    file = refusal.files[0]
+    if len(refusal.files) > 1:
+        return _reasons(refusal.files, machine)
+    if file.reason in _SAME_FOR_ALL:
+        return file.reason
+    return (file.reason, file.detail) if file.detail else refusal.version
+
+
 def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
     """Return why releases with one reason cannot be used."""
     first = refusals[0]
-    if len(refusals) > 1:
-        versions = [refusal.version for refusal in refusals]
-        reason = message("conflict.each-file", predicate=_predicate(first.files[0]))
+    versions = [refusal.version for refusal in refusals]
+    if len(first.files) > 1:
+        reason = _reasons(first.files, machine)
+        if len(refusals) == 1:
+            names = first_of([file.filename for file in first.files], _FILES)
+            reason = message("conflict.in-brackets", text=reason, extra=names)
         return message("conflict.labelled", label=versions, text=reason)
-    if len(first.files) == 1:
+    if len(refusals) == 1:
         return _rejected_file(first.files[0], machine)
-    names = first_of([file.filename for file in first.files], _FILES)
-    reasons = message("conflict.in-brackets", text=_reasons(first.files, machine), extra=names)
-    return message("conflict.labelled", label=first.version, text=reasons)
+    reason = message("conflict.each-file", predicate=_predicate(first.files[0]))
+    return message("conflict.labelled", label=versions, text=reason)
 
 
 def _newer_glibc(refusal: RejectedRelease, machine: Mapping[str, str]) -> str:
@@ -273,19 +283,20 @@ def claim(contradiction: Contradiction) -> Message:
 
 def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
     """Return what is said about all contradictions, on one line."""
-    if len(contradictions) == 1:
-        return claim(condensed(contradictions)[0])
-    return message("conflict.several", count=len(contradictions))
+    shown = condensed(contradictions)
+    if len(shown) == 1:
+        return claim(shown[0])
+    return message("conflict.several", count=len(shown))
 
 
 def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """Return the contradictions for people.
+    """Return the contradictions for people, each once.
 
     Long ones are grouped, and each known fault of a release is only at its first mention.
     """
     mentioned: set[str] = set()
     result = []
-    for contradiction in contradictions:
+    for contradiction in said_once(contradictions):
         notes = tuple(note for note in contradiction.notes if note.id not in mentioned)
         mentioned.update(note.id for note in notes)
         result.append(replace(grouped(contradiction), notes=notes))

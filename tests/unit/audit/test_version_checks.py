@@ -7,9 +7,12 @@ from textwrap import dedent
 
 import pytest
 
+from resolver.audit.code_scan import FoundBound
 from resolver.audit.stated_bounds import find_in_compiled, find_in_cython
 from resolver.audit.version_checks import UnreadableCodeError, VersionCheck, find_checks
+from resolver.i18n import translate
 from resolver.model import text
+from resolver.report.code_scan import bound_lines
 
 OWN = text.name("own")
 
@@ -247,3 +250,16 @@ def test_stated_bounds_find_modules_for_numpy_1_alone() -> None:
         for content in (old, old + new)
     }
     assert found == {old: ["<2"], old + new: []}
+
+
+def test_check_shows_160_characters_of_a_statement() -> None:
+    (check,) = checks_in(f"require_version('lib>=2', '{'x' * 200}')")
+    assert check.source == f"require_version('lib>=2', '{'x' * 200}"[:160] + "…"
+
+
+def test_check_tells_100_characters_of_its_conditions() -> None:
+    (check,) = checks_in(f"if {'x' * 120}:\n    require_version('lib>=2')")
+    bound = FoundBound(check=check, metadata=(), facts=(), is_project=True, is_required=False)
+    lines = [translate(line, "en") for line in bound_lines([bound])]
+    (told,) = (line for line in lines if "…" in line)
+    assert told.count("x") == 100

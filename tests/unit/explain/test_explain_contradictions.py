@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 import pytest
 from packaging.version import Version
 
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
@@ -20,6 +21,7 @@ from resolver.model.reason import requirement_of
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve import sat
+from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -207,3 +209,25 @@ def test_why_joins_lines_of_one_file() -> None:
     needs = [(one.subject, requirement_of(one)) for one in found.requirements]
     needs = [need for need in needs if need[1] is not None]
     assert needs == [("app", "n!=1.23,<3,>=1.21.2"), ("app", "n[x]>=1"), ("b", "n>=1")]
+
+
+class Satisfiable:
+    """Clauses that nothing clashes in, and that always say so of one more constraint."""
+
+    def __init__(self, constraints: Sequence[Requires]) -> None:
+        self.asked = 0
+        self._constraints = constraints
+
+    def satisfiable(self, *, among: Iterable[Requires]) -> bool:
+        self.asked += 1
+        return True
+
+    def broken(self) -> set[Requires]:
+        return {self._constraints[self.asked - 1]}
+
+
+def test_smallest_core_is_sought_with_300_questions() -> None:
+    core = [Requires(Package("a"), f"b=={n}", RequirementSource.METADATA) for n in range(400)]
+    clauses = Satisfiable(core)
+    found = smallest(cast("Clauses", clauses), core, [], core, lambda: False)
+    assert (list(found), clauses.asked) == (core, 300)

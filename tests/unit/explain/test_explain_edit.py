@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 import tomli
 
-from resolver.explain.stack_text import StackText
+from resolver.explain.stack_text import StackText, table_text
 from resolver.explain.trial import as_list
 
 STACK = """\
@@ -54,7 +54,7 @@ HOSTILE += ["# no comment", "\u2028[x]"]
 def test_stack_text_of_an_index_is_only_a_text(value: str) -> None:
     """It is the value of the one key that changes, and nothing in it acts on a terminal."""
     row = {"package": value, "requires": [value], "reason": value}
-    stack = StackText(STACK).with_line(1, value).with_table("fact.metadata", row)
+    stack = StackText(STACK).with_line(1, value).with_table(table_text("fact.metadata", row))
     raw = tomli.loads(STACK)
     requires = ["torch==2.8.0", value, "trl[vllm]==0.28.0"]
     assert tomli.loads(stack.text) == {

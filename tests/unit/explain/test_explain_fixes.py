@@ -5,10 +5,12 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.cli.console import ConflictPage, Progress
-from resolver.config.load import read_text, with_stack
+from resolver.config.compile import StackCompiler
+from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import IndexFailure
 from resolver.explain.explain import explanation_of
@@ -16,6 +18,7 @@ from resolver.explain.trial import Clock
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
+from resolver.model.release import File
 from resolver.resolve import sat
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
@@ -31,7 +34,9 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, .
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "") -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    return explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
+    return explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
 
 
 def told(fix: Fix) -> list[str]:
@@ -325,8 +330,10 @@ def test_fix_changes_a_line_that_is_written_on_two_lines() -> None:
     catalog = DataCatalog().serve("a 1: b==1", "a 2: b==2", "b 1 2")
     inputs = inputs_of("b==2", more=target())
     text = inputs.stack.text.replace('"b==2",', '"b==2", """\na==1""",')
-    inputs = with_stack(inputs, read_text(text, StackFile, "demo.toml", COMPONENTS))
-    found = explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
+    inputs = replace(inputs, stack=read_text(text, StackFile, "demo.toml", COMPONENTS))
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
     assert ["a==1 -> a==2"] in map(told, found.fixes)
 
 
@@ -356,7 +363,7 @@ def test_explanation_ends_where_the_engine_gives_up(monkeypatch: pytest.MonkeyPa
     refuted = refutation(inputs, catalog)
     found = explanation_of(
         refuted,
-        inputs,
+        StackCompiler(inputs),
         Clock(60),
         lambda _: catalog,
         report=lambda *_: monkeypatch.setattr(sat, "MOST_CONFLICTS", 0),
@@ -485,3 +492,106 @@ def test_fix_changes_what_refutes_each_release() -> None:
         ["tool==9 -> tool==5", "8.5.0 -> 8.3.RC1"],
         ["tool==9 -> tool==5", ' -> prereleases-of.plugin = "allow"'],
     ]
+
+
+def test_fix_shows_ten_pins_those_in_conflict_first() -> None:
+    names = [f"p{number:02}" for number in range(12)]
+    catalog = DataCatalog().serve("y 1: z==1", "y 2: z==2", "z 1 2")
+    catalog.serve(*(f"{name} 1" for name in names))
+    fixes = ways_out(catalog, *names, "y==1", "z==2")
+    shown = [pin.name for pin in fixes[0].environments[0].pins]
+    assert shown == ["y", "z", *names[:8]]
+
+
+class Searched(DataCatalog):
+    """A catalog that lists the archives in which something was looked for."""
+
+    def __init__(self, plain: dict[str, dict[str, list[str]]]) -> None:
+        super().__init__(plain)
+        self.searched: list[str] = []
+
+    def member(self, file: File, path: str) -> str:
+        self.searched.append(file.filename)
+        return super().member(file, path)
+
+
+def test_fix_reads_the_notes_of_three_archives() -> None:
+    """None of them notes anything, and archives may be large."""
+    catalog = Searched({"tool": {"1": ["old"]}, "setuptools": {"80": []}})
+    for version in range(1, 7):
+        catalog.add_archive("old", f"{version}", None, members={})
+    found = explained(catalog, "tool")
+    assert found.contradictions
+    assert list(dict.fromkeys(catalog.searched)) == ["old-6.tar.gz", "old-5.tar.gz", "old-4.tar.gz"]
+
+
+ROWS = "".join(
+    fact(
+        "requires",
+        "plugin",
+        f"=={one}",
+        f'needs = ["cann in {cann}", "engine=={one}", "base=={one}"]',
+    )
+    for one, cann in (("1", "8.3.RC1"), ("2", "8.3.RC1"), ("3", "8.5.0"), ("4", "8.5.0"))
+)
+
+
+def test_fix_takes_a_whole_row_first() -> None:
+    """Each of the three lines changes, and no set of fewer changes helps."""
+    releases = ("1", "2", "3", "4")
+    catalog = DataCatalog({name: {one: [] for one in releases} for name in ("base", "engine")})
+    catalog.serve(*(f"plugin {one}" for one in releases), "tool 1 2")
+    asked: list[tuple[str, ...]] = []
+    inputs = inputs_of("tool==1", "base==1", "engine==2", "plugin==2", more=target() + ROWS)
+    explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        report_fix=lambda changes: asked.append(tuple(change.after for change in changes)),
+    )
+    assert asked == [("base==4", "engine==4", "plugin==4")]
+
+
+def test_fix_of_a_row_changes_no_line_in_vain() -> None:
+    """`engine` suits the row that the stack is in; only `tool` does not."""
+    catalog = DataCatalog(
+        {name: {one: [] for one in "1234"} for name in ("base", "engine", "plugin")}
+    )
+    catalog.serve("tool 1: base==1", "tool 2: base==3", "tool 3: base==9")
+    fixes = ways_out(catalog, "tool==3", "base==3", "engine==3", "plugin==3", facts=ROWS)
+    assert told(fixes[0]) == ["tool==3 -> tool==2"]
+
+
+def test_fix_that_goes_against_facts_is_the_last_and_only_one() -> None:
+    catalog = DataCatalog({"plugin": {"2": []}, "base": {"1": [], "2": ["plugin<2"]}})
+    facts = fact("requires", "plugin", "==2", 'needs = ["base==2"]') + matrix("==2", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", "base==1", facts=facts)
+    assert [fix.risky for fix in fixes] == [*[False] * (len(fixes) - 1), True]
+
+
+def test_fix_keeps_a_line_that_the_stack_had() -> None:
+    """A line for `new` lets `old` be absent; with it alone, nothing is left of the stack."""
+    catalog = DataCatalog().serve("a 1: old, new, lost", "b 1: gone", "old 1", "new 1")
+    facts = fact("collides", "new", ">=0", 'module = "it"\nwith = "old"', "enforced")
+    facts += fact("absent", "new", ">=0", 'without = "old"', "vendor")
+    found = [told(fix) for fix in ways_out(catalog, "a==1", "b==1", facts=facts)]
+    assert not [changes for changes in found if {"a==1 -> ", "b==1 -> "} <= set(changes)]
+
+
+def test_fix_drops_lines_that_are_impossible_together() -> None:
+    """Each of the five pins is unusable for a reason of its own, and `last` clashes beside them."""
+    names = [f"bad{number}" for number in range(5)]
+    catalog = DataCatalog().serve("base 1 2", "good 1: base==1", "last 1: base==2")
+    for name in names:
+        catalog.add_wheel(name, "1", tags="cp39-cp39-win_amd64")
+    asked: list[tuple[str, ...]] = []
+    inputs = inputs_of(*(f"{name}==1" for name in names), "good", "last", more=target())
+    explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        report_fix=lambda changes: asked.append(tuple(change.subject for change in changes)),
+    )
+    assert asked == [(*names, "last")]

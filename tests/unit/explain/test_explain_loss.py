@@ -79,6 +79,7 @@ NOTE = warned("")
         ("lost", loss(DROP, *THREE), loss(DROP, OTHER_DROP)),
         ("lost", loss(RELAX, *THREE), loss(RELAX, gone=("kernels",))),
         ("lost", loss(version(years=-1)), loss(DROP, OTHER_DROP)),
+        ("lost", loss(*THREE), loss(EXTRA, gone=("kernels",))),
         ("years_older", loss(DROP, version()), loss(version(years=-1))),
         ("years_older", loss(DROP, version()), loss(component("cann"), years_older=1)),
         ("unproven", loss(*THREE), loss(version(), unproven=1)),
@@ -91,6 +92,7 @@ NOTE = warned("")
         ("extras", loss(version(steps=-5)), loss(version(), gone=("base[gpu]",))),
         ("releases_older", loss(version(steps=-1), price=110), loss(version(steps=-2))),
         ("price", loss(component("cann"), price=140), loss(component("python"), price=160)),
+        ("releases_away", loss(version(steps=3)), loss(version(steps=21))),
     ],
 )
 def test_loss_field_decides(field: str, better: Loss, worse: Loss) -> None:

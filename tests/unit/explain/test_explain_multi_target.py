@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.config import schema
-from resolver.config.compile import compile_problems
-from resolver.config.load import read_text, with_stack
+from resolver.config.compile import StackCompiler, compile_problems
+from resolver.config.load import read_text
 from resolver.errors import IndexFailure
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
@@ -57,11 +58,11 @@ def explained(
     def catalog_of(problem: Problem) -> Catalog:
         return Failing() if problem.target.name == failing else catalog
 
-    found = explanation_of(answer, given, Clock(60), catalog_of)
+    found = explanation_of(answer, StackCompiler(given), Clock(60), catalog_of)
     for fix in found.fixes:
         ((_, changed),) = fix.files
         for one in compile_problems(
-            with_stack(given, read_text(changed, schema.StackFile, "demo.toml", COMPONENTS))
+            replace(given, stack=read_text(changed, schema.StackFile, "demo.toml", COMPONENTS))
         ):
             assert isinstance(decide(Universe(one, catalog)), Resolution), fix.changes
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from resolver.config.compile import StackCompiler
 from resolver.explain import trial
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
@@ -34,7 +35,9 @@ class Slow(DataCatalog):
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
-    monkeypatch.setattr(trial, "time", SimpleNamespace(monotonic=lambda: slow.now))
+    monkeypatch.setattr(
+        trial, "time", SimpleNamespace(monotonic=lambda: slow.now, process_time=lambda: slow.now)
+    )
     return slow
 
 
@@ -43,7 +46,9 @@ def explained(catalog: Slow, *lines: str, seconds: int) -> tuple[Explanation, in
     inputs = inputs_of(*lines, more=target(system=""), known={})
     answer = refutation(inputs, catalog)
     began = catalog.now
-    return explanation_of(answer, inputs, Clock(seconds), lambda _: catalog), catalog.now - began
+    return explanation_of(
+        answer, StackCompiler(inputs), Clock(seconds), lambda _: catalog
+    ), catalog.now - began
 
 
 @pytest.mark.parametrize(

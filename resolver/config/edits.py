@@ -1,0 +1,150 @@
+"""A stack with edits, as if it had been read from the edited text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from resolver import toml
+from resolver.config.decode import decode
+from resolver.config.lines import TomlText
+from resolver.config.load import Document, with_fact_defaults
+from resolver.config.schema import FactFile, RelaxRow, StackFile, TargetTable
+from resolver.config.targets import target_name
+from resolver.model import edit as edits
+from resolver.model.component import BUILT_IN, Components
+from resolver.model.edit import Edits
+from resolver.model.fact import KINDS
+from resolver.model.problem import Absence, Policy
+
+
+class EditedStack(Document[StackFile], frozen=True, dict=True):
+    """A stack's file with edits: the content is the edited one, places are those of the file."""
+
+    # For each line of the content its number in the file; one after the last for an added line.
+    numbers: tuple[int, ...]
+    # The targets that got a name, by number in the file: others are the same machine by now.
+    names: tuple[tuple[int, str], ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Return nothing: a changed stack is locked only once its text is written."""
+        return ""
+
+    def line(self, *path: str | int) -> str:
+        """Return file:line of a key of the content, or of the table that it was added to."""
+        if path[:2] == ("stack", "requires") and len(path) > 2:
+            number = self.numbers[int(path[2])]
+            path = ("stack", "requires", number)
+        return super().line(*path)
+
+
+def edited(stack: Document[StackFile], changes: Edits, components: Components) -> EditedStack:
+    """Return a stack with edits. Its targets and facts may have these components."""
+    content = stack.content
+    lines = dict(enumerate(content.stack.requires))
+    for change in changes:
+        match change:
+            case edits.SetLine():
+                lines[change.number] = change.text
+            case edits.SetComponent():
+                content = _with_component(content, change)
+            case edits.TurnOnPractice():
+                names = (*content.stack.practices, change.name)
+                content = replace(content, stack=replace(content.stack, practices=names))
+            case edits.UseFacts():
+                names = (*(content.stack.facts or ()), change.project)
+                content = replace(content, stack=replace(content.stack, facts=names))
+            case edits.AllowPrereleases() | edits.DropCutoff():
+                content = replace(content, policy=_policy(content.policy, change))
+            case edits.SetAside():
+                needs = (change.need,) if change.need else ()
+                row = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
+                content = replace(content, relax=(*content.relax, row))
+            case edits.AddRows():
+                content = _with_rows(content, change, stack, components)
+    kept = {number: line for number, line in sorted(lines.items()) if line}
+    table = replace(content.stack, requires=tuple(kept.values()))
+    content = replace(content, stack=table)
+    names = tuple(_distinct_names(content, changes, components))
+    for number, name in names:
+        content = _with_target(content, number, replace(_target(content, number), name=name))
+    return EditedStack(stack.name, stack.text, content, tuple(kept), names)
+
+
+def _distinct_names(
+    content: StackFile, changes: Edits, components: Components
+) -> Iterator[tuple[int, str]]:
+    """Yield the targets that need a name because edits made them the same machine as another.
+
+    Each target is given by its number in the file. The name is the derived one with a number.
+    """
+    if isinstance(content.target, TargetTable):
+        return
+    names = [target_name(table, components) for table in content.target]
+    changed = {change.target for change in changes if isinstance(change, edits.SetComponent)}
+    for number in sorted(changed):
+        derived = names[number]
+        others = names[:number] + names[number + 1 :]
+        if content.target[number].name is not None or derived not in others:
+            continue
+        suffix = 2
+        while f"{derived}-{suffix}" in others:
+            suffix += 1
+        names[number] = f"{derived}-{suffix}"
+        yield number, names[number]
+
+
+def _policy(policy: Policy, change: edits.AllowPrereleases | edits.DropCutoff) -> Policy:
+    if isinstance(change, edits.DropCutoff):
+        return replace(policy, exclude_newer=None)
+    return replace(policy, prereleases_of={**policy.prereleases_of, change.project: "allow"})
+
+
+def _target(content: StackFile, number: int) -> TargetTable:
+    if isinstance(content.target, TargetTable):
+        return content.target
+    return content.target[number]
+
+
+def _with_target(content: StackFile, number: int, table: TargetTable) -> StackFile:
+    if isinstance(content.target, TargetTable):
+        return replace(content, target=table)
+    targets = list(content.target)
+    targets[number] = table
+    return replace(content, target=tuple(targets))
+
+
+def _with_component(content: StackFile, change: edits.SetComponent) -> StackFile:
+    table = _target(content, change.target)
+    value = {change.component: change.value}
+    if change.component in BUILT_IN:
+        table = replace(table, **value)
+    else:
+        table = replace(table, system={**table.system, **value})
+    return _with_target(content, change.target, table)
+
+
+def _with_rows(
+    content: StackFile,
+    change: edits.AddRows,
+    stack: Document[StackFile],
+    components: Components,
+) -> StackFile:
+    """Return the content with more rows, whose places are those of their tables."""
+    tables = toml.loads(change.text, toml.STACK)
+    assert tables.keys() <= {"absent", "fact"}  # noqa: S101
+    place = TomlText(stack.name, change.text)
+    absent = [
+        replace(row, where=stack.line("absent"))
+        for row in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
+    ]
+    file = content.fact
+    added = decode(FactFile, with_fact_defaults(tables.get("fact", {})), place, components)
+    for kind in KINDS:
+        rows = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
+        if rows:
+            file = replace(file, **{kind: (*getattr(file, kind), *rows)})
+    return replace(content, fact=file, absent=(*content.absent, *absent))

@@ -1,0 +1,95 @@
+"""Ways out that take from shipped stacks what no index has."""
+
+from __future__ import annotations
+
+from resolver.config.compile import StackCompiler
+from resolver.config.load import Document, read_text
+from resolver.config.schema import StackFile
+from resolver.explain.explain import explanation_of
+from resolver.explain.trial import Clock
+from resolver.i18n import translate
+from resolver.model.explanation import Explanation
+from resolver.report.explanation.fixes import change_sentences
+from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import fact, inputs_of, refutation, target
+
+COMMIT = "1" * 40
+AT_COMMIT = f"trainer @ git+https://example.org/trainer.git@{COMMIT}"
+SHIPPED = f"""\
+[stack]
+name = "training"
+requires = ["base==1", "{AT_COMMIT}", "helper"]
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+glibc = "2.28"
+system = {{ cann = "8.3.RC1", soc = "310P" }}
+
+[[fact.sources]]
+package = "trainer"
+git = "https://example.org/trainer.git"
+commit = "{COMMIT}"
+version = "5"
+requires = ["NEEDED"]
+requires-python = ">=3.9"
+build-requires = ["setuptools"]
+steps = [{{ run = ["make"], wheels = "*.whl" }}]
+reason = "A guide builds it."
+strength = "observed"
+source = "demo/tests#1"
+checked = 2026-01-01
+"""
+TAKEN = (
+    "take the sources of trainer from the shipped stack `training`: its commits, "
+    "and how they are built"
+)
+
+
+def explained(
+    catalog: DataCatalog, *lines: str, needed: str = "base==1", more: str = ""
+) -> Explanation:
+    text = SHIPPED.replace("NEEDED", needed)
+    shipped: list[Document[StackFile]] = [read_text(text, StackFile, "training.toml")]
+    inputs = inputs_of(*lines, more=target() + more)
+    return explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        read_shipped=lambda: shipped,
+    )
+
+
+def sentences(found: Explanation) -> list[list[str]]:
+    """Return the changes of each way out."""
+    return [
+        [translate(sentence, "en") for sentence in change_sentences(fix.changes)]
+        for fix in found.fixes
+    ]
+
+
+def test_fix_takes_a_project_that_no_index_has_from_a_shipped_stack() -> None:
+    catalog = DataCatalog().serve("base 1 2", "setuptools 80")
+    found = explained(catalog, "trainer", "base")
+    assert sentences(found)[0] == [
+        f"ask for {AT_COMMIT} instead of trainer",
+        TAKEN,
+    ]
+    ((_, text),) = found.fixes[0].files
+    assert f'"{AT_COMMIT}"' in text
+    assert "[[fact.sources.steps]]" in text
+
+
+def test_fix_with_a_shipped_source_drops_what_clashes_beside_it() -> None:
+    catalog = DataCatalog().serve("base 1 2", "tool 1: base==9", "setuptools 80")
+    first = sentences(explained(catalog, "trainer", "base", "tool"))[0]
+    assert (first[0], first[-1]) == (f"ask for {AT_COMMIT} instead of trainer", "drop tool")
+
+
+def test_fix_takes_the_lines_and_the_cann_of_a_shipped_stack() -> None:
+    """What `trainer` needs is for the CANN of that stack alone, and `helper` is on no index."""
+    catalog = DataCatalog().serve("base 1 2", "setuptools 80", "plugin 1")
+    cann = fact("requires", "plugin", "==1", 'needs = ["cann in 8.3.RC1"]', "enforced")
+    found = explained(catalog, "trainer", "base==2", needed="plugin==1", more=cann)
+    assert "CANN 8.3.RC1 instead of 8.5.0" in sentences(found)[0]
