@@ -183,10 +183,16 @@ class Repairs:
         return changed
 
     def try_shipped(self, constraints: Sequence[Constraint]) -> None:
-        """Lock the stack with what shipped stacks have instead of projects that no index has."""
+        """Lock the stack with what shipped stacks have instead of projects that no index has.
+
+        One that locks is enough: the others take more from there.
+        """
+        known = len(self._results.fixes)
         shipped = ShippedStacks(self._trials, self._changes, self._proposals)
         for changed in shipped.stacks(constraints):
             self._propose(changed, self._results.attempts)
+            if len(self._results.fixes) > known:
+                return
 
     def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
         """Lock the stack without all lines that are impossible by themselves, if several are.
@@ -540,16 +546,20 @@ class Repairs:
         return False
 
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """Add what shows when a changed stack is locked: unlisted releases, and old ones."""
+        """Add what shows when a changed stack is locked: unlisted releases, and old ones.
+
+        Releases of a shipped stack are old on purpose.
+        """
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = alternatives.unlisted(resolution)
         unnamed = [name for name in unlisted if name not in lines]
+        is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
         return replace(
             changed,
             price=changed.price + costs.UNLISTED * len(unnamed),
             unproven=changed.unproven + len(unlisted),
-            years_older=alternatives.years_behind(resolution),
+            years_older=0 if is_shipped else alternatives.years_behind(resolution),
         )
 
     def _with_fewest_practices(

@@ -93,3 +93,12 @@ def test_fix_takes_the_lines_and_the_cann_of_a_shipped_stack() -> None:
     cann = fact("requires", "plugin", "==1", 'needs = ["cann in 8.3.RC1"]', "enforced")
     found = explained(catalog, "trainer", "base==2", needed="plugin==1", more=cann)
     assert "CANN 8.3.RC1 instead of 8.5.0" in sentences(found)[0]
+
+
+def test_fix_by_a_shipped_stack_may_be_old() -> None:
+    """Its `base` is five years older than the newest, which the line admits as well."""
+    catalog = DataCatalog().serve("setuptools 80")
+    catalog.add_wheel("base", "1", uploaded="2019-05-01T12:00:00Z")
+    catalog.add_wheel("base", "2", uploaded="2024-06-01T12:00:00Z")
+    first, *_ = sentences(explained(catalog, "trainer", "base"))
+    assert first[0] == f"ask for {AT_COMMIT} instead of trainer"
