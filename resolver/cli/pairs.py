@@ -66,8 +66,8 @@ def command(run: Settings, package: str, sources: bool, **given: str | None) -> 
     _require_pairs(project, package, facts, run)
     system = {
         name: options.component(components[name], text)
-        for name, text in given.items()
-        if text is not None
+        for name in (TOOLKIT, CHIP)
+        if (text := given[name]) is not None
     }
     only_chip = {name: value for name, value in system.items() if name == CHIP}
     declared = read_declared(

@@ -752,7 +752,7 @@ def test_lock_with_an_edited_variant_is_refused(
         (
             '"ascend :: npu_type"',
             '"npu_type"',
-            "`npu_type` is no feature such as `ascend :: npu_type`",
+            "`npu_type` is no feature such as `vendor :: chip`",
         ),
         ('["a3"]', '["A 3"]', "`A 3` cannot be the value of a feature"),
         ('component = "soc"', 'component = "sock"', "there is no component `sock`"),
