@@ -125,7 +125,7 @@ def _fields(
     for key, value in given.items():
         # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
         if value and key in (TOOLKIT, CHIP):
-            fields[key] = str(options.component(components[key], value))
+            fields[key] = str(options.component(key, value, components))
         elif value:
             fields[key] = value
     return {key: value for key, value in fields.items() if value}

@@ -19,7 +19,7 @@ from resolver.cli.console import Progress, print_line
 from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
-from resolver.model.component import Component, Value
+from resolver.model.component import Components, Value, find_component
 from resolver.model.message import message
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.text import Language
@@ -265,13 +265,14 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
     )
 
 
-def component(component: Component, text: str) -> Value:
+def component(name: str, text: str, components: Components) -> Value:
     """Return the value of the option that is named after a component of a machine.
 
-    Raise InputError if the component cannot have it.
+    Raise InputError if there is no such component, or it cannot have the value.
     """
-    where = f"--{component.name}"
+    where = f"--{name}"
     try:
+        component = find_component(name, components)
         value = component.parse_stated(text)
     except ValueError as error:
         raise InputError(str(error), where=where) from None

@@ -65,15 +65,16 @@ def command(run: Settings, package: str, sources: bool, **given: str | None) -> 
     project = canonicalize_name(package)
     _require_pairs(project, package, facts, run)
     system = {
-        name: options.component(components[name], text)
+        name: options.component(name, text, components)
         for name in (TOOLKIT, CHIP)
         if (text := given[name]) is not None
     }
+    known = components[TOOLKIT].known if TOOLKIT in components else ()
     only_chip = {name: value for name, value in system.items() if name == CHIP}
     declared = read_declared(
         project, facts, readings_folder(run.matrices), wheels_folder(run.matrices)
     )
-    usable = pairings(project, facts, declared, components[TOOLKIT].known, only_chip)
+    usable = pairings(project, facts, declared, known, only_chip)
     if CHIP in system:
         usable = [pairing for pairing in usable if pairing.runs_on(system[CHIP])]
     shown = usable

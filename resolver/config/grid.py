@@ -258,6 +258,12 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     inputs = load_with(_stack_for(file.content.package, min(machines)), matrices)
     compiler = StackCompiler(inputs)
     components = inputs.components
+    for name in (TOOLKIT, CHIP):
+        if name not in components:
+            raise InputError(
+                f"a grid is about the component `{name}`, which no row of systems.toml has",
+                where=file.name,
+            )
     _check_uses(file, components)
     for number, row in enumerate(file.content.machine):
         for position, chip in enumerate(row.chip):

@@ -142,7 +142,7 @@ BUILT_IN: Final[Components] = {
 }
 
 
-def component(name: str, components: Components) -> Component:
+def find_component(name: str, components: Components) -> Component:
     """Return the component of this name. Raise ValueError if there is none."""
     if name not in components:
         raise ValueError(f"`{name}` is not a component: known are {', '.join(components)}")

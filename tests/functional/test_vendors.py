@@ -87,3 +87,15 @@ def test_vendor_component_that_no_row_has_is_refused(cuda: Workspace) -> None:
     assert run.status == 2
     assert "there is no component `cann`" in run.stderr
     assert "known are cuda, driver, gpu" in run.stderr
+
+
+def test_vendor_pairs_know_no_component_of_another(cuda: Workspace) -> None:
+    with (cuda.matrices / "facts" / "torch.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            '[[pairs]]\nid = "torch-2.6"\nrelease = "2.6.0"\nreason = "its table says so"\n'
+            'with = ["cuda in 12.4", "torchvision==0.21.0"]\n'
+        )
+    run = cuda.run("pairs", "--package", "torch", "--cann", "8.5.0")
+    assert run.status == 2
+    assert "`cann` is not a component: known are cuda, driver, gpu, glibc, python" in run.stderr
+    assert "2.6.0" in cuda.run("pairs", "--package", "torch").stdout

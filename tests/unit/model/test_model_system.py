@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resolver.ascend.versions import parse_version
-from resolver.model.component import component
+from resolver.model.component import find_component
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.system import SystemVersion
 from tests.components import COMPONENTS
@@ -250,7 +250,7 @@ def test_component_requirement_text_and_unknown_component() -> None:
     with pytest.raises(
         ValueError, match="`cuda` is not a component: known are cann, glibc, hdk, python, soc"
     ):
-        component("cuda", COMPONENTS)
+        find_component("cuda", COMPONENTS)
 
 
 # --- laws
