@@ -43,7 +43,9 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
         what = f"`{name}` is not {patterns.COMPONENT.description}"
         raise InputError(what, where=text.place(*path))
     component = BUILT_IN.get(name)
-    if component is None:
+    if component is not None:
+        _require_plain(name, row, text)
+    else:
         if row.versions not in GRAMMARS:
             raise text.unknown("there is no grammar", row.versions, GRAMMARS, *path, "versions")
         component = Component(
@@ -62,6 +64,23 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
         text.parse(component.parse, value, *path, "known", number)
         for number, value in enumerate(row.known)
     ]
-    for machine, value in row.names.items():
-        text.parse(component.parse, value, *path, "names", machine)
+    for machine, spelled in row.names.items():
+        value = text.parse(component.parse, spelled, *path, "names", machine)
+        if row.closed and known and value not in known:
+            names = map(str, known)
+            raise text.unknown(f"there is no {name}", spelled, names, *path, "names", machine)
     return replace(component, known=tuple(known), names=row.names)
+
+
+def _require_plain(name: str, row: ComponentRow, text: TomlText) -> None:
+    """Raise InputError for a key that says how a component that every target has is compared."""
+    plain = ComponentRow(summary=row.summary)
+    for key in ("title", "title_zh", "versions", "closed", "minimum", "by_line", "aliases"):
+        if getattr(row, key) != getattr(plain, key):
+            written = key.replace("_", "-")
+            raise InputError(
+                f"`{written}` of `{name}` cannot be changed",
+                where=text.place("component", name, written),
+                hint="a row of a component that every target has may have `known`, `names`, "
+                "`packages` and `libraries`",
+            )

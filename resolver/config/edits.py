@@ -52,11 +52,13 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
             case edits.SetComponent():
                 content = _with_component(content, change)
             case edits.TurnOnPractice():
-                names = (*content.stack.practices, change.name)
-                content = replace(content, stack=replace(content.stack, practices=names))
+                # If all of them are on, none is left to turn on.
+                assert content.stack.practices != "all"  # noqa: S101
+                practices = (*content.stack.practices, change.name)
+                content = replace(content, stack=replace(content.stack, practices=practices))
             case edits.UseFacts():
-                names = (*(content.stack.facts or ()), change.project)
-                content = replace(content, stack=replace(content.stack, facts=names))
+                files = (*(content.stack.facts or ()), change.project)
+                content = replace(content, stack=replace(content.stack, facts=files))
             case edits.AllowPrereleases() | edits.DropCutoff():
                 content = replace(content, policy=_policy(content.policy, change))
             case edits.SetAside():

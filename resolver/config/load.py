@@ -396,7 +396,12 @@ def read_stack(name: str, matrices: Path) -> Document[StackFile]:
 
 def shipped_stacks(matrices: Path) -> tuple[Document[StackFile], ...]:
     """Return the stacks of `matrices` that can be read, sorted by name. Raises InputError."""
-    return tuple(read_stack(name, matrices) for name in stack_names(matrices))
+    stacks = []
+    for name in stack_names(matrices):
+        # Whoever locks the stack is told what is wrong with it.
+        with suppress(InputError):
+            stacks.append(read_stack(name, matrices))
+    return tuple(stacks)
 
 
 def stack_names(matrices: Path) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile, TargetTable, VariantsFile
 from resolver.errors import InputError
-from resolver.model.component import Components
+from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Target, default_name
 from resolver.model.variant import PropertyRow, TargetFeature
 
@@ -63,7 +63,7 @@ def _target(
     for name, text in table.system.items():
         paths[name] = (*path, "system", name)
         if name not in components or name in texts:
-            others = [other for other in components if other not in ("python", "glibc")]
+            others = [other for other in components if other not in BUILT_IN]
             raise document.unknown("there is no component", name, others, *paths[name])
         texts[name] = text
     # Sorted, since reports list components in this order.

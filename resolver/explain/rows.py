@@ -17,7 +17,13 @@ from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
 from resolver.explain.trial import ChangedStack, Trials
 from resolver.model import text
-from resolver.model.constraint import VERSION_PART, Constraint, Requires
+from resolver.model.constraint import (
+    VERSION_PART,
+    BuildLine,
+    Constraint,
+    Requires,
+    StackLine,
+)
 from resolver.model.dependency import Candidate
 from resolver.model.edit import SetLine
 from resolver.model.fact import Requires as RequiresFact
@@ -60,8 +66,11 @@ class Rows:
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
         """Return whether a line that a row sets is in a core."""
-        lines = [root.origin for root in self._lines]
-        return any(getattr(constraint, "whole", None) in lines for constraint in core)
+        lines = {root.origin for root in self._lines}
+        return any(
+            isinstance(constraint, (StackLine, BuildLine)) and constraint.whole in lines
+            for constraint in core
+        )
 
     def stacks(self) -> Iterator[ChangedStack]:
         """Yield the stack with the row that is nearest to its lines.
@@ -77,11 +86,11 @@ class Rows:
 
         Archives in its way that note what they need get a fact each.
         """
-        for _ in range(_ARCHIVES):
+        for archives in range(_ARCHIVES + 1):
             answer = self._trials.nearest((*self._unbound, *also.edits), self._preferred)
             if isinstance(answer, Resolution):
                 yield self._row(answer).then(also)
-            if not isinstance(answer, Refutation):
+            if not isinstance(answer, Refutation) or archives == _ARCHIVES:
                 return
             clauses = answer.clauses
             trials = self._trials.after((*self._unbound, *also.edits), clauses.universe)

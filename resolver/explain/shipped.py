@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from packaging.utils import NormalizedName
 
@@ -10,6 +11,7 @@ from resolver import toml
 from resolver.config.decode import parse_need
 from resolver.config.load import Document, with_fact_defaults
 from resolver.config.schema import StackFile, TargetTable
+from resolver.errors import InputError
 from resolver.explain import costs
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
@@ -17,19 +19,27 @@ from resolver.explain.rows import named_projects
 from resolver.explain.stack_text import table_text
 from resolver.explain.trial import ChangedStack, Trials
 from resolver.model import text
-from resolver.model.component import Components
+from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable
 from resolver.model.edit import AddRows, SetLine
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import KINDS, Names
 from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
+from resolver.model.target import Target
+
+# shipped stacks that are tried
+_STACKS = 2
 
 
 class _Shipped:
     """A shipped stack: its lines about projects, and what it says of them."""
 
-    def __init__(self, stack: Document[StackFile], components: Components) -> None:
+    def __init__(self, stack: Document[StackFile], target: Target) -> None:
+        """Read the lines that apply to a target.
+
+        Raise InputError or ValueError for a stack with a mistake.
+        """
         self._stack = stack
         self.name = stack.content.stack.name
         targets = stack.content.target
@@ -38,11 +48,20 @@ class _Shipped:
         self.lines: dict[NormalizedName, str] = {}
         self.commits: dict[NormalizedName, str] = {}
         for line in stack.content.stack.requires:
-            need = parse_need(line, components, direct=True)
-            if isinstance(need, Requirement):
-                self.lines[need.name] = line
+            need = parse_need(line, target.components, direct=True)
+            if isinstance(need, Requirement) and need.applies(target.markers):
+                plain_line = need.without_marker()
+                self.lines[need.name] = plain_line
                 if need.url:
-                    self.commits[need.name] = line
+                    self.commits[need.name] = plain_line
+        # the values of other components that its machines have
+        self.values = [
+            {
+                name: find_component(name, target.components).parse_stated(value)
+                for name, value in machine.system.items()
+            }
+            for machine in self.machines
+        ]
 
     def rows(self, projects: Collection[NormalizedName]) -> str:
         """Return its own facts about some projects, and what must be absent, in TOML."""
@@ -69,36 +88,48 @@ class ShippedStacks:
         """Yield the stack with what each shipped stack has instead of projects that no index has.
 
         First only those projects come from there, then all lines about projects of both. Stacks
-        with more of the projects come first.
+        with more projects of the stack's own lines come first. One with a mistake is left out.
         """
         wanted = _lacking(constraints)
-        components = self._trials.problem.target.components
-        stacks = self._trials.shipped if wanted else ()
-        shipped = [_Shipped(stack, components) for stack in stacks]
+        shipped = []
+        for document in self._trials.shipped if wanted else ():
+            with suppress(InputError, ValueError):
+                shipped.append(_Shipped(document, self._trials.problem.target))
         fitting = [stack for stack in shipped if wanted & stack.commits.keys()]
         fitting.sort(key=lambda stack: len(self._named & stack.lines.keys()), reverse=True)
         for stack in fitting[:_STACKS]:
-            yield self._with(stack, stack.commits, wanted)
-            whole = self._with(stack, stack.lines, wanted)
+            lacking = {name: line for name, line in stack.commits.items() if name in wanted}
+            yield self._taking(stack, lacking, wanted)
+            whole = self._taking(stack, stack.lines, wanted, drops_others=True)
             yield whole
             yield from self._on_its_machine(stack, whole)
 
-    def _with(
+    def _taking(
         self,
         stack: _Shipped,
         lines: Mapping[NormalizedName, str],
         wanted: Collection[NormalizedName],
+        *,
+        drops_others: bool = False,
     ) -> ChangedStack:
-        """Return the stack with some lines of a shipped one, and what it says of them."""
+        """Return the stack with some lines of a shipped one, and what it says of them.
+
+        With `drops_others` it loses the lines about wanted projects that the shipped stack lacks.
+        Lines that do not apply to the target, and the markers of others, stay.
+        """
         changes: list[Change] = []
         price = costs.ADD
-        for root in self._trials.problem.stack.requirements:
-            if not isinstance(root.need, Requirement):
+        problem = self._trials.problem
+        for root in problem.stack.requirements:
+            need = root.need
+            if not isinstance(need, Requirement) or not need.applies(problem.target.markers):
                 continue
-            name = root.need.name
-            if name in lines and lines[name] != root.origin.text:
-                changes.append(self._replaced(root, lines[name]))
-            elif name in wanted and name not in stack.lines and lines is stack.lines:
+            if need.name in lines:
+                line = _with_marker(lines[need.name], need)
+                if line != root.origin.text:
+                    changes.append(self._replaced(root, line))
+                    price += 0 if need.name in stack.commits else costs.VERSION
+            elif drops_others and need.name in wanted and need.name not in stack.lines:
                 changes.append(self._changes.dropped(root))
                 price += costs.DROP
         added = [name for name in stack.commits if name not in self._named and name in wanted]
@@ -108,7 +139,8 @@ class ShippedStacks:
             line = lines[name]
             edit = SetLine(number + position, line)
             changes.append(Change(ChangeKind.LINE, name, "", line, where, edit=edit))
-        taken = {name for name in stack.commits if name in self._named or name in added}
+        taken = {name for name in stack.commits if name in lines and name in self._named}
+        taken.update(added)
         rows = stack.rows(taken)
         subject = ", ".join(sorted(taken))
         changes.append(
@@ -122,15 +154,15 @@ class ShippedStacks:
         All else of the machine must be the same: what has no order, such as a chip, and Python.
         """
         target = self._trials.problem.target
-        for machine in stack.machines:
+        for machine, values in zip(stack.machines, stack.values, strict=True):
             is_same = (machine.platform, machine.python) == (target.platform, target.python)
             others = []
-            for name, value in machine.system.items():
+            for name, value in values.items():
                 component = target.components[name]
-                is_stated = component.parse_stated(value) == target.system.get(name)
-                is_same = is_same and (is_stated or component.grammar.is_ordered)
-                if component.by_line and not is_stated and name in target.system:
-                    others.append(self._proposals.component(name, value))
+                is_same_value = value == target.system.get(name)
+                is_same = is_same and (is_same_value or component.grammar.is_ordered)
+                if component.by_line and not is_same_value and name in target.system:
+                    others.append(self._proposals.component(name, str(value)))
             if is_same and others:
                 yield changed.then(others[0])
                 return
@@ -145,8 +177,9 @@ class ShippedStacks:
         )
 
 
-# shipped stacks that are tried
-_STACKS = 2
+def _with_marker(line: str, need: Requirement) -> str:
+    """Return a line with the marker of a requirement, if that has one."""
+    return line if need.marker is None else f"{line} ; {need.marker}"
 
 
 def _lacking(constraints: Iterable[Constraint]) -> set[NormalizedName]:

@@ -19,7 +19,7 @@ from resolver import toml
 from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.model.as_of import AUTO, NEWEST
-from resolver.model.component import Components
+from resolver.model.component import BUILT_IN, Components
 from resolver.model.edit import (
     AddRows,
     AllowPrereleases,
@@ -132,7 +132,7 @@ class StackText:
     def with_component(self, target: int, name: str, after: str) -> StackText:
         """Set another value of a component of the target at this place."""
         table: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
-        if name not in ("python", "glibc"):
+        if name not in BUILT_IN:
             table = (*table, "system")
         return self.with_value((*table, name), after)
 

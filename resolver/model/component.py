@@ -86,10 +86,11 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return self.parse(self.named(text) or text)
         except ValueError as error:
-            releases = [str(known) for known in self.known if str(known).startswith(f"{text}.")]
+            line = text.strip()
+            releases = [str(known) for known in self.known if str(known).startswith(f"{line}.")]
             if not releases:
                 raise
-            final = f"{text}.0"
+            final = f"{line}.0"
             nearest_release = final if final in releases else releases[-1]
             raise ValueError(f"{error}: did you mean {nearest_release}?") from None
 

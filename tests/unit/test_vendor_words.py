@@ -48,3 +48,35 @@ def found() -> list[str]:
             for line, text in words(path.read_text(encoding="utf-8")):
                 places.append(f"{path.relative_to(RESOLVER)}:{line} {text[:60]}")
     return places
+
+
+# Where else the words stand, and why.
+ELSEWHERE = {
+    "audit/upstream/generated.py": "the head of images.toml",
+    "audit/upstream/parsers/dockerfile.py": "a parser of the vendor's images",
+    "audit/upstream/values.py": "how the vendor's tables write versions",
+    "cli/import.py": "options that people type",
+    "config/components.py": "where the grammar is registered",
+}
+
+
+def test_vendor_words_stand_in_one_room() -> None:
+    places = {place: place.partition(":")[0] for place in found()}
+    assert [place for place, file in places.items() if file not in ELSEWHERE] == []
+    assert ELSEWHERE.keys() == set(places.values())
+
+
+def test_vendor_words_are_found_in_names_and_texts() -> None:
+    source = """
+'A module about CANN.'
+class NpuTool:
+    'A tool for a SoC.'
+    def ask(self, on_npu): return self.cann
+needs = f"{on} is not torch-npu" + "scanner"
+"""
+    assert sorted(text for _, text in words(source)) == [
+        " is not torch-npu",
+        "NpuTool",
+        "cann",
+        "on_npu",
+    ]
