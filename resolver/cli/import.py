@@ -87,7 +87,8 @@ def command(
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
-    stack = draft(source, run.matrices)
+    system = {"cann": cann, "soc": soc}
+    stack = draft(source, run.matrices, system)
     for warning in stack.messages:
         run.progress.warn(warning)
     if not stack.requires:
@@ -98,7 +99,7 @@ def command(
         )
     stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}
-    text = stack.text(stack_name, file.name, target, {"cann": cann, "soc": soc})
+    text = stack.text(stack_name, file.name, target, system)
     # Raise now what `lock` would raise.
     document = read_text(text, StackFile, str(output or "the stack"))
     compile_problems(load_with(document, run.matrices))

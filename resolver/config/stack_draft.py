@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 import tomli_w
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
+from packaging.utils import (
+    InvalidWheelFilename,
+    NormalizedName,
+    canonicalize_name,
+    parse_wheel_filename,
+)
 
 from resolver.ascend.names import PLUGINS
 from resolver.config.decode import parse_need
@@ -38,6 +44,9 @@ _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 # A path or an address that is not a git repository.
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
+# The path of a file, or an address that stands for one.
+_PATH: Final = re.compile(r"[./~]|file:")
+_PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
 # The markers of any target, to see whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # Characters of a line that a message shows.
@@ -80,15 +89,15 @@ class _UsableLine(NamedTuple):
     need: Need
 
 
-def draft(requirements: FileRequirements, matrices: Path) -> Draft:
+def draft(requirements: FileRequirements, matrices: Path, stated: Collection[str]) -> Draft:
     """Return what a stack can have of a file, in its order and each line once.
 
-    Projects for CUDA and local version labels are left out. Raises InputError if the facts cannot
-    be read.
+    Projects for CUDA, local version labels, and what comes with the `stated` components of the
+    target are left out. Raises InputError if the facts cannot be read.
     """
     messages = [_left_out(line, line.shown, why) for line, why in requirements.left_out]
-    excluded = _excluded_projects(matrices)
     components = load_components(matrices)
+    excluded = {**_excluded_projects(matrices), **_brought_projects(components, stated)}
     lines = list(_usable(requirements.lines, excluded, components, messages))
     bounds: dict[NormalizedName, SpecifierSet] = {}
     for line in lines:
@@ -123,14 +132,42 @@ def _usable(
 ) -> Iterator[_UsableLine]:
     """Yield the lines that a stack can have; add messages about the other ones."""
     for line in lines:
-        text = _without_labels(line.text)
-        need = _need(line.text, text, excluded, components)
+        named = _of_wheel(line.text)
+        text = _without_labels(named)
+        need = _need(named, text, excluded, components)
         if isinstance(need, Message):
             messages.append(_left_out(line, shown_requirement(line.text), need))
             continue
-        if text != line.text:
+        if named != line.text:
+            shown = shown_requirement(text)
+            messages.append(message("import.wheel", where=line.where, line=shown))
+        elif text != line.text:
             messages.append(message("import.label", where=line.where, line=shown_requirement(text)))
         yield _UsableLine(_in_single_quotes(text), line.where, need)
+
+
+def _of_wheel(line: str) -> str:
+    """Return the release that a wheel at a path is, by its name, as `pip freeze` writes paths.
+
+    Any other line is returned as it is.
+    """
+    reference, semicolon, marker = line.partition(";")
+    project, _, address = reference.partition("@")
+    project = project.strip()
+    if not _PROJECT.fullmatch(project):
+        project, address = "", reference
+    address = address.strip()
+    if not _PATH.match(address):
+        return line
+    filename = unquote(re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2])
+    try:
+        name, version, _, _ = parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return line
+    if project and canonicalize_name(project.partition("[")[0].rstrip()) != name:
+        return line
+    condition = f" {semicolon}{marker}" if semicolon else ""
+    return f"{project or name}=={version}{condition}"
 
 
 def _without_labels(line: str) -> str:
@@ -214,6 +251,18 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
         for absence in file.content.of(Absent):
             reasons[absence.other] = verbatim(absence.reason, absence.reason_zh)
+    return reasons
+
+
+def _brought_projects(
+    components: Components, stated: Collection[str]
+) -> dict[NormalizedName, Message]:
+    """Return the projects that come with components of the target, with that as the reason."""
+    reasons = {}
+    for component in components.values():
+        if component.name in stated:
+            for project in component.packages:
+                reasons[project] = message("import.brought", component=component.label)
     return reasons
 
 

@@ -151,13 +151,14 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     assert tomli.loads(run.stdout)["stack"]["requires"] == [
         "accelerate==1.10.0",
         f"verl @ git+https://github.com/volcengine/verl.git@{COMMIT}",
+        "numpy==1.26.4",
         f"peft @ git+https://github.com/huggingface/peft.git@{COMMIT}",
         "torch==2.9.0",
     ]
     assert told(run) == [
         "freeze.txt:2: `-e`",
         "freeze.txt:5: `flash_attn==2.8.3`",
-        f"freeze.txt:6: `{NUMPY.partition('#')[0]}`",
+        "freeze.txt:6: taken as `numpy==1.26.4`, by the name of the wheel",
         "freeze.txt:7: `nvidia-cublas-cu12==12.8.4.1`",
         "freeze.txt:8: `cupy-cuda12x==13.6.0`",
         "freeze.txt:10: taken as `torch==2.9.0`",
@@ -173,6 +174,70 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     )
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
+
+
+def test_import_leaves_out_what_components_bring(workspace: Workspace) -> None:
+    write(workspace, freeze_txt="te==0.4.0\nauto_tune==0.1.0\nops_tool==1\nsix==1.16\n")
+    systems = workspace.matrices / "systems.toml"
+    text = systems.read_text(encoding="utf-8")
+    # a component that the target does not state
+    text += '\n\n[component.board]\nsummary = "s"\npackages = ["ops-tool"]\n'
+    systems.write_text(text, encoding="utf-8")
+    run = workspace.run("import", "freeze.txt")
+    assert tomli.loads(run.stdout)["stack"]["requires"] == ["ops_tool==1", "six==1.16"]
+    assert told(run) == ["freeze.txt:1: `te==0.4.0`", "freeze.txt:2: `auto_tune==0.1.0`"]
+    assert "it comes with CANN; a project of this name on an index is another one" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("torch_npu @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", True),
+        ("torch_npu@file:///a%20b@2/torch_npu-2.7.1%2Bcpu-cp311-cp311-any.whl#sha256=aa", True),
+        ("/data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl ; os_name == 'posix'", True),
+        ("other @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", False),
+        ("torch_npu @ file:///data/torch_npu-2.7.1.tar.gz", False),
+        ("torch_npu @ https://h.example/torch_npu-2.7.1-cp311-cp311-any.whl", False),
+    ],
+)
+def test_import_takes_version_of_wheel_name(workspace: Workspace, line: str, taken: bool) -> None:
+    write(workspace, freeze_txt=f"six\n{line}\n")
+    stack, _ = imported(workspace, "freeze.txt")
+    plain = [text.split(" ;")[0].replace("_", "-") for text in stack["stack"]["requires"]]
+    assert plain == (["six", "torch-npu==2.7.1"] if taken else ["six"])
+
+
+PIP_LIST = """\
+Package    Version      Editable project location
+---------- ------------ -------------------------
+demo       0.1          /home/me/demo
+numpy      1.26.4
+pip        25.3
+torch      2.8.0+cpu
+
+[notice] A new release of pip is available
+"""
+
+
+def test_import_reads_table_of_pip_list(workspace: Workspace) -> None:
+    write(workspace, list_txt=PIP_LIST, freeze_txt="numpy==1.26.4\ntorch==2.8.0\n")
+    stack, told = imported(workspace, "list.txt")
+    assert stack["stack"]["requires"] == ["numpy==1.26.4", "torch==2.8.0"]
+    assert told == [
+        "list.txt:3: `demo==0.1`",
+        "list.txt:5: `pip==25.3`",
+        "list.txt:8",
+        "list.txt:6: taken as `torch==2.8.0`",
+    ]
+    write(workspace, list_txt="Package Version\n------- -------\nsix     1.16\n")
+    stack, told = imported(workspace, "list.txt")
+    assert (stack["stack"]["requires"], told) == (["six==1.16"], [])
+    write(
+        workspace,
+        list_txt="Package Version Location  Installer\n------- ------- --------- ---------\n"
+        "six     1.16    /opt/x    pip\n",
+    )
+    assert imported(workspace, "list.txt")[0]["stack"]["requires"] == ["six==1.16"]
 
 
 def test_what_is_written_locks(workspace: Workspace) -> None:
