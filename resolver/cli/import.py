@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import click
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.console import print_data
+from resolver.cli.console import for_stream, print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
 from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
-from resolver.config.stack_draft import draft
+from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
+from resolver.report.imported import imported_blocks, imported_json
+from resolver.report.terminal import WIDTH
 
 
 def _read_python(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -62,7 +65,7 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
         "Folder outside of which no file is read (default: that of FILE, without its hidden files)."
     ),
 )
-@settings("language", "own_matrices")
+@settings("language", "own_matrices", "as_json")
 def command(
     run: Settings,
     file: Path,
@@ -79,8 +82,9 @@ def command(
 ) -> int:
     """Make a stack of what FILE asks for.
 
-    FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a
-    pylock.toml or the environment.yml of conda. What a stack cannot have is told line by line.
+    FILE is a requirements file, as `pip freeze` and `uv export` write it too, the table of
+    `pip list`, a pyproject.toml, a
+    pylock.toml or the environment.yml of conda. A table tells what became of its lines.
     """
     if output is not None:
         options.require_absent(output)
@@ -89,8 +93,10 @@ def command(
     )
     system = {"cann": cann, "soc": soc}
     stack = draft(source, run.matrices, system)
-    for warning in stack.messages:
-        run.progress.warn(warning)
+    if not run.as_json:
+        stream = sys.stdout if output is not None else sys.stderr
+        blocks = imported_blocks(stack.rows, file.parent)
+        print_text(for_stream(blocks, run.language, stream, WIDTH), stream)
     if not stack.requires:
         raise InputError(
             f"`{file}` has nothing that a stack could ask for",
@@ -103,10 +109,26 @@ def command(
     # Raise now what `lock` would raise.
     document = read_text(text, StackFile, str(output or "the stack"))
     compile_problems(load_with(document, run.matrices))
-    if output is None:
+    if output is not None:
+        files.write(output, text.encode())
+    if run.as_json:
+        print_json(
+            {
+                "stack": stack_name,
+                "file": None if output is None else str(output),
+                "text": text,
+                "lines": imported_json(stack.rows, run.language),
+            }
+        )
+    elif output is None:
         print_data(text)
-        return 0
-    files.write(output, text.encode())
+    else:
+        _print_next(stack, output, run)
+    return 0
+
+
+def _print_next(stack: Draft, output: Path, run: Settings) -> None:
+    """Print what was written, and the commands that come next."""
     path = shlex.quote(str(output))
     if stack.lacking:
         arguments = shlex.join(stack.lacking)
@@ -122,4 +144,3 @@ def command(
         count=len(stack.requires),
         stack=path,
     )
-    return 0

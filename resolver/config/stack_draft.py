@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -33,7 +34,7 @@ from resolver.errors import InputError, escaped
 from resolver.model import text as texts
 from resolver.model.component import Components
 from resolver.model.fact import Absent, Excludes, Names, Need
-from resolver.model.message import Message, message, verbatim
+from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
 from resolver.redaction import without_secrets
@@ -51,6 +52,19 @@ _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # Characters of a line that a message shows.
 _LONGEST: Final = 200
+# Why a line is left out for good. Other reasons leave something to decide.
+_SETTLED: Final = frozenset(
+    (
+        TEXT,
+        "import.brought",
+        "import.constraint",
+        "import.cuda",
+        "import.index",
+        "import.option",
+        "import.tool",
+        "import.unwanted",
+    )
+)
 _ALL: Final = SpecifierSet(">=0")
 _HEAD: Final = """\
 # What {file} asks for, as `ascend-lock import` took it over.
@@ -59,13 +73,39 @@ _HEAD: Final = """\
 """
 
 
+class Outcome(Enum):
+    """What became of a line of the file."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    # A line that the file does not have.
+    ADDED = "added"
+    LEFT_OUT = "left-out"
+    # A line that is left out, and that people may want in another form.
+    TO_DECIDE = "to-decide"
+
+
+class DraftRow(msgspec.Struct, frozen=True):
+    """A line of the file, or a new one, and what became of it."""
+
+    outcome: Outcome
+    # What of the file's line may be shown; empty for nothing, and for a new line.
+    before: str
+    # The line of the stack; empty without one.
+    after: str
+    # Its place, as file:line; empty for a new line.
+    where: str
+    # Why it is not kept; None if it is.
+    why: Message | None = None
+
+
 class Draft(msgspec.Struct, frozen=True):
     """What a stack takes over of a file."""
 
     # The lines of the stack.
     requires: tuple[str, ...]
-    # What is not as in the file.
-    messages: tuple[Message, ...]
+    # What became of each line of the file.
+    rows: tuple[DraftRow, ...]
     # The plugins without which the lines do not run on the target, and which are not among them.
     lacking: tuple[str, ...]
 
@@ -87,6 +127,10 @@ class _UsableLine(NamedTuple):
     # Its place in the file, as file:line.
     where: str
     need: Need
+    # What of the file's line may be shown.
+    shown: str
+    # Why the line is not as in the file; None if it is.
+    why: Message | None
 
 
 def draft(requirements: FileRequirements, matrices: Path, stated: Collection[str]) -> Draft:
@@ -95,55 +139,92 @@ def draft(requirements: FileRequirements, matrices: Path, stated: Collection[str
     Projects for CUDA, local version labels, and what comes with the `stated` components of the
     target are left out. Raises InputError if the facts cannot be read.
     """
-    messages = [_left_out(line, line.shown, why) for line, why in requirements.left_out]
-    components = load_components(matrices)
-    excluded = {**_excluded_projects(matrices), **_brought_projects(components, stated)}
-    lines = list(_usable(requirements.lines, excluded, components, messages))
-    bounds: dict[NormalizedName, SpecifierSet] = {}
-    for line in lines:
-        if isinstance(line.need, Requirement) and not line.need.url:
-            bounds[line.need.name] = SpecifierSet()
-    for constraint in _usable(requirements.constraints, excluded, components, messages):
-        need = constraint.need
-        if not isinstance(need, Requirement) or need.name not in bounds:
-            why = message("import.constraint", line=without_secrets(str(need)))
-            messages.append(_left_out(constraint, shown_requirement(constraint.text), why))
-        elif need.url or need.marker is not None:
-            lines.append(constraint)
-        else:
-            bounds[need.name] &= need.specifier
-    if requirements.hashes:
-        messages.append(message("import.hashes", count=requirements.hashes))
-    requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
-    return Draft(tuple(requires), tuple(messages), _lacking_plugins(lines))
+    return _Drafter(matrices, stated).draft(requirements)
+
+
+class _Drafter:
+    """Takes lines of a file over, and notes what becomes of each."""
+
+    def __init__(self, matrices: Path, stated: Collection[str]) -> None:
+        self._components = load_components(matrices)
+        brought = _brought_projects(self._components, stated)
+        self._excluded = {**_excluded_projects(matrices), **brought}
+        self._rows: list[DraftRow] = []
+
+    def draft(self, requirements: FileRequirements) -> Draft:
+        """Return what a stack can have of a file."""
+        for unusable, reason in requirements.left_out:
+            self._leave_out(unusable, unusable.shown, reason)
+        lines = list(self._usable(requirements.lines))
+        bounds: dict[NormalizedName, SpecifierSet] = {}
+        for line in lines:
+            if isinstance(line.need, Requirement) and not line.need.url:
+                bounds[line.need.name] = SpecifierSet()
+        for constraint in self._usable(requirements.constraints):
+            need = constraint.need
+            if not isinstance(need, Requirement) or need.name not in bounds:
+                why = message("import.constraint", line=without_secrets(str(need)))
+                self._leave_out(constraint, constraint.shown, why)
+            elif need.url or need.marker is not None:
+                lines.append(constraint)
+            else:
+                bounds[need.name] &= need.specifier
+        if requirements.hashes:
+            why = message("import.hashes", count=requirements.hashes)
+            self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
+        for line in lines:
+            self._take(line, _bounded(line, bounds))
+        requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
+        return Draft(tuple(requires), tuple(self._rows), _lacking_plugins(lines))
+
+    def _take(self, line: _UsableLine, text: str) -> None:
+        """Note a line that the stack has, as this text."""
+        is_kept = line.why is None
+        outcome = Outcome.KEPT if is_kept else Outcome.CHANGED
+        self._rows.append(DraftRow(outcome, line.shown, text, line.where, line.why))
+
+    def _leave_out(self, line: FileLine | _UsableLine, shown: str, why: Message) -> None:
+        """Note a line that the stack does not have; `shown` is what of it may be quoted."""
+        is_settled = why.code in _SETTLED
+        outcome = Outcome.LEFT_OUT if is_settled else Outcome.TO_DECIDE
+        self._rows.append(DraftRow(outcome, shown[:_LONGEST], "", line.where, why))
+
+    def _usable(self, lines: Iterable[FileLine]) -> Iterator[_UsableLine]:
+        """Yield the lines that a stack can have; note what is wrong with the other ones."""
+        for line in lines:
+            shown = shown_requirement(line.text)
+            named = _of_wheel(line.text)
+            text = _without_labels(named)
+            need = _need(named, text, self._components)
+            if isinstance(need, Requirement):
+                need = self._why_not(need) or need
+            if isinstance(need, Message):
+                self._leave_out(line, shown, need)
+                continue
+            why = None
+            if named != line.text:
+                why = message("import.wheel")
+            elif text != line.text:
+                why = message("import.label")
+            yield _UsableLine(_in_single_quotes(text), line.where, need, shown[:_LONGEST], why)
+
+    def _why_not(self, need: Requirement) -> Message | None:
+        """Return why a stack cannot have a requirement; None if it can."""
+        if not is_readable(need):
+            return message("import.secret")
+        if need.url:
+            return None
+        if need.name in self._excluded:
+            return self._excluded[need.name]
+        if _CUDA.search(need.name):
+            return message("import.cuda")
+        return None
 
 
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> tuple[str, ...]:
     names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
     needed = [plugin for project, plugin in PLUGINS.items() if project in names]
     return tuple(plugin for plugin in needed if plugin not in names)
-
-
-def _usable(
-    lines: Iterable[FileLine],
-    excluded: Mapping[NormalizedName, Message],
-    components: Components,
-    messages: list[Message],
-) -> Iterator[_UsableLine]:
-    """Yield the lines that a stack can have; add messages about the other ones."""
-    for line in lines:
-        named = _of_wheel(line.text)
-        text = _without_labels(named)
-        need = _need(named, text, excluded, components)
-        if isinstance(need, Message):
-            messages.append(_left_out(line, shown_requirement(line.text), need))
-            continue
-        if named != line.text:
-            shown = shown_requirement(text)
-            messages.append(message("import.wheel", where=line.where, line=shown))
-        elif text != line.text:
-            messages.append(message("import.label", where=line.where, line=shown_requirement(text)))
-        yield _UsableLine(_in_single_quotes(text), line.where, need)
 
 
 def _of_wheel(line: str) -> str:
@@ -181,12 +262,7 @@ def _in_single_quotes(line: str) -> str:
     return line if "'" in line else line.replace('"', "'")
 
 
-def _need(
-    line: str,
-    plain_line: str,
-    excluded: Mapping[NormalizedName, Message],
-    components: Components,
-) -> Need | Message:
+def _need(line: str, plain_line: str, components: Components) -> Need | Message:
     """Return the requirement in a line without labels, or why a stack cannot have the line."""
     if line.startswith("git+"):
         return message("import.unnamed")
@@ -201,9 +277,7 @@ def _need(
         return message("import.unread")
     except ValueError as error:
         return _error_text(error, line)
-    if not isinstance(need, Requirement):
-        return need
-    return _why_not(need, excluded) or need
+    return need
 
 
 def _error_text(error: Exception, line: str) -> Message:
@@ -214,20 +288,7 @@ def _error_text(error: Exception, line: str) -> Message:
         return message("import.unread")
     if not is_readable(requirement):
         return message("import.secret")
-    return verbatim(without_secrets(str(error)))
-
-
-def _why_not(need: Requirement, excluded: Mapping[NormalizedName, Message]) -> Message | None:
-    """Return why a stack cannot have a requirement; None if it can."""
-    if not is_readable(need):
-        return message("import.secret")
-    if need.url:
-        return None
-    if need.name in excluded:
-        return excluded[need.name]
-    if _CUDA.search(need.name):
-        return message("import.cuda")
-    return None
+    return message("import.unusable", why=without_secrets(str(error)))
 
 
 def _bounded(line: _UsableLine, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
@@ -264,10 +325,3 @@ def _brought_projects(
             for project in component.packages:
                 reasons[project] = message("import.brought", component=component.label)
     return reasons
-
-
-def _left_out(line: FileLine | _UsableLine, shown: str, why: Message) -> Message:
-    """Return the message about a line; `shown` is what of it may be quoted, "" for nothing."""
-    if not shown:
-        return message("import.left-out-unread", where=line.where, why=why)
-    return message("import.left-out", where=line.where, why=why, line=shown[:_LONGEST])
