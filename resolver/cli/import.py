@@ -58,6 +58,11 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     help="Also this dependency group; may be repeated.",
 )
 @click.option(
+    "--without-plugins",
+    is_flag=True,
+    help="Do not add the plugins with which torch and vllm run on the target.",
+)
+@click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
@@ -78,6 +83,7 @@ def command(
     soc: str,
     extras: tuple[str, ...],
     groups: tuple[str, ...],
+    without_plugins: bool,
     root: Path | None,
 ) -> int:
     """Make a stack of what FILE asks for.
@@ -92,7 +98,7 @@ def command(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
     system = {"cann": cann, "soc": soc}
-    stack = draft(source, run.matrices, system)
+    stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
     if not run.as_json:
         stream = sys.stdout if output is not None else sys.stderr
         blocks = imported_blocks(stack.rows, file.parent)

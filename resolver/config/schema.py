@@ -26,7 +26,7 @@ from resolver.model.problem import (
 )
 from resolver.model.source import References
 from resolver.model.target import Glibc, Image, Platform
-from resolver.model.text import NOT_EMPTY, Text, matching
+from resolver.model.text import NOT_EMPTY, Sentence, Text, matching
 from resolver.model.variant import PropertyRow
 
 _NAME = matching(patterns.NAME)
@@ -136,6 +136,29 @@ class VariantsFile(_Table, kw_only=True, frozen=True):
     """variants.toml: how properties of wheel variants (PEP 825) name values of components."""
 
     property: tuple[PropertyRow, ...] = ()
+
+
+class ImportRow(_Table, kw_only=True, frozen=True):
+    """A project that an import leaves out or replaces, although no fact excludes it."""
+
+    project: NormalizedName
+    # The extra of the project that is meant; the project itself without the key.
+    extra: NormalizedName | None = None
+    # The platforms of targets for which it counts; all without the key.
+    platforms: tuple[Platform, ...] = ()
+    # The project to ask for in its place.
+    replacement: NormalizedName | None = None
+    reason: Sentence
+    reason_zh: Sentence = ""
+    source: References
+    checked: date
+
+
+class ImportsFile(_Table, kw_only=True, frozen=True):
+    """imports.toml, which `ascend-lock import` alone reads."""
+
+    defaults: Defaults = Defaults()
+    left_out: tuple[ImportRow, ...] = ()
 
 
 class GridFile(_Table, kw_only=True, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,20 +23,21 @@ from packaging.utils import (
 
 from resolver.ascend.names import PLUGINS
 from resolver.config.decode import parse_need
-from resolver.config.load import load_components, load_facts
+from resolver.config.load import load_components, load_facts, load_imports
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
     is_readable,
     shown_requirement,
 )
+from resolver.config.schema import ImportRow
 from resolver.errors import InputError, escaped
 from resolver.model import text as texts
 from resolver.model.component import Components
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
-from resolver.model.target import Target
+from resolver.model.target import Platform, Target
 from resolver.redaction import without_secrets
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
@@ -59,6 +60,7 @@ _SETTLED: Final = frozenset(
         "import.brought",
         "import.constraint",
         "import.cuda",
+        "import.extra",
         "import.index",
         "import.option",
         "import.tool",
@@ -133,34 +135,69 @@ class _UsableLine(NamedTuple):
     why: Message | None
 
 
-def draft(requirements: FileRequirements, matrices: Path, stated: Collection[str]) -> Draft:
+def draft(
+    requirements: FileRequirements,
+    matrices: Path,
+    stated: Collection[str],
+    platform: Platform,
+    *,
+    with_plugins: bool = True,
+) -> Draft:
     """Return what a stack can have of a file, in its order and each line once.
 
     Projects for CUDA, local version labels, and what comes with the `stated` components of the
-    target are left out. Raises InputError if the facts cannot be read.
+    target are left out. `with_plugins`, the plugins are added with which its projects run on the
+    target. Raises InputError if the facts cannot be read.
     """
-    return _Drafter(matrices, stated).draft(requirements)
+    return _Drafter(matrices, stated, platform).draft(requirements, with_plugins)
 
 
 class _Drafter:
     """Takes lines of a file over, and notes what becomes of each."""
 
-    def __init__(self, matrices: Path, stated: Collection[str]) -> None:
+    def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
         self._components = load_components(matrices)
         brought = _brought_projects(self._components, stated)
         self._excluded = {**_excluded_projects(matrices), **brought}
+        # What the data of imports leaves out, by project and extra; an empty extra stands for none.
+        self._left_out: dict[tuple[NormalizedName, str], ImportRow] = {}
+        for row in load_imports(matrices):
+            if not row.platforms or platform in row.platforms:
+                self._left_out[row.project, row.extra or ""] = row
         self._rows: list[DraftRow] = []
+        # The rows about extras that were left out.
+        self._dropped_extras: list[ImportRow] = []
 
-    def draft(self, requirements: FileRequirements) -> Draft:
-        """Return what a stack can have of a file."""
+    def draft(self, requirements: FileRequirements, with_plugins: bool) -> Draft:
+        """Return what a stack can have of a file, with the plugins that it lacks."""
         for unusable, reason in requirements.left_out:
             self._leave_out(unusable, unusable.shown, reason)
         lines = list(self._usable(requirements.lines))
+        bounds = self._take_constraints(requirements.constraints, lines)
+        if requirements.hashes:
+            why = message("import.hashes", count=requirements.hashes)
+            self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
+        for line in lines:
+            self._take(line, _bounded(line, bounds))
+        requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
+        for name, why in self._replacements(lines):
+            self._add(requires, name, why)
+        lacking = _lacking_plugins(lines)
+        if with_plugins:
+            for plugin, project in lacking.items():
+                self._add(requires, plugin, message("imported.plugin", project=project))
+            lacking = {}
+        return Draft(tuple(requires), tuple(self._rows), tuple(lacking))
+
+    def _take_constraints(
+        self, constraints: Iterable[FileLine], lines: list[_UsableLine]
+    ) -> Mapping[NormalizedName, SpecifierSet]:
+        """Return the bounds of constraints on the projects of lines; add others as lines."""
         bounds: dict[NormalizedName, SpecifierSet] = {}
         for line in lines:
             if isinstance(line.need, Requirement) and not line.need.url:
                 bounds[line.need.name] = SpecifierSet()
-        for constraint in self._usable(requirements.constraints):
+        for constraint in self._usable(constraints):
             need = constraint.need
             if not isinstance(need, Requirement) or need.name not in bounds:
                 why = message("import.constraint", line=without_secrets(str(need)))
@@ -169,13 +206,20 @@ class _Drafter:
                 lines.append(constraint)
             else:
                 bounds[need.name] &= need.specifier
-        if requirements.hashes:
-            why = message("import.hashes", count=requirements.hashes)
-            self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
-        for line in lines:
-            self._take(line, _bounded(line, bounds))
-        requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
-        return Draft(tuple(requires), tuple(self._rows), _lacking_plugins(lines))
+        return bounds
+
+    def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
+        """Yield the projects that take the place of extras, unless lines ask for them."""
+        names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+        for row in self._dropped_extras:
+            if row.replacement is not None and row.replacement not in names:
+                names.add(row.replacement)
+                yield row.replacement, verbatim(row.reason, row.reason_zh)
+
+    def _add(self, requires: dict[str, None], line: str, why: Message) -> None:
+        """Add a line that the file does not have."""
+        requires[line] = None
+        self._rows.append(DraftRow(Outcome.ADDED, "", line, "", why))
 
     def _take(self, line: _UsableLine, text: str) -> None:
         """Note a line that the stack has, as this text."""
@@ -196,8 +240,8 @@ class _Drafter:
             named = _of_wheel(line.text)
             text = _without_labels(named)
             need = _need(named, text, self._components)
-            if isinstance(need, Requirement):
-                need = self._why_not(need) or need
+            if isinstance(need, Requirement) and (why_not := self._why_not(need)):
+                need = why_not
             if isinstance(need, Message):
                 self._leave_out(line, shown, need)
                 continue
@@ -206,25 +250,54 @@ class _Drafter:
                 why = message("import.wheel")
             elif text != line.text:
                 why = message("import.label")
+            if isinstance(need, Requirement) and (changed := self._changed(need)):
+                need, why = changed
+                text = str(need)
             yield _UsableLine(_in_single_quotes(text), line.where, need, shown[:_LONGEST], why)
 
     def _why_not(self, need: Requirement) -> Message | None:
         """Return why a stack cannot have a requirement; None if it can."""
         if not is_readable(need):
             return message("import.secret")
+        if texts.extras_in_marker(str(need)):
+            return message("import.extra")
         if need.url:
             return None
         if need.name in self._excluded:
             return self._excluded[need.name]
-        if _CUDA.search(need.name):
-            return message("import.cuda")
+        row = self._left_out.get((need.name, ""))
+        if row is not None and row.replacement is None:
+            return verbatim(row.reason, row.reason_zh)
+        return message("import.cuda") if _CUDA.search(need.name) else None
+
+    def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
+        """Return what to ask for instead of a requirement, and why; None if it is fine.
+
+        Another project takes its place, or it is without an extra.
+        """
+        if need.url:
+            return None
+        row = self._left_out.get((need.name, ""))
+        if row is not None and row.replacement is not None:
+            instead = Requirement(name=row.replacement, marker=need.marker)
+            return instead, verbatim(row.reason, row.reason_zh)
+        for extra in need.extras:
+            row = self._left_out.get((need.name, extra))
+            if row is not None:
+                self._dropped_extras.append(row)
+                others = tuple(other for other in need.extras if other != extra)
+                return replace(need, extras=others), verbatim(row.reason, row.reason_zh)
         return None
 
 
-def _lacking_plugins(lines: Iterable[_UsableLine]) -> tuple[str, ...]:
+def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
+    """Return the plugins that no line asks for, each with the project that runs with it."""
     names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
-    needed = [plugin for project, plugin in PLUGINS.items() if project in names]
-    return tuple(plugin for plugin in needed if plugin not in names)
+    return {
+        plugin: project
+        for project, plugin in PLUGINS.items()
+        if project in names and plugin not in names
+    }
 
 
 def _of_wheel(line: str) -> str:

@@ -15,7 +15,7 @@ from resolver.report.document import Block, Table, Text
 
 # The lines of each outcome that a table has.
 _MOST: Final = 100
-_SENTENCE_END: Final = re.compile(r"[.!?] (?=[A-Z])|。")
+_SENTENCE_END: Final = re.compile(r"(?<=[\w)\]]{2})[.!?] |。")
 
 
 def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:

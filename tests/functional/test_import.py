@@ -30,7 +30,7 @@ def write(workspace: Workspace, **files: str) -> None:
 
 def imported(workspace: Workspace, *arguments: str) -> tuple[dict[str, Any], list[str]]:
     """The stack, and what is not as in the file, without the reasons."""
-    document = imported_json(workspace, *arguments)
+    document = imported_json(workspace, "--without-plugins", *arguments)
     return tomli.loads(document["text"]), told(document)
 
 
@@ -167,7 +167,7 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
         "torch", '[[excludes]]\nversions = "==1.0"\nreason = "This release alone is broken."\n'
     )
     write(workspace, freeze_txt=FREEZE)
-    document = imported_json(workspace, "freeze.txt")
+    document = imported_json(workspace, "freeze.txt", "--without-plugins")
     assert tomli.loads(document["text"])["stack"]["requires"] == [
         "accelerate==1.10.0",
         f"verl @ git+https://github.com/volcengine/verl.git@{COMMIT}",
@@ -262,37 +262,100 @@ def test_import_reads_table_of_pip_list(workspace: Workspace) -> None:
 
 def test_what_is_written_locks(workspace: Workspace) -> None:
     workspace.serve("torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17")
+    workspace.facts("torch-npu", "")
     write(workspace, reqs_txt="torch==2.9.0+cu128\nsix<1.17\n")
     run = workspace.run(
         "import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64"
     )
-    assert run.stdout == (
-        "  What     Line                               Why"
-        "                                                   Where\n"
-        "  kept     1 line as it is\n"
-        "  changed  torch==2.9.0+cu128 → torch==2.9.0  what follows + names a build, and the target"
-        " gets     reqs.txt:1\n"
-        "                                              one of its own\n"
-        "For NPUs it has to ask for torch-npu as well: ascend-lock add my.toml torch-npu\n"
-        "Written to my.toml: 2 lines. Next: ascend-lock lock my.toml\n"
-    )
+    lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
+    assert lines[:2] == ["What Line Why Where", "kept 1 line as it is"]
+    assert lines[2].startswith("changed torch==2.9.0+cu128 → torch==2.9.0 what follows + names a")
+    assert lines[2].endswith(" reqs.txt:1")
+    assert lines[4].startswith("added torch-npu torch runs on NPUs with it")
+    assert lines[-1] == "Written to my.toml: 3 lines. Next: ascend-lock lock my.toml"
     written = workspace.root / "my.toml"
     assert written.read_text() == (
         "# What reqs.txt asks for, as `ascend-lock import` took it over.\n"
         "# The target is an assumption where no option named it: check it.\n\n"
         '[stack]\nname = "my"\nsummary = "What reqs.txt asks for"\n'
-        'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n]\n\n'
+        'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n    "torch-npu",\n]\n\n'
         '[target]\npython = "3.11"\nplatform = "linux-x86_64"\nglibc = "2.35"\n\n'
         '[target.system]\ncann = "8.5.1"\nsoc = "A3"\n'
     )
-    workspace.facts("torch-npu", "")
-    assert workspace.run("add", "my.toml", "torch-npu").status == 0
+    assert workspace.run("lock", "my.toml").status == 0
     assert workspace.pins("my") == {"torch": "2.9.0", "torch-npu": "2.9.0", "six": "1.16"}
     before = written.read_bytes()
     workspace.refused(
         "`my.toml` already exists; nothing was written", "import", "reqs.txt", "-o", "my.toml"
     )
     assert written.read_bytes() == before
+
+
+def test_import_adds_plugins(workspace: Workspace) -> None:
+    write(workspace, r_txt="torch>=2.7\nvllm\n", paired_txt="torch\ntorch_npu==2.8.0\n")
+    requires = tomli.loads(imported_json(workspace, "r.txt")["text"])["stack"]["requires"]
+    assert requires == ["torch>=2.7", "vllm", "torch-npu", "vllm-ascend"]
+    assert imported(workspace, "r.txt")[0]["stack"]["requires"] == ["torch>=2.7", "vllm"]
+    without = workspace.run("import", "r.txt", "-o", "my.toml", "--without-plugins").stdout
+    assert "ascend-lock add my.toml torch-npu vllm-ascend\n" in without
+    requires = tomli.loads(imported_json(workspace, "paired.txt")["text"])["stack"]["requires"]
+    assert requires == ["torch", "torch_npu==2.8.0"]
+
+
+IMPORTS = """\
+[defaults]
+source = "index pypi demo (2026-11-28)"
+checked = 2026-11-28
+
+[[left-out]]
+project = "gpu-tool"
+reason = "It asks a GPU. There is none."
+reason-zh = "它查询 GPU。"
+
+[[left-out]]
+project = "video"
+platforms = ["linux-aarch64"]
+replacement = "video2"
+reason = "It has no wheel for aarch64."
+
+[[left-out]]
+project = "vision"
+extra = "video"
+replacement = "video2"
+reason = "The extra needs video."
+"""
+
+
+def test_import_reads_what_imports_toml_leaves_out(workspace: Workspace) -> None:
+    (workspace.matrices / "imports.toml").write_text(IMPORTS, encoding="utf-8")
+    write(
+        workspace,
+        r_txt="GPU_tool==1\nvideo==1 ; python_version > '3'\nvision[fast,video]>=2\nsix\n"
+        'wandb ; extra == "log"\n',
+        vision_txt="vision[video]\n",
+    )
+    document = imported_json(workspace, "r.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == [
+        "video2 ; python_version > '3'",
+        "vision[fast]>=2",
+        "six",
+    ]
+    assert reasons(document) == {
+        "GPU_tool==1": "left-out: It asks a GPU. There is none.",
+        'wandb ; extra == "log"': "left-out: it is for an extra, and only the metadata of a package"
+        " has extras; pip ignores such a line",
+        "video==1 ; python_version > '3'": "changed: It has no wheel for aarch64.",
+        "vision[fast,video]>=2": "changed: The extra needs video.",
+    }
+    table = workspace.run("import", "r.txt", "--lang", "zh").stderr
+    assert "它查询 GPU。" in table
+    assert "There is none" not in workspace.run("import", "r.txt").stderr
+    on_x86 = imported(workspace, "r.txt", "--platform", "linux-x86_64")[0]["stack"]["requires"]
+    assert on_x86[0] == "video==1 ; python_version > '3'"
+    assert on_x86[-1] == "video2", "what the extra lacks"
+    document = imported_json(workspace, "vision.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == ["vision", "video2"]
+    assert reasons(document)["video2"] == "added: The extra needs video."
 
 
 # --- pyproject.toml
