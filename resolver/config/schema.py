@@ -185,6 +185,10 @@ class StackTable(_Table, kw_only=True, frozen=True):
     source: str = ""
     # Requirements on projects and components, one a line.
     requires: Annotated[tuple[Text, ...], NOT_EMPTY]
+    # Bounds on projects, which are not required by them.
+    constraints: tuple[Text, ...] = ()
+    # Requirements that replace what others require of their projects.
+    overrides: tuple[Text, ...] = ()
     # The names of the files of facts in use; all files without the key.
     facts: tuple[Text, ...] | None = None
     # The ids of the practices that are in force.

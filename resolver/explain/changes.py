@@ -61,6 +61,9 @@ class Changes:
         self._places: dict[object, int] = {
             root.origin: place for place, root in enumerate(self._requirements)
         }
+        self._constraints: dict[object, int] = {
+            root.origin: place for place, root in enumerate(trials.problem.stack.constraints)
+        }
 
     # --- prices
 
@@ -69,6 +72,8 @@ class Changes:
         match constraint:
             case StackLine() | BuildLine() if constraint.whole in self._places:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
+            case StackLine() if constraint in self._constraints:
+                return costs.POLICY
             case ComponentValue():
                 return costs.component_price(self._problem.target.components[constraint.component])
             case Requires() if _is_override(constraint):
@@ -137,6 +142,11 @@ class Changes:
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         stack, changes = self._with_lines(lines, choice)
+        dropped = [line for line in lines if line in self._constraints]
+        # the last first, so that the places of the others stay
+        for line in sorted(dropped, key=self._constraints.__getitem__, reverse=True):
+            change, stack = self._without_constraint(stack, line)
+            changes.append(change)
         for constraint in changing:
             match constraint:
                 case ComponentValue():
@@ -189,6 +199,13 @@ class Changes:
         after = f'prereleases-of.{project} = "allow"'
         change = Change(ChangeKind.POLICY, project, after=after, where=where)
         return change, stack.with_key(("policy", "prereleases-of", project), "allow")
+
+    def _without_constraint(self, stack: StackText, line: Line) -> tuple[Change, StackText]:
+        """Remove a line of the stack's `constraints`."""
+        project = texts.requirement(line.text).name
+        before = f"constraints: {line.text}"
+        change = Change(ChangeKind.POLICY, project, before, where=line.where)
+        return change, stack.without(("stack", "constraints", self._constraints[line]))
 
     # --- lines
 
