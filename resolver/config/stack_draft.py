@@ -34,6 +34,7 @@ from resolver.config.schema import ImportRow
 from resolver.errors import InputError, escaped
 from resolver.model import text as texts
 from resolver.model.component import Components
+from resolver.model.constraint import StackKey
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
@@ -58,12 +59,12 @@ _SETTLED: Final = frozenset(
     (
         TEXT,
         "import.brought",
-        "import.constraint",
         "import.cuda",
         "import.extra",
         "import.index",
         "import.option",
         "import.tool",
+        "import.unbounded",
         "import.unwanted",
     )
 )
@@ -99,6 +100,8 @@ class DraftRow(msgspec.Struct, frozen=True):
     where: str
     # Why it is not kept; None if it is.
     why: Message | None = None
+    # The list of the stack that has the line.
+    key: StackKey = "requires"
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -106,6 +109,8 @@ class Draft(msgspec.Struct, frozen=True):
 
     # The lines of the stack.
     requires: tuple[str, ...]
+    constraints: tuple[str, ...]
+    overrides: tuple[str, ...]
     # What became of each line of the file.
     rows: tuple[DraftRow, ...]
     # The plugins without which the lines do not run on the target, and which are not among them.
@@ -117,6 +122,10 @@ class Draft(msgspec.Struct, frozen=True):
         """Return the text of the stack's file, made of `file`, for this target."""
         summary = f"What {escaped(file)} asks for"
         stack = {"name": name, "summary": summary, "requires": self.requires}
+        if self.constraints:
+            stack["constraints"] = self.constraints
+        if self.overrides:
+            stack["overrides"] = self.overrides
         tables = {"stack": stack, "target": {**target, "system": system}}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
@@ -172,14 +181,15 @@ class _Drafter:
         """Return what a stack can have of a file, with the plugins that it lacks."""
         for unusable, reason in requirements.left_out:
             self._leave_out(unusable, unusable.shown, reason)
-        lines = list(self._usable(requirements.lines))
-        bounds = self._take_constraints(requirements.constraints, lines)
+        overrides = self._take_overrides(requirements.overrides)
+        lines = [_overridden(line, overrides) for line in self._usable(requirements.lines)]
+        constraints = self._take_constraints(requirements.constraints, lines)
         if requirements.hashes:
             why = message("import.hashes", count=requirements.hashes)
             self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
         for line in lines:
-            self._take(line, _bounded(line, bounds))
-        requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
+            self._take(line)
+        requires = dict.fromkeys(line.text for line in lines)
         for name, why in self._replacements(lines):
             self._add(requires, name, why)
         lacking = _lacking_plugins(lines)
@@ -187,26 +197,47 @@ class _Drafter:
             for plugin, project in lacking.items():
                 self._add(requires, plugin, message("imported.plugin", project=project))
             lacking = {}
-        return Draft(tuple(requires), tuple(self._rows), tuple(lacking))
+        return Draft(
+            requires=tuple(requires),
+            constraints=constraints,
+            overrides=tuple(dict.fromkeys(line.text for line in overrides)),
+            rows=tuple(self._rows),
+            lacking=tuple(lacking),
+        )
+
+    def _take_overrides(self, overrides: Iterable[FileLine]) -> list[_UsableLine]:
+        """Return the lines that replace what others require; note each of them."""
+        taken = []
+        for line in self._usable(overrides):
+            if isinstance(line.need, Requirement) and not line.need.url:
+                taken.append(line)
+                self._take(line, "overrides")
+            else:
+                self._leave_out(line, line.shown, message("import.override"))
+        return taken
 
     def _take_constraints(
         self, constraints: Iterable[FileLine], lines: list[_UsableLine]
-    ) -> Mapping[NormalizedName, SpecifierSet]:
-        """Return the bounds of constraints on the projects of lines; add others as lines."""
-        bounds: dict[NormalizedName, SpecifierSet] = {}
-        for line in lines:
-            if isinstance(line.need, Requirement) and not line.need.url:
-                bounds[line.need.name] = SpecifierSet()
-        for constraint in self._usable(constraints):
-            need = constraint.need
-            if not isinstance(need, Requirement) or need.name not in bounds:
+    ) -> tuple[str, ...]:
+        """Return the lines that bound projects, and note each of them.
+
+        One that names a commit becomes a line of its project, if the lines have that.
+        """
+        names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+        taken: dict[str, None] = {}
+        for line in self._usable(constraints):
+            need = line.need
+            if isinstance(need, Requirement) and need.url and need.name in names:
+                lines.append(line)
+            elif not isinstance(need, Requirement) or need.url:
                 why = message("import.constraint", line=without_secrets(str(need)))
-                self._leave_out(constraint, constraint.shown, why)
-            elif need.url or need.marker is not None:
-                lines.append(constraint)
+                self._leave_out(line, line.shown, why)
+            elif need.extras or not str(need.specifier):
+                self._leave_out(line, line.shown, message("import.unbounded"))
             else:
-                bounds[need.name] &= need.specifier
-        return bounds
+                taken[line.text] = None
+                self._take(line, "constraints")
+        return tuple(taken)
 
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
         """Yield the projects that take the place of extras, unless lines ask for them."""
@@ -221,11 +252,11 @@ class _Drafter:
         requires[line] = None
         self._rows.append(DraftRow(Outcome.ADDED, "", line, "", why))
 
-    def _take(self, line: _UsableLine, text: str) -> None:
-        """Note a line that the stack has, as this text."""
-        is_kept = line.why is None
-        outcome = Outcome.KEPT if is_kept else Outcome.CHANGED
-        self._rows.append(DraftRow(outcome, line.shown, text, line.where, line.why))
+    def _take(self, line: _UsableLine, key: StackKey = "requires") -> None:
+        """Note a line that this list of the stack has."""
+        outcome = Outcome.KEPT if line.why is None else Outcome.CHANGED
+        row = DraftRow(outcome, line.shown, line.text, line.where, line.why, key)
+        self._rows.append(row)
 
     def _leave_out(self, line: FileLine | _UsableLine, shown: str, why: Message) -> None:
         """Note a line that the stack does not have; `shown` is what of it may be quoted."""
@@ -237,7 +268,7 @@ class _Drafter:
         """Yield the lines that a stack can have; note what is wrong with the other ones."""
         for line in lines:
             shown = shown_requirement(line.text)
-            named = _of_wheel(line.text)
+            named = _of_wheel(line.instead or line.text)
             text = _without_labels(named)
             need = _need(named, text, self._components)
             if isinstance(need, Requirement) and (why_not := self._why_not(need)):
@@ -246,7 +277,9 @@ class _Drafter:
                 self._leave_out(line, shown, need)
                 continue
             why = None
-            if named != line.text:
+            if line.instead:
+                why = message("import.source")
+            elif named != line.text:
                 why = message("import.wheel")
             elif text != line.text:
                 why = message("import.label")
@@ -298,6 +331,25 @@ def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
         for project, plugin in PLUGINS.items()
         if project in names and plugin not in names
     }
+
+
+def _overridden(line: _UsableLine, overrides: Sequence[_UsableLine]) -> _UsableLine:
+    """Return a line as the only override of its project has it, which counts for all.
+
+    So does uv. Several overrides of a project, for different machines, leave the line alone.
+    """
+    need = line.need
+    if not isinstance(need, Requirement) or need.url:
+        return line
+    named = [
+        override
+        for override in overrides
+        if isinstance(override.need, Requirement) and override.need.name == need.name
+    ]
+    if len(named) != 1 or named[0].text == line.text:
+        return line
+    why = message("import.overridden")
+    return line._replace(text=named[0].text, need=named[0].need, why=why)
 
 
 def _of_wheel(line: str) -> str:
@@ -362,15 +414,6 @@ def _error_text(error: Exception, line: str) -> Message:
     if not is_readable(requirement):
         return message("import.secret")
     return message("import.unusable", why=without_secrets(str(error)))
-
-
-def _bounded(line: _UsableLine, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
-    """Return a line with the bounds of constraints on its project."""
-    need = line.need
-    if not isinstance(need, Requirement) or need.url or not str(bounds[need.name]):
-        return line.text
-    bounded = replace(need, specifier=need.specifier & bounds[need.name])
-    return str(bounded).replace('"', "'")
 
 
 def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:

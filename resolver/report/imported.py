@@ -15,6 +15,10 @@ from resolver.report.document import Block, Table, Text
 
 # The lines of each outcome that a table has.
 _MOST: Final = 100
+# The host and the folders of a repository, which a table leaves out.
+_FOLDERS: Final = re.compile(r"git\+[^\s@#]+/(?=[^/\s@#]+@)")
+# A commit, of which a table has the first digits.
+_COMMIT: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}\b")
 _SENTENCE_END: Final = re.compile(r"(?<=[\w)\]]{2})[.!?] |。")
 
 
@@ -25,10 +29,11 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
     sentence.
     """
     cells: list[tuple[Text, ...]] = []
-    kept = sum(row.outcome is Outcome.KEPT for row in rows)
-    if kept:
-        count = message("imported.lines", count=kept)
-        cells.append((message("imported.kept"), count, "", ""))
+    for key in ("requires", "constraints", "overrides"):
+        kept = sum(row.outcome is Outcome.KEPT and row.key == key for row in rows)
+        if kept:
+            count = message(f"imported.{key}", count=kept)
+            cells.append((message("imported.kept"), count, "", ""))
     for outcome in Outcome:
         if outcome is not Outcome.KEPT:
             of_outcome = [row for row in rows if row.outcome is outcome]
@@ -45,7 +50,8 @@ def _cells(row: DraftRow, folder: Path) -> tuple[Text, ...]:
     """Return the cells of a line that is not kept as it was."""
     line: Text = row.before or row.after or message("imported.not-shown")
     if row.before and row.after:
-        line = message("imported.becomes", before=row.before, after=row.after)
+        after = _COMMIT.sub(r"\1…", _FOLDERS.sub("git+…/", row.after))
+        line = message("imported.becomes", before=row.before, after=after)
     where = row.where.removeprefix(f"{folder}/")
     return message(f"imported.{row.outcome.value}"), line, _in_short(row.why), where
 
@@ -68,6 +74,7 @@ def imported_json(rows: Sequence[DraftRow], language: Language) -> list[dict[str
             "outcome": row.outcome.value,
             "before": row.before,
             "after": row.after,
+            "list": row.key if row.after else "",
             "where": row.where,
             "why": "" if row.why is None else translate(row.why, language),
         }

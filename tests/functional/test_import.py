@@ -106,18 +106,21 @@ not a requirement
         "tqdm",
         "datasets",
         "transformers[torch]>=4.50, !=4.52.* ; python_version < '3.13'",
-        "numpy<2,==1.26.4",
+        "numpy==1.26.4",
         "Jinja2==3.1.6",
         "trl[vllm] @ git+https://github.com/huggingface/trl@v0.28.0#subdirectory=python",
         f"verl @ git+ssh://git@github.com/volcengine/verl.git@{COMMIT} ; python_version > '3.9'",
         f"recipes @ git+https://github.com/volcengine/recipes.git@{COMMIT}",
         "hdk >= 25.5.0",
-        "datasets>=2 ; python_version > '3.9'",
         f"tqdm @ git+https://github.com/tqdm/tqdm@{COMMIT}",
+    ]
+    assert stack["stack"]["constraints"] == [
+        "numpy<2",
+        "datasets>=2 ; python_version > '3.9'",
+        "urllib3<2",
     ]
     assert sorted(left_out) == [
         ": `--hash`",
-        "constraints.txt:3: `urllib3<2`",
         "requirements.txt:13: `--config-settings`",
         "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
         "requirements.txt:17: `branchless @ git+https://github.com/huggingface/peft`",
@@ -407,6 +410,63 @@ def test_dependencies_that_a_build_finds_are_told(workspace: Workspace) -> None:
     run = workspace.run("import", "pyproject.toml")
     assert (run.status, "pyproject.toml:3" in run.stderr) == (2, True)
     assert run.error == "`pyproject.toml` has nothing that a stack could ask for"
+
+
+UV = """\
+[project]
+name = "demo"
+dependencies = ["datasets>=3", "numpy>=2 ; os_name == 'posix'", "six", "tqdm"]
+
+[dependency-groups]
+stable = ["transformers==4.57.3"]
+dev = ["ruff"]
+
+[tool.uv]
+default-groups = ["stable"]
+constraint-dependencies = ["torch==2.7.1+cu128", "pip"]
+override-dependencies = ["numpy<2", "x @ git+https://github.com/o/x@v1"]
+exclude-newer = "2026-01-01T00:00:00Z"
+
+[tool.uv.sources]
+datasets = { git = "https://github.com/huggingface/datasets", rev = "COMMIT", subdirectory = "a" }
+six = { path = "../hunter2" }
+tqdm = { git = "https://github.com/tqdm/tqdm", branch = "hunter2" }
+"""
+
+
+def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml=UV.replace("COMMIT", COMMIT))
+    stack, changes = imported(workspace, "pyproject.toml")
+    source = f"git+https://github.com/huggingface/datasets@{COMMIT}#subdirectory=a"
+    assert stack["stack"]["requires"] == [
+        f"datasets @ {source}",
+        "numpy<2",
+        "six",
+        "tqdm",
+        "transformers==4.57.3",
+    ]
+    assert stack["stack"]["constraints"] == ["torch==2.7.1"]
+    assert stack["stack"]["overrides"] == ["numpy<2"]
+    assert changes == [
+        "pyproject.toml:17: `tool.uv.sources`",
+        "pyproject.toml:18: `tool.uv.sources`",
+        "pyproject.toml:13: `tool.uv.exclude-newer`",
+        "pyproject.toml:12: `x @ git+https://github.com/o/x@v1`",
+        "pyproject.toml:11: taken as `torch==2.7.1`",
+        "pyproject.toml:11: `pip`",
+        f"pyproject.toml:3: taken as `datasets @ {source}`",
+        "pyproject.toml:3: taken as `numpy<2`",
+    ]
+    run = workspace.run("import", "pyproject.toml")
+    assert "hunter2" not in run.stdout + run.stderr
+    assert f"@{COMMIT[:12]}…" in run.stderr
+    assert "kept       1 override as it is" in run.stderr
+    write(workspace, pyproject_toml=UV.replace('["stable"]', '"all"'))
+    assert "ruff" in imported(workspace, "pyproject.toml")[0]["stack"]["requires"]
+    write(workspace, pyproject_toml=UV.replace('["stable"]', '["nothing"]'))
+    workspace.refused("there is no such dependency group", "import", "pyproject.toml")
+    write(workspace, pyproject_toml="[tool.uv]\ndefault-groups = 1\n")
+    workspace.refused("the table `tool.uv` cannot be read", "import", "pyproject.toml")
 
 
 # --- environment.yml
