@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.console import for_stream, print_data, print_json, print_text
+from resolver.cli.console import (
+    ConflictPage,
+    for_stream,
+    print_data,
+    print_json,
+    print_text,
+)
 from resolver.cli.options import Settings, settings
+from resolver.cli.outcome import TargetResult, print_apply_hint, print_results, result_json
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
 from resolver.config.requirement_files.read import read_requirements
@@ -70,7 +79,8 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
         "Folder outside of which no file is read (default: that of FILE, without its hidden files)."
     ),
 )
-@settings("language", "own_matrices", "as_json")
+@click.option("--lock", "is_locked", is_flag=True, help="Also lock the stack that is written.")
+@settings("offline", "seconds", "language", "own_matrices", "locks", "as_json")
 def command(
     run: Settings,
     file: Path,
@@ -85,6 +95,7 @@ def command(
     groups: tuple[str, ...],
     without_plugins: bool,
     root: Path | None,
+    is_locked: bool,
 ) -> int:
     """Make a stack of what FILE asks for.
 
@@ -94,6 +105,8 @@ def command(
     """
     if output is not None:
         options.require_absent(output)
+    elif is_locked:
+        raise InputError("only a stack in a file can be locked", hint="name it: -o FILE.toml")
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
@@ -115,25 +128,42 @@ def command(
     # Raise now what `lock` would raise.
     document = read_text(text, StackFile, str(output or "the stack"))
     compile_problems(load_with(document, run.matrices))
-    if output is not None:
+    if output is None:
+        shown = {"stack": stack_name, "file": None, "text": text}
+    else:
         files.write(output, text.encode())
+        shown = {"stack": stack_name, "file": str(output), "text": text}
+        if not run.as_json:
+            _print_written(stack, output, run, is_locked=is_locked)
+    results = _lock(output, run) if output is not None and is_locked else []
     if run.as_json:
-        print_json(
-            {
-                "stack": stack_name,
-                "file": None if output is None else str(output),
-                "text": text,
-                "lines": imported_json(stack.rows, run.language),
-            }
-        )
+        lines = imported_json(stack.rows, run.language)
+        targets = [result_json(result, run.language) for result in results]
+        print_json({**shown, "lines": lines, "targets": targets})
     elif output is None:
         print_data(text)
-    else:
-        _print_next(stack, output, run)
-    return 0
+    elif results:
+        print_results(results, run.language, together=False)
+        print_apply_hint(results, run.command("add", str(output)), run.language)
+    return max((result.exit_status for result in results), default=0)
 
 
-def _print_next(stack: Draft, output: Path, run: Settings) -> None:
+def _lock(path: Path, run: Settings) -> list[TargetResult]:
+    """Lock the stack in a file, and return the result of its target."""
+    # Most imports solve nothing.
+    from resolver.cli.catalogs import Catalogs
+    from resolver.cli.session import Session
+
+    with closing(Catalogs(run)) as catalogs:
+        page = ConflictPage(None if run.as_json else sys.stderr, run.progress, run.repeated_options)
+        session = Session(run, catalogs, page)
+        # A path has a separator, which a name has not.
+        results = session.lock(session.jobs(f"{path.parent}{os.sep}{path.name}"))
+    run.progress.clear()
+    return results
+
+
+def _print_written(stack: Draft, output: Path, run: Settings, *, is_locked: bool) -> None:
     """Print what was written, and the commands that come next."""
     path = shlex.quote(str(output))
     if stack.lacking:
@@ -144,9 +174,5 @@ def _print_next(stack: Draft, output: Path, run: Settings) -> None:
             stack=path,
             arguments=arguments,
         )
-    run.print_message(
-        "import.written",
-        path=output,
-        count=len(stack.requires),
-        stack=path,
-    )
+    code = "import.written-only" if is_locked else "import.written"
+    run.print_message(code, path=output, count=len(stack.requires), stack=path)

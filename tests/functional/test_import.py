@@ -294,6 +294,30 @@ def test_what_is_written_locks(workspace: Workspace) -> None:
     assert written.read_bytes() == before
 
 
+def test_import_locks_what_it_writes(workspace: Workspace) -> None:
+    workspace.serve(
+        "torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17", "a 1: six<1.17"
+    )
+    workspace.facts("torch-npu", "")
+    write(workspace, good_txt="torch==2.9.0\n", bad_txt="six==1.17\na\n")
+    run = workspace.run("import", "good.txt", "-o", "good.toml", "--lock")
+    assert run.status == 0
+    assert "Written to good.toml: 2 lines.\n" in run.stdout
+    assert workspace.pins("good") == {"torch": "2.9.0", "torch-npu": "2.9.0"}
+    run = workspace.run("import", "bad.txt", "-o", "bad.toml", "--lock")
+    assert run.status == 1
+    assert "  A  ask for six==1.16 instead of six==1.17" in run.stderr
+    assert run.stderr.endswith(
+        "\nhint: ascend-lock add bad.toml --apply A takes way out A as well, and locks\n"
+    )
+    assert workspace.run("add", "bad.toml", "--apply", "A").status == 0
+    assert workspace.pins("bad") == {"a": "1", "six": "1.16"}
+    run = workspace.run("import", "bad.txt", "-o", "json.toml", "--lock", "--json")
+    assert run.status == 1
+    assert [target["status"] for target in json.loads(run.stdout)["targets"]] == ["conflict"]
+    workspace.refused("only a stack in a file can be locked", "import", "bad.txt", "--lock")
+
+
 def test_import_adds_plugins(workspace: Workspace) -> None:
     write(workspace, r_txt="torch>=2.7\nvllm\n", paired_txt="torch\ntorch_npu==2.8.0\n")
     requires = tomli.loads(imported_json(workspace, "r.txt")["text"])["stack"]["requires"]
