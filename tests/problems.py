@@ -20,7 +20,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import StackLine
+from resolver.model.constraint import StackKey, StackLine
 from resolver.model.problem import (
     PYPI,
     Absence,
@@ -69,17 +69,28 @@ def problem(
     facts: Iterable[facts.Fact] = (),
     target: Target = target(cann="8.5.0"),  # noqa: B008  frozen
     indexes: Indexes = PYPI_ONLY,
+    constraints: Iterable[str] = (),
+    overrides: Iterable[str] = (),
     **policy: Any,
 ) -> Problem:
     """Return a problem of these lines, the first on line 5 of stack.toml.
 
-    `policy` are the fields of Policy.
+    The first constraint is on line 50, the first override on line 60. `policy` are the fields of
+    Policy.
     """
     lines = tuple(
         RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}"))
         for at, line in enumerate(asks, 5)
     )
-    stack = Stack(name="test", summary="a test", source="", where="stack.toml", requirements=lines)
+    stack = Stack(
+        name="test",
+        summary="a test",
+        source="",
+        where="stack.toml",
+        requirements=lines,
+        constraints=_roots(constraints, "constraints", 50),
+        overrides=_roots(overrides, "overrides", 60),
+    )
     return Problem(
         stack=stack,
         target=target,
@@ -87,6 +98,13 @@ def problem(
         policy=Policy(**policy),
         indexes=indexes,
         digest="0" * 64,
+    )
+
+
+def _roots(lines: Iterable[str], key: StackKey, first: int) -> tuple[RootRequirement, ...]:
+    return tuple(
+        RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}", key=key))
+        for at, line in enumerate(lines, first)
     )
 
 

@@ -380,7 +380,8 @@ def _holds(proof: Sequence[Reason], universe: Universe) -> bool:
     Its lines must be lines of the problem, and `check_refutation` must confirm everything else.
     """
     problem = universe.problem
-    lines = {root.origin for root in problem.stack.requirements}
+    stack = problem.stack
+    lines = {root.origin for root in (*stack.requirements, *stack.constraints)}
     reasons = []
     for reason in proof:
         constraint = reason.constraint

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from resolver.cli import options
+from resolver.cli.addition import added
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_to_stderr
 from resolver.cli.options import Settings, settings, ships
-from resolver.cli.outcome import print_failures, print_results
+from resolver.cli.outcome import (
+    TargetResult,
+    print_apply_hint,
+    print_failures,
+    print_results,
+)
 from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, load_components, read_stack, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
@@ -25,42 +34,51 @@ from resolver.model import text
 from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
-from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
 from resolver.redaction import without_secrets
 
+# A lock needs no explaining.
+if TYPE_CHECKING:
+    from resolver.model.explanation import Explanation, Fix
+
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
+_apply = click.option(
+    "--apply",
+    "letter",
+    metavar="LETTER",
+    help="If there is no solution, also change what this way out changes.",
+)
 _settings = settings("offline", "seconds", "language", "own_matrices", "locks")
 
 
 @click.command("add")
 @options.stack
-@click.argument("lines", metavar="REQUIREMENT...", nargs=-1, required=True)
+@click.argument("lines", metavar="REQUIREMENT...", nargs=-1)
+@_apply
 @_frozen
 @_settings
-def add(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
+def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, frozen: bool) -> int:
     """Add lines to STACK's file, such as 'ms-swift>=4', and lock it.
 
     A line takes the place of those about the same project; one with a marker, of one with the same
-    marker. If it cannot be locked, the file stays as it was.
+    marker. It loosens none of their bounds: what they ask for stays, as far as it can.
+
+    If it cannot be locked, the file stays as it was. --apply takes a way out as well; with it, no
+    line is needed.
     """
+    if not lines and letter is None:
+        raise click.UsageError("Missing argument 'REQUIREMENT...'.")
     components = load_components(run.matrices)
     needs = {line: _need(line, components) for line in lines}
 
     def edit(document: StackText) -> StackText:
         for line, need in needs.items():
-            old_needs = document.needs(components)
-            replaced = [number for number, old in old_needs.items() if _replaces(need, old)]
-            if replaced:
-                old_lines = tuple(str(old_needs[number]) for number in replaced)
-                run.print_message("edit.replaced", old=old_lines, new=line)
-                document = document.with_line(replaced[0], line).without_lines(replaced[1:])
-            else:
-                run.print_message("edit.added", line=line)
-                document = document.with_new_line(line)
+            addition = added(line, need, document.needs(components))
+            document = addition.applied_to(document)
+            run.print_message(addition.code, **addition.values)
         return document
 
-    return _edit_and_lock(run, stack, edit, frozen=frozen)
+    return _edit_and_lock(run, stack, edit, letter=letter, can_apply=True, frozen=frozen)
 
 
 @click.command("remove")
@@ -106,21 +124,23 @@ def _need(line: str, components: Components) -> Need:
         ) from None
 
 
-def _replaces(new: Need, old: Need) -> bool:
-    """Return whether a new line takes the place of an old one."""
-    if isinstance(new, Requirement) and isinstance(old, Requirement):
-        return new.name == old.name and (new.marker is None or new.marker == old.marker)
-    return subject(new) == subject(old)
-
-
 def _edit_and_lock(
-    run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool
+    run: Settings,
+    stack: str,
+    edit: Callable[[StackText], StackText],
+    *,
+    letter: str | None = None,
+    can_apply: bool = False,
+    frozen: bool,
 ) -> int:
     """Edit a stack and, unless `frozen`, lock it for all of its targets.
 
     Return the exit status of `lock`. If one of the targets cannot be locked, neither a lock nor the
-    file is written. One run at a time edits the stacks of a folder. Raise ResolverError.
+    file is written, unless the way out of this letter is to be taken. One run at a time edits the
+    stacks of a folder. Raise ResolverError.
     """
+    if frozen and letter is not None:
+        raise InputError("nothing is solved with --frozen, so there is no way out", where="--apply")
     path = find_stack(stack, run.matrices)
     if ships(path):
         raise InputError(
@@ -143,20 +163,36 @@ def _edit_and_lock(
             if frozen:
                 folder.write(file.name, edited.encode())
                 return 0
-            return _lock(run, stack, StackEdit(file, original, edited.encode()))
+            change = StackEdit(file, original, edited.encode())
+            return _lock(run, stack, change, letter, can_apply=can_apply)
 
 
-def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
+def _lock(
+    run: Settings, stack: str, edit: StackEdit, letter: str | None, *, can_apply: bool
+) -> int:
     """Lock the edited stack, and write the file with its locks, or nothing.
 
-    Return the exit status of `lock`. Raise ResolverError.
+    If the command `can_apply` a way out, one is offered. With a `letter`, the stack is changed as
+    this way out says if it has no solution. Return the exit status of `lock`. Raise ResolverError.
     """
     is_written = False
     try:
         with closing(Catalogs(run)) as catalogs:
-            page = ConflictPage(sys.stderr, run.progress, run.repeated_options, undone=True)
+            # Whoever applies a way out has read the page already.
+            out = sys.stderr if letter is None else None
+            page = ConflictPage(out, run.progress, run.repeated_options, undone=True)
             session = Session(run, catalogs, page, all_or_none=True, edit=edit)
             results = session.lock(session.jobs(stack))
+            conflicts = _explanations(results)
+            if letter is not None and conflicts:
+                # Imported only for a conflict.
+                from resolver.cli.explain import named_fix
+
+                fix = named_fix(letter, conflicts)
+                session = replace(session, edit=edit._replace(new=_text_of(fix)))
+                run.progress.clear()
+                _print_way_out(run, fix)
+                results = session.lock(session.jobs(stack))
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
@@ -168,4 +204,31 @@ def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
         print_results(results, run.language, together=False)
     else:
         print_failures(results, run.language)
+        if letter is None and can_apply:
+            print_apply_hint(results, shlex.join(("ascend-lock", *sys.argv[1:])), run.language)
     return max(result.exit_status for result in results)
+
+
+def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
+    """Return the explanations of the targets without a solution."""
+    answers = [result.answer for result in results]
+    return [answer for answer in answers if not isinstance(answer, (Lock, ResolverError))]
+
+
+def _text_of(fix: Fix) -> bytes:
+    """Return the text of the stack with a way out. Raise InputError for one with two stacks."""
+    if len(fix.texts) != 1:
+        raise InputError(
+            f"way out `{fix.name}` makes two stacks of one",
+            where="--apply",
+            hint="edit the file without locking (--frozen), and let `explain --apply` write them",
+        )
+    return fix.texts[0].encode()
+
+
+def _print_way_out(run: Settings, fix: Fix) -> None:
+    """Print what a way out changes."""
+    # Imported only for a conflict.
+    from resolver.report.explanation.fixes import changes_sentence
+
+    run.print_message("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))

@@ -89,7 +89,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     written: list[Path] = []
     if letter is not None:
         original = find_stack(stack, run.matrices)
-        written = _write_fix(_named_fix(letter, [*conflicts.values()]), original)
+        written = _write_fix(named_fix(letter, [*conflicts.values()]), original)
     if run.as_json:
         _print_json(answers, run)
     else:
@@ -192,7 +192,7 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Ans
     return answer
 
 
-def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
+def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     """Return the way out with this letter.
 
     Raise InputError if there is none, or if targets have different ones.

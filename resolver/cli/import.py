@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.console import print_data
+from resolver.cli.console import (
+    ConflictPage,
+    for_stream,
+    print_data,
+    print_json,
+    print_text,
+)
 from resolver.cli.options import Settings, settings
+from resolver.cli.outcome import TargetResult, print_apply_hint, print_results, result_json
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
 from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
-from resolver.config.stack_draft import draft
+from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
+from resolver.report.imported import imported_blocks, imported_json
+from resolver.report.terminal import WIDTH
 
 
 def _read_python(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -55,6 +67,11 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     help="Also this dependency group; may be repeated.",
 )
 @click.option(
+    "--without-plugins",
+    is_flag=True,
+    help="Do not add the plugins with which torch and vllm run on the target.",
+)
+@click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
@@ -62,7 +79,8 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
         "Folder outside of which no file is read (default: that of FILE, without its hidden files)."
     ),
 )
-@settings("language", "own_matrices")
+@click.option("--lock", "is_locked", is_flag=True, help="Also lock the stack that is written.")
+@settings("offline", "seconds", "language", "own_matrices", "locks", "as_json")
 def command(
     run: Settings,
     file: Path,
@@ -75,21 +93,29 @@ def command(
     soc: str,
     extras: tuple[str, ...],
     groups: tuple[str, ...],
+    without_plugins: bool,
     root: Path | None,
+    is_locked: bool,
 ) -> int:
     """Make a stack of what FILE asks for.
 
-    FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a
-    pylock.toml or the environment.yml of conda. What a stack cannot have is told line by line.
+    FILE is a requirements file, as `pip freeze` and `uv export` write it too, the table of
+    `pip list`, a pyproject.toml, a
+    pylock.toml or the environment.yml of conda. A table tells what became of its lines.
     """
     if output is not None:
         options.require_absent(output)
+    elif is_locked:
+        raise InputError("only a stack in a file can be locked", hint="name it: -o FILE.toml")
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
-    stack = draft(source, run.matrices)
-    for warning in stack.messages:
-        run.progress.warn(warning)
+    system = {"cann": cann, "soc": soc}
+    stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
+    if not run.as_json:
+        stream = sys.stdout if output is not None else sys.stderr
+        blocks = imported_blocks(stack.rows, file.parent)
+        print_text(for_stream(blocks, run.language, stream, WIDTH), stream)
     if not stack.requires:
         raise InputError(
             f"`{file}` has nothing that a stack could ask for",
@@ -98,14 +124,47 @@ def command(
         )
     stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}
-    text = stack.text(stack_name, file.name, target, {"cann": cann, "soc": soc})
+    text = stack.text(stack_name, file.name, target, system)
     # Raise now what `lock` would raise.
     document = read_text(text, StackFile, str(output or "the stack"))
     compile_problems(load_with(document, run.matrices))
     if output is None:
+        shown = {"stack": stack_name, "file": None, "text": text}
+    else:
+        files.write(output, text.encode())
+        shown = {"stack": stack_name, "file": str(output), "text": text}
+        if not run.as_json:
+            _print_written(stack, output, run, is_locked=is_locked)
+    results = _lock(output, run) if output is not None and is_locked else []
+    if run.as_json:
+        lines = imported_json(stack.rows, run.language)
+        targets = [result_json(result, run.language) for result in results]
+        print_json({**shown, "lines": lines, "targets": targets})
+    elif output is None:
         print_data(text)
-        return 0
-    files.write(output, text.encode())
+    elif results:
+        print_results(results, run.language, together=False)
+        print_apply_hint(results, run.command("add", str(output)), run.language)
+    return max((result.exit_status for result in results), default=0)
+
+
+def _lock(path: Path, run: Settings) -> list[TargetResult]:
+    """Lock the stack in a file, and return the result of its target."""
+    # Most imports solve nothing.
+    from resolver.cli.catalogs import Catalogs
+    from resolver.cli.session import Session
+
+    with closing(Catalogs(run)) as catalogs:
+        page = ConflictPage(None if run.as_json else sys.stderr, run.progress, run.repeated_options)
+        session = Session(run, catalogs, page)
+        # A path has a separator, which a name has not.
+        results = session.lock(session.jobs(f"{path.parent}{os.sep}{path.name}"))
+    run.progress.clear()
+    return results
+
+
+def _print_written(stack: Draft, output: Path, run: Settings, *, is_locked: bool) -> None:
+    """Print what was written, and the commands that come next."""
     path = shlex.quote(str(output))
     if stack.lacking:
         arguments = shlex.join(stack.lacking)
@@ -115,10 +174,5 @@ def command(
             stack=path,
             arguments=arguments,
         )
-    run.print_message(
-        "import.written",
-        path=output,
-        count=len(stack.requires),
-        stack=path,
-    )
-    return 0
+    code = "import.written-only" if is_locked else "import.written"
+    run.print_message(code, path=output, count=len(stack.requires), stack=path)

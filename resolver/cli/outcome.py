@@ -248,6 +248,19 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
             print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
 
 
+def print_apply_hint(results: Sequence[TargetResult], command: str, language: Language) -> None:
+    """Print on stderr how this command takes a way out, if one changes a single stack."""
+    for result in results:
+        if isinstance(result.answer, (Lock, ResolverError)):
+            continue
+        for fix in result.answer.fixes:
+            if len(fix.texts) == 1:
+                apply = f"{command} --apply {fix.name}"
+                hint = translate("edit.apply-hint", language, command=apply, letter=fix.name)
+                print_to_stderr(hint)
+                return
+
+
 def _row(result: TargetResult, language: Language) -> SummaryRow:
     """Return the row of a result in the table."""
     changes = "-"

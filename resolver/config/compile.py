@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
-from resolver.config.decode import parse_need, require_known_values
+from resolver.config.decode import parse_need, parse_requirement, require_known_values
 from resolver.config.edits import EditedStack, edited
 from resolver.config.fact_rules import FactFiles
 from resolver.config.indexes import compile_indexes, compile_recorded
@@ -20,7 +20,7 @@ from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
 from resolver.model.component import Components, Value, nearest
-from resolver.model.constraint import StackLine
+from resolver.model.constraint import StackKey, StackLine
 from resolver.model.edit import Edits
 from resolver.model.fact import (
     Constrains,
@@ -111,7 +111,8 @@ def _problems(
     stack = _stack(inputs.stack, declared_facts, components)
     facts_and_practices = tuple(_without_relaxed(declared_facts, stack.relaxed))
     targets = compile_targets(inputs)
-    _check_markers(stack.requirements, facts_and_practices, targets)
+    lines = (*stack.requirements, *stack.constraints, *stack.overrides)
+    _check_markers(lines, facts_and_practices, targets)
     facts, practices = _partition(facts_and_practices, inputs.stack.content.stack.practices)
     policy = options.applied_to(inputs.stack.content.policy)
     inputs_digest = _digest(inputs, policy)
@@ -146,6 +147,8 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: C
     requirements = tuple(
         _root_requirement(document, number, components) for number in range(len(table.requires))
     )
+    constraints = _project_lines(document, "constraints", table.constraints)
+    overrides = _project_lines(document, "overrides", table.overrides)
     _check_absences(document, requirements)
     has_one_target = not isinstance(content.target, tuple)
     return Stack(
@@ -155,6 +158,8 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: C
         source=table.source,
         where=document.name,
         requirements=requirements,
+        constraints=constraints,
+        overrides=overrides,
         departures=content.departs,
         relaxed=_relaxed(document, facts),
         absent=content.absent,
@@ -173,6 +178,32 @@ def _root_requirement(
     need = document.parse(read, line, *path)
     require_known_values(need, components, document.place(*path))
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
+
+
+def _project_lines(
+    document: Document[StackFile], key: StackKey, lines: Sequence[str]
+) -> tuple[RootRequirement, ...]:
+    """Return the requirements in a list of the stack that is about projects alone.
+
+    Raises InputError for what is no bound on a project. A line of `overrides` may have extras, and
+    need not have versions.
+    """
+    roots = []
+    for number, line in enumerate(lines):
+        path = ("stack", key, number)
+        need = document.parse(parse_requirement, line, *path)
+        if key == "constraints" and (need.extras or not str(need.specifier)):
+            raise InputError(
+                f"`{need}` is not a bound",
+                where=document.place(*path),
+                why="a constraint is a project with versions and without extras, "
+                "as in a constraints file of pip",
+                hint='write for instance "pyarrow<22"; what must be installed is a line of '
+                "`requires`",
+            )
+        origin = StackLine(line, document.line(*path), key=key)
+        roots.append(RootRequirement(need=need, origin=origin))
+    return tuple(roots)
 
 
 def _enabled_practices(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from resolver import toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.load import Document, with_fact_defaults
-from resolver.config.schema import FactFile, RelaxRow, StackFile, TargetTable
+from resolver.config.schema import FactFile, RelaxRow, StackFile, StackTable, TargetTable
 from resolver.config.targets import target_name
 from resolver.model import edit as edits
 from resolver.model.component import BUILT_IN, Components
@@ -51,14 +51,8 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
                 lines[change.number] = change.text
             case edits.SetComponent():
                 content = _with_component(content, change)
-            case edits.TurnOnPractice():
-                # If all of them are on, none is left to turn on.
-                assert content.stack.practices != "all"  # noqa: S101
-                practices = (*content.stack.practices, change.name)
-                content = replace(content, stack=replace(content.stack, practices=practices))
-            case edits.UseFacts():
-                files = (*(content.stack.facts or ()), change.project)
-                content = replace(content, stack=replace(content.stack, facts=files))
+            case edits.DropConstraint() | edits.TurnOnPractice() | edits.UseFacts():
+                content = replace(content, stack=_with_list(content.stack, change))
             case edits.AllowPrereleases() | edits.DropCutoff():
                 content = replace(content, policy=_policy(content.policy, change))
             case edits.SetAside():
@@ -74,6 +68,22 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
     for number, name in names:
         content = _with_target(content, number, replace(_target(content, number), name=name))
     return EditedStack(stack.name, stack.text, content, tuple(kept), names)
+
+
+def _with_list(
+    table: StackTable, change: edits.DropConstraint | edits.TurnOnPractice | edits.UseFacts
+) -> StackTable:
+    """Return the table `stack` with an edit of one of its lists other than `requires`."""
+    match change:
+        case edits.DropConstraint():
+            kept = [line for line in table.constraints if line != change.text]
+            return replace(table, constraints=tuple(kept))
+        case edits.TurnOnPractice():
+            # If all of them are on, none is left to turn on.
+            assert table.practices != "all"  # noqa: S101
+            return replace(table, practices=(*table.practices, change.name))
+        case edits.UseFacts():
+            return replace(table, facts=(*(table.facts or ()), change.project))
 
 
 def _distinct_names(

@@ -18,6 +18,8 @@ from resolver.config.lines import TomlText
 from resolver.config.schema import (
     FactFile,
     ImagesFile,
+    ImportRow,
+    ImportsFile,
     IndexesFile,
     RecordedFile,
     StackFile,
@@ -96,6 +98,8 @@ def read_text(
         tables = _with_defaults(tables, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:
         tables = _with_systems(_with_defaults(tables))
+    elif shape is ImportsFile:
+        tables = _with_defaults(tables)
     elif shape is RecordedFile:
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
@@ -387,6 +391,15 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
                 raise images.unknown(what, name, components, "image", number, name)
             images.parse(components[name].parse, value, "image", number, name)
     return images.content.image
+
+
+def load_imports(matrices: Path) -> tuple[ImportRow, ...]:
+    """Read what an import leaves out or replaces; nothing without imports.toml.
+
+    Raises InputError.
+    """
+    document = _read_optional("imports.toml", ImportsFile, matrices)
+    return () if document is None else document.content.left_out
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:

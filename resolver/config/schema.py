@@ -26,7 +26,7 @@ from resolver.model.problem import (
 )
 from resolver.model.source import References
 from resolver.model.target import Glibc, Image, Platform
-from resolver.model.text import NOT_EMPTY, Text, matching
+from resolver.model.text import NOT_EMPTY, Sentence, Text, matching
 from resolver.model.variant import PropertyRow
 
 _NAME = matching(patterns.NAME)
@@ -138,6 +138,29 @@ class VariantsFile(_Table, kw_only=True, frozen=True):
     property: tuple[PropertyRow, ...] = ()
 
 
+class ImportRow(_Table, kw_only=True, frozen=True):
+    """A project that an import leaves out or replaces, although no fact excludes it."""
+
+    project: NormalizedName
+    # The extra of the project that is meant; the project itself without the key.
+    extra: NormalizedName | None = None
+    # The platforms of targets for which it counts; all without the key.
+    platforms: tuple[Platform, ...] = ()
+    # The project to ask for in its place.
+    replacement: NormalizedName | None = None
+    reason: Sentence
+    reason_zh: Sentence = ""
+    source: References
+    checked: date
+
+
+class ImportsFile(_Table, kw_only=True, frozen=True):
+    """imports.toml, which `ascend-lock import` alone reads."""
+
+    defaults: Defaults = Defaults()
+    left_out: tuple[ImportRow, ...] = ()
+
+
 class GridFile(_Table, kw_only=True, frozen=True):
     """grid.toml: releases of projects, each tried for each use on each machine."""
 
@@ -162,6 +185,10 @@ class StackTable(_Table, kw_only=True, frozen=True):
     source: str = ""
     # Requirements on projects and components, one a line.
     requires: Annotated[tuple[Text, ...], NOT_EMPTY]
+    # Bounds on projects, which are not required by them.
+    constraints: tuple[Text, ...] = ()
+    # Requirements that replace what others require of their projects.
+    overrides: tuple[Text, ...] = ()
     # The names of the files of facts in use; all files without the key.
     facts: tuple[Text, ...] | None = None
     # The ids of the practices that are in force.

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 import tomli_w
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
+from packaging.utils import (
+    InvalidWheelFilename,
+    NormalizedName,
+    canonicalize_name,
+    parse_wheel_filename,
+)
 
 from resolver.ascend.names import PLUGINS
 from resolver.config.decode import parse_need
-from resolver.config.load import load_components, load_facts
+from resolver.config.load import load_components, load_facts, load_imports
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
     is_readable,
     shown_requirement,
 )
+from resolver.config.schema import ImportRow
 from resolver.errors import InputError, escaped
 from resolver.model import text as texts
 from resolver.model.component import Components
+from resolver.model.constraint import StackKey
 from resolver.model.fact import Absent, Excludes, Names, Need
-from resolver.model.message import Message, message, verbatim
+from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
-from resolver.model.target import Target
+from resolver.model.target import Platform, Target
 from resolver.redaction import without_secrets
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
@@ -38,10 +47,27 @@ _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 # A path or an address that is not a git repository.
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
+# The path of a file, or an address that stands for one.
+_PATH: Final = re.compile(r"[./~]|file:")
+_PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
 # The markers of any target, to see whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # Characters of a line that a message shows.
 _LONGEST: Final = 200
+# Why a line is left out for good. Other reasons leave something to decide.
+_SETTLED: Final = frozenset(
+    (
+        TEXT,
+        "import.brought",
+        "import.cuda",
+        "import.extra",
+        "import.index",
+        "import.option",
+        "import.tool",
+        "import.unbounded",
+        "import.unwanted",
+    )
+)
 _ALL: Final = SpecifierSet(">=0")
 _HEAD: Final = """\
 # What {file} asks for, as `ascend-lock import` took it over.
@@ -50,13 +76,43 @@ _HEAD: Final = """\
 """
 
 
+class Outcome(Enum):
+    """What became of a line of the file."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    # A line that the file does not have.
+    ADDED = "added"
+    LEFT_OUT = "left-out"
+    # A line that is left out, and that people may want in another form.
+    TO_DECIDE = "to-decide"
+
+
+class DraftRow(msgspec.Struct, frozen=True):
+    """A line of the file, or a new one, and what became of it."""
+
+    outcome: Outcome
+    # What of the file's line may be shown; empty for nothing, and for a new line.
+    before: str
+    # The line of the stack; empty without one.
+    after: str
+    # Its place, as file:line; empty for a new line.
+    where: str
+    # Why it is not kept; None if it is.
+    why: Message | None = None
+    # The list of the stack that has the line.
+    key: StackKey = "requires"
+
+
 class Draft(msgspec.Struct, frozen=True):
     """What a stack takes over of a file."""
 
     # The lines of the stack.
     requires: tuple[str, ...]
-    # What is not as in the file.
-    messages: tuple[Message, ...]
+    constraints: tuple[str, ...]
+    overrides: tuple[str, ...]
+    # What became of each line of the file.
+    rows: tuple[DraftRow, ...]
     # The plugins without which the lines do not run on the target, and which are not among them.
     lacking: tuple[str, ...]
 
@@ -66,6 +122,10 @@ class Draft(msgspec.Struct, frozen=True):
         """Return the text of the stack's file, made of `file`, for this target."""
         summary = f"What {escaped(file)} asks for"
         stack = {"name": name, "summary": summary, "requires": self.requires}
+        if self.constraints:
+            stack["constraints"] = self.constraints
+        if self.overrides:
+            stack["overrides"] = self.overrides
         tables = {"stack": stack, "target": {**target, "system": system}}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
@@ -78,59 +138,242 @@ class _UsableLine(NamedTuple):
     # Its place in the file, as file:line.
     where: str
     need: Need
+    # What of the file's line may be shown.
+    shown: str
+    # Why the line is not as in the file; None if it is.
+    why: Message | None
 
 
-def draft(requirements: FileRequirements, matrices: Path) -> Draft:
+def draft(
+    requirements: FileRequirements,
+    matrices: Path,
+    stated: Collection[str],
+    platform: Platform,
+    *,
+    with_plugins: bool = True,
+) -> Draft:
     """Return what a stack can have of a file, in its order and each line once.
 
-    Projects for CUDA and local version labels are left out. Raises InputError if the facts cannot
-    be read.
+    Projects for CUDA, local version labels, and what comes with the `stated` components of the
+    target are left out. `with_plugins`, the plugins are added with which its projects run on the
+    target. Raises InputError if the facts cannot be read.
     """
-    messages = [_left_out(line, line.shown, why) for line, why in requirements.left_out]
-    excluded = _excluded_projects(matrices)
-    components = load_components(matrices)
-    lines = list(_usable(requirements.lines, excluded, components, messages))
-    bounds: dict[NormalizedName, SpecifierSet] = {}
-    for line in lines:
-        if isinstance(line.need, Requirement) and not line.need.url:
-            bounds[line.need.name] = SpecifierSet()
-    for constraint in _usable(requirements.constraints, excluded, components, messages):
-        need = constraint.need
-        if not isinstance(need, Requirement) or need.name not in bounds:
-            why = message("import.constraint", line=without_secrets(str(need)))
-            messages.append(_left_out(constraint, shown_requirement(constraint.text), why))
-        elif need.url or need.marker is not None:
-            lines.append(constraint)
-        else:
-            bounds[need.name] &= need.specifier
-    if requirements.hashes:
-        messages.append(message("import.hashes", count=requirements.hashes))
-    requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
-    return Draft(tuple(requires), tuple(messages), _lacking_plugins(lines))
+    return _Drafter(matrices, stated, platform).draft(requirements, with_plugins)
 
 
-def _lacking_plugins(lines: Iterable[_UsableLine]) -> tuple[str, ...]:
+class _Drafter:
+    """Takes lines of a file over, and notes what becomes of each."""
+
+    def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
+        self._components = load_components(matrices)
+        brought = _brought_projects(self._components, stated)
+        self._excluded = {**_excluded_projects(matrices), **brought}
+        # What the data of imports leaves out, by project and extra; an empty extra stands for none.
+        self._left_out: dict[tuple[NormalizedName, str], ImportRow] = {}
+        for row in load_imports(matrices):
+            if not row.platforms or platform in row.platforms:
+                self._left_out[row.project, row.extra or ""] = row
+        self._rows: list[DraftRow] = []
+        # The rows about extras that were left out.
+        self._dropped_extras: list[ImportRow] = []
+
+    def draft(self, requirements: FileRequirements, with_plugins: bool) -> Draft:
+        """Return what a stack can have of a file, with the plugins that it lacks."""
+        for unusable, reason in requirements.left_out:
+            self._leave_out(unusable, unusable.shown, reason)
+        overrides = self._take_overrides(requirements.overrides)
+        lines = [_overridden(line, overrides) for line in self._usable(requirements.lines)]
+        constraints = self._take_constraints(requirements.constraints, lines)
+        if requirements.hashes:
+            why = message("import.hashes", count=requirements.hashes)
+            self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
+        for line in lines:
+            self._take(line)
+        requires = dict.fromkeys(line.text for line in lines)
+        for name, why in self._replacements(lines):
+            self._add(requires, name, why)
+        lacking = _lacking_plugins(lines)
+        if with_plugins:
+            for plugin, project in lacking.items():
+                self._add(requires, plugin, message("imported.plugin", project=project))
+            lacking = {}
+        return Draft(
+            requires=tuple(requires),
+            constraints=constraints,
+            overrides=tuple(dict.fromkeys(line.text for line in overrides)),
+            rows=tuple(self._rows),
+            lacking=tuple(lacking),
+        )
+
+    def _take_overrides(self, overrides: Iterable[FileLine]) -> list[_UsableLine]:
+        """Return the lines that replace what others require; note each of them."""
+        taken = []
+        for line in self._usable(overrides):
+            if isinstance(line.need, Requirement) and not line.need.url:
+                taken.append(line)
+                self._take(line, "overrides")
+            else:
+                self._leave_out(line, line.shown, message("import.override"))
+        return taken
+
+    def _take_constraints(
+        self, constraints: Iterable[FileLine], lines: list[_UsableLine]
+    ) -> tuple[str, ...]:
+        """Return the lines that bound projects, and note each of them.
+
+        One that names a commit becomes a line of its project, if the lines have that.
+        """
+        names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+        taken: dict[str, None] = {}
+        for line in self._usable(constraints):
+            need = line.need
+            if isinstance(need, Requirement) and need.url and need.name in names:
+                lines.append(line)
+            elif not isinstance(need, Requirement) or need.url:
+                why = message("import.constraint", line=without_secrets(str(need)))
+                self._leave_out(line, line.shown, why)
+            elif need.extras or not str(need.specifier):
+                self._leave_out(line, line.shown, message("import.unbounded"))
+            else:
+                taken[line.text] = None
+                self._take(line, "constraints")
+        return tuple(taken)
+
+    def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
+        """Yield the projects that take the place of extras, unless lines ask for them."""
+        names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+        for row in self._dropped_extras:
+            if row.replacement is not None and row.replacement not in names:
+                names.add(row.replacement)
+                yield row.replacement, verbatim(row.reason, row.reason_zh)
+
+    def _add(self, requires: dict[str, None], line: str, why: Message) -> None:
+        """Add a line that the file does not have."""
+        requires[line] = None
+        self._rows.append(DraftRow(Outcome.ADDED, "", line, "", why))
+
+    def _take(self, line: _UsableLine, key: StackKey = "requires") -> None:
+        """Note a line that this list of the stack has."""
+        outcome = Outcome.KEPT if line.why is None else Outcome.CHANGED
+        row = DraftRow(outcome, line.shown, line.text, line.where, line.why, key)
+        self._rows.append(row)
+
+    def _leave_out(self, line: FileLine | _UsableLine, shown: str, why: Message) -> None:
+        """Note a line that the stack does not have; `shown` is what of it may be quoted."""
+        is_settled = why.code in _SETTLED
+        outcome = Outcome.LEFT_OUT if is_settled else Outcome.TO_DECIDE
+        self._rows.append(DraftRow(outcome, shown[:_LONGEST], "", line.where, why))
+
+    def _usable(self, lines: Iterable[FileLine]) -> Iterator[_UsableLine]:
+        """Yield the lines that a stack can have; note what is wrong with the other ones."""
+        for line in lines:
+            shown = shown_requirement(line.text)
+            named = _of_wheel(line.instead or line.text)
+            text = _without_labels(named)
+            need = _need(named, text, self._components)
+            if isinstance(need, Requirement) and (why_not := self._why_not(need)):
+                need = why_not
+            if isinstance(need, Message):
+                self._leave_out(line, shown, need)
+                continue
+            why = None
+            if line.instead:
+                why = message("import.source")
+            elif named != line.text:
+                why = message("import.wheel")
+            elif text != line.text:
+                why = message("import.label")
+            if isinstance(need, Requirement) and (changed := self._changed(need)):
+                need, why = changed
+                text = str(need)
+            yield _UsableLine(_in_single_quotes(text), line.where, need, shown[:_LONGEST], why)
+
+    def _why_not(self, need: Requirement) -> Message | None:
+        """Return why a stack cannot have a requirement; None if it can."""
+        if not is_readable(need):
+            return message("import.secret")
+        if texts.extras_in_marker(str(need)):
+            return message("import.extra")
+        if need.url:
+            return None
+        if need.name in self._excluded:
+            return self._excluded[need.name]
+        row = self._left_out.get((need.name, ""))
+        if row is not None and row.replacement is None:
+            return verbatim(row.reason, row.reason_zh)
+        return message("import.cuda") if _CUDA.search(need.name) else None
+
+    def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
+        """Return what to ask for instead of a requirement, and why; None if it is fine.
+
+        Another project takes its place, or it is without an extra.
+        """
+        if need.url:
+            return None
+        row = self._left_out.get((need.name, ""))
+        if row is not None and row.replacement is not None:
+            instead = Requirement(name=row.replacement, marker=need.marker)
+            return instead, verbatim(row.reason, row.reason_zh)
+        for extra in need.extras:
+            row = self._left_out.get((need.name, extra))
+            if row is not None:
+                self._dropped_extras.append(row)
+                others = tuple(other for other in need.extras if other != extra)
+                return replace(need, extras=others), verbatim(row.reason, row.reason_zh)
+        return None
+
+
+def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
+    """Return the plugins that no line asks for, each with the project that runs with it."""
     names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
-    needed = [plugin for project, plugin in PLUGINS.items() if project in names]
-    return tuple(plugin for plugin in needed if plugin not in names)
+    return {
+        plugin: project
+        for project, plugin in PLUGINS.items()
+        if project in names and plugin not in names
+    }
 
 
-def _usable(
-    lines: Iterable[FileLine],
-    excluded: Mapping[NormalizedName, Message],
-    components: Components,
-    messages: list[Message],
-) -> Iterator[_UsableLine]:
-    """Yield the lines that a stack can have; add messages about the other ones."""
-    for line in lines:
-        text = _without_labels(line.text)
-        need = _need(line.text, text, excluded, components)
-        if isinstance(need, Message):
-            messages.append(_left_out(line, shown_requirement(line.text), need))
-            continue
-        if text != line.text:
-            messages.append(message("import.label", where=line.where, line=shown_requirement(text)))
-        yield _UsableLine(_in_single_quotes(text), line.where, need)
+def _overridden(line: _UsableLine, overrides: Sequence[_UsableLine]) -> _UsableLine:
+    """Return a line as the only override of its project has it, which counts for all.
+
+    So does uv. Several overrides of a project, for different machines, leave the line alone.
+    """
+    need = line.need
+    if not isinstance(need, Requirement) or need.url:
+        return line
+    named = [
+        override
+        for override in overrides
+        if isinstance(override.need, Requirement) and override.need.name == need.name
+    ]
+    if len(named) != 1 or named[0].text == line.text:
+        return line
+    why = message("import.overridden")
+    return line._replace(text=named[0].text, need=named[0].need, why=why)
+
+
+def _of_wheel(line: str) -> str:
+    """Return the release that a wheel at a path is, by its name, as `pip freeze` writes paths.
+
+    Any other line is returned as it is.
+    """
+    reference, semicolon, marker = line.partition(";")
+    project, _, address = reference.partition("@")
+    project = project.strip()
+    if not _PROJECT.fullmatch(project):
+        project, address = "", reference
+    address = address.strip()
+    if not _PATH.match(address):
+        return line
+    filename = unquote(re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2])
+    try:
+        name, version, _, _ = parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return line
+    if project and canonicalize_name(project.partition("[")[0].rstrip()) != name:
+        return line
+    condition = f" {semicolon}{marker}" if semicolon else ""
+    return f"{project or name}=={version}{condition}"
 
 
 def _without_labels(line: str) -> str:
@@ -144,12 +387,7 @@ def _in_single_quotes(line: str) -> str:
     return line if "'" in line else line.replace('"', "'")
 
 
-def _need(
-    line: str,
-    plain_line: str,
-    excluded: Mapping[NormalizedName, Message],
-    components: Components,
-) -> Need | Message:
+def _need(line: str, plain_line: str, components: Components) -> Need | Message:
     """Return the requirement in a line without labels, or why a stack cannot have the line."""
     if line.startswith("git+"):
         return message("import.unnamed")
@@ -164,9 +402,7 @@ def _need(
         return message("import.unread")
     except ValueError as error:
         return _error_text(error, line)
-    if not isinstance(need, Requirement):
-        return need
-    return _why_not(need, excluded) or need
+    return need
 
 
 def _error_text(error: Exception, line: str) -> Message:
@@ -177,29 +413,7 @@ def _error_text(error: Exception, line: str) -> Message:
         return message("import.unread")
     if not is_readable(requirement):
         return message("import.secret")
-    return verbatim(without_secrets(str(error)))
-
-
-def _why_not(need: Requirement, excluded: Mapping[NormalizedName, Message]) -> Message | None:
-    """Return why a stack cannot have a requirement; None if it can."""
-    if not is_readable(need):
-        return message("import.secret")
-    if need.url:
-        return None
-    if need.name in excluded:
-        return excluded[need.name]
-    if _CUDA.search(need.name):
-        return message("import.cuda")
-    return None
-
-
-def _bounded(line: _UsableLine, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
-    """Return a line with the bounds of constraints on its project."""
-    need = line.need
-    if not isinstance(need, Requirement) or need.url or not str(bounds[need.name]):
-        return line.text
-    bounded = replace(need, specifier=need.specifier & bounds[need.name])
-    return str(bounded).replace('"', "'")
+    return message("import.unusable", why=without_secrets(str(error)))
 
 
 def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
@@ -217,8 +431,13 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
     return reasons
 
 
-def _left_out(line: FileLine | _UsableLine, shown: str, why: Message) -> Message:
-    """Return the message about a line; `shown` is what of it may be quoted, "" for nothing."""
-    if not shown:
-        return message("import.left-out-unread", where=line.where, why=why)
-    return message("import.left-out", where=line.where, why=why, line=shown[:_LONGEST])
+def _brought_projects(
+    components: Components, stated: Collection[str]
+) -> dict[NormalizedName, Message]:
+    """Return the projects that come with components of the target, with that as the reason."""
+    reasons = {}
+    for component in components.values():
+        if component.name in stated:
+            for project in component.packages:
+                reasons[project] = message("import.brought", component=component.label)
+    return reasons

@@ -212,7 +212,8 @@ class Alternatives:
     def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
         """Return the constraints that projects of lines have releases without a usable file."""
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
-        lacks = [Unavailable(self._needs[line.whole].name, NoCandidate.FILE) for line in lines]
+        needs = [self._needs[line.whole] for line in lines if line.whole in self._needs]
+        lacks = [Unavailable(need.name, NoCandidate.FILE) for need in needs]
         return [lack for lack in lacks if lack in self._clauses.ruled_out_releases]
 
     # --- how far from the original stack

@@ -36,6 +36,7 @@ from resolver.model.dependency import Candidate
 from resolver.model.edit import (
     AddRows,
     AllowPrereleases,
+    DropConstraint,
     DropCutoff,
     SetAside,
     SetComponent,
@@ -70,6 +71,9 @@ class Changes:
         self._places: dict[object, int] = {
             root.origin: place for place, root in enumerate(self._requirements)
         }
+        self._constraints: dict[object, int] = {
+            root.origin: place for place, root in enumerate(trials.problem.stack.constraints)
+        }
 
     # --- prices
 
@@ -78,6 +82,8 @@ class Changes:
         match constraint:
             case StackLine() | BuildLine() if constraint.whole in self._places:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
+            case StackLine() if constraint in self._constraints:
+                return costs.POLICY
             case ComponentValue():
                 return costs.component_price(self._problem.target.components[constraint.component])
             case Requires() if _is_override(constraint):
@@ -157,6 +163,7 @@ class Changes:
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         changes = list(self._changes_of_lines(lines, choice))
+        changes += [self._of_constraint(line) for line in lines if line in self._constraints]
         for constraint in changing:
             match constraint:
                 case ComponentValue():
@@ -203,6 +210,13 @@ class Changes:
         after = f'prereleases-of.{project} = "allow"'
         edit = AllowPrereleases(project)
         return Change(ChangeKind.POLICY, project, after=after, where=where, edit=edit)
+
+    def _of_constraint(self, line: Line) -> Change:
+        """Return the change that removes a line of the stack's `constraints`."""
+        project = texts.requirement(line.text).name
+        before = f"constraints: {line.text}"
+        edit = DropConstraint(line.text)
+        return Change(ChangeKind.POLICY, project, before, where=line.where, edit=edit)
 
     # --- lines
 

@@ -211,5 +211,7 @@ def risky(constraint: Constraint) -> bool:
 
 
 def drops(constraint: Constraint) -> bool:
-    """Return whether changing a constraint drops its line."""
+    """Return whether changing a constraint drops its line, and with it what the line asks for."""
+    if isinstance(constraint, StackLine) and constraint.key == "constraints":
+        return False
     return isinstance(constraint, (StackLine, BuildLine)) and not constraint.part

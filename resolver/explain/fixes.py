@@ -174,5 +174,10 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions)
         for environment, name in zip(fix.environments, names, strict=True)
     ]
     return replace(
-        fix, name=letter, changes=changes, files=tuple(files), environments=tuple(environments)
+        fix,
+        name=letter,
+        changes=changes,
+        files=tuple(files),
+        environments=tuple(environments),
+        texts=tuple(text for _, text in fix.files),
     )

@@ -33,7 +33,9 @@ def split(
     order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
     clashes = []
     for core in found_cores:
-        clash = {order[line.whole] for line in core if isinstance(line, StackLine)}
+        lines = [line.whole for line in core if isinstance(line, StackLine)]
+        # both environments have the constraints of the stack
+        clash = {order[line] for line in lines if line in order}
         if len(clash) < 2:
             # something clashes with the target, or with itself
             return []

@@ -23,6 +23,7 @@ from resolver.model.component import BUILT_IN, Components
 from resolver.model.edit import (
     AddRows,
     AllowPrereleases,
+    DropConstraint,
     DropCutoff,
     Edit,
     Edits,
@@ -166,6 +167,8 @@ class StackText:
                 return self._with_lines({edit.number: edit.text})
             case SetComponent():
                 return self.with_component(edit.target, edit.component, edit.value)
+            case DropConstraint():
+                return self._without_constraint(edit.text)
             case TurnOnPractice():
                 return self.with_names("practices", [edit.name])
             case UseFacts():
@@ -175,12 +178,15 @@ class StackText:
             case DropCutoff():
                 return self.without(("policy", CUTOFF))
             case SetAside():
-                row: dict[str, object] = {"fact": edit.fact}
-                if edit.need:
-                    row["needs"] = [edit.need]
-                return self.with_table(table_text("relax", {**row, "reason": edit.reason}))
+                needs = {"needs": [edit.need]} if edit.need else {}
+                row = {"fact": edit.fact, **needs, "reason": edit.reason}
+                return self.with_table(table_text("relax", row))
             case AddRows():
                 return self.with_table(edit.text)
+
+    def _without_constraint(self, line: str) -> StackText:
+        number = self._raw["stack"]["constraints"].index(line)
+        return self.without(("stack", "constraints", number))
 
     def with_value(self, path: Path, after: str) -> StackText:
         """Set another text at a key or an index, or at a new key.

@@ -203,6 +203,8 @@ def _pin(
                 requires.append(constraint.text)
             case Requires(source=RequirementSource.FACT, fact=fact) if fact is not None:
                 fact_requires.setdefault(fact.id, []).append(constraint.text)
+            case Requires(override=StackLine() as line):
+                fact_requires.setdefault(line.where, []).append(constraint.text)
             case _:
                 pass  # what its binaries need follows from its files
     recipe = _recipe(release)

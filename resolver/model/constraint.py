@@ -10,7 +10,7 @@ A constraint does not say which releases it concerns: the edges do, and the reas
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -32,6 +32,10 @@ def extra_part(extra: str) -> LinePart:
     return f"extra {extra}"
 
 
+# The lists of lines in the table `stack` of a stack's file.
+StackKey = Literal["requires", "constraints", "overrides"]
+
+
 class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
     """A line of the stack, or a part of one.
 
@@ -44,6 +48,9 @@ class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
     where: str
     # Empty for the line itself.
     part: LinePart = ""
+    # The list of the stack that has the line. One of `constraints` bounds its project, and does not
+    # say that it is installed.
+    key: StackKey = "requires"
 
     @property
     def whole(self) -> StackLine:
@@ -51,6 +58,8 @@ class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
         return msgspec.structs.replace(self, part="") if self.part else self
 
     def __str__(self) -> str:
+        if self.key == "constraints":
+            return f"the stack allows only {self.text}"
         return f"the stack asks for {self.text}"
 
 
@@ -114,6 +123,8 @@ class RequirementSource(Enum):
     BUILD = "build"
     # The binaries in its file.
     LINKAGE = "linkage"
+    # A line of the stack's `overrides`, in place of what the release or a fact requires.
+    OVERRIDE = "override"
 
 
 class Requires(msgspec.Struct, frozen=True, cache_hash=True):
@@ -125,6 +136,8 @@ class Requires(msgspec.Struct, frozen=True, cache_hash=True):
     source: RequirementSource
     # The fact that states it; None if none does.
     fact: Fact | None = None
+    # The line of the stack's `overrides` that states it; None if none does.
+    override: StackLine | None = None
 
     @property
     def is_metadata(self) -> bool:
@@ -135,9 +148,11 @@ class Requires(msgspec.Struct, frozen=True, cache_hash=True):
     def is_by_user(self) -> bool:
         """Return whether it counts as a wish of the user.
 
-        Such a requirement is from a fact, but not from a `metadata` fact. If it pins a version, it
-        admits that version even if a policy excludes it.
+        Such a requirement is from a fact, but not from a `metadata` fact, or from the stack's
+        `overrides`. If it pins a version, it admits that version even if a policy excludes it.
         """
+        if self.source is RequirementSource.OVERRIDE:
+            return True
         return self.source is RequirementSource.FACT and not isinstance(self.fact, Metadata)
 
     def __str__(self) -> str:

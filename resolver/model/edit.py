@@ -28,6 +28,13 @@ class SetComponent(msgspec.Struct, frozen=True):
     value: str
 
 
+class DropConstraint(msgspec.Struct, frozen=True):
+    """A line that `constraints` loses."""
+
+    # The line as it is in the file.
+    text: str
+
+
 class TurnOnPractice(msgspec.Struct, frozen=True):
     """A practice that is in force."""
 
@@ -73,6 +80,7 @@ class AddRows(msgspec.Struct, frozen=True):
 Edit = (
     SetLine
     | SetComponent
+    | DropConstraint
     | TurnOnPractice
     | UseFacts
     | AllowPrereleases

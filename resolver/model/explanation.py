@@ -152,6 +152,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[tuple[str, str], ...]
     # whether it goes against a fact or metadata
     risky: bool
+    # for each environment, the text with its changes, but with the name of the original stack
+    texts: tuple[str, ...] = ()
 
 
 class AttemptOutcome(Enum):

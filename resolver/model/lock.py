@@ -157,7 +157,8 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     requires: tuple[str, ...] = ()
     # The requirements of its build.
     build_requires: tuple[str, ...] = ()
-    # The requirements that facts add, by the id of the fact.
+    # The requirements that facts add, by the id of the fact, and those of the stack's overrides, by
+    # file:line.
     fact_requires: dict[str, tuple[str, ...]] = {}
     # The files that may be installed; pip chooses the first on the target. Empty if the pin is
     # built from git.

@@ -318,6 +318,11 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     # The lines of `requires`, and the ones that options add.
     requirements: tuple[RootRequirement, ...]
+    # The lines of `constraints`: bounds on projects that are in force only if something needs them.
+    constraints: tuple[RootRequirement, ...] = ()
+    # The lines of `overrides`: they replace what releases and facts require of their projects. A
+    # project whose lines do not apply on a target is not required there.
+    overrides: tuple[RootRequirement, ...] = ()
     # The differences from the guide that it replaces.
     departures: tuple[Departure, ...] = ()
     # The facts that it sets aside.

@@ -160,7 +160,9 @@ def _requirement_graph(lock: Lock) -> nx.DiGraph:
                 _add_requirement(graph, pin.name, line)
         for fact, lines in pin.fact_requires.items():
             for line in lines:
-                _add_requirement(graph, pin.name, line, f" (fact {fact})")
+                # a line of the stack's overrides is named by its place
+                origin = f" ({fact})" if ".toml:" in fact else f" (fact {fact})"
+                _add_requirement(graph, pin.name, line, origin)
     return graph
 
 

@@ -125,7 +125,12 @@ class Candidates:
             bounded.update(fact.bounded_projects)
             if isinstance(fact, (facts.Collides, facts.Absent)):
                 self._collisions.append(fact)
-        # the projects that facts put bounds on without requiring them
+        # the lines that bound projects, or override what is required of them, as far as they apply
+        self.constraints = _applying_by_project(problem.stack.constraints, problem)
+        bounded.update(self.constraints)
+        # of a project whose lines do not apply, nothing is required
+        self.overrides = _applying_by_project(problem.stack.overrides, problem)
+        # the projects that facts and the stack put bounds on without requiring them
         self.bounded_projects = frozenset(bounded)
         self._projects: dict[NormalizedName, Project] = {}
         # shared by all variants of the problem: releases, and projects with what they are made from
@@ -410,3 +415,16 @@ class Candidates:
         binding = indexes.binding(project.name, platform)
         known = [indexes.indexes[name] for name in binding.indexes if name in indexes.indexes]
         return all(index.complete for index in known)
+
+
+def _applying_by_project(
+    lines: Iterable[RootRequirement], problem: Problem
+) -> dict[NormalizedName, list[RootRequirement]]:
+    """Return lines by their project; of a project none if none of its lines apply."""
+    by_project: dict[NormalizedName, list[RootRequirement]] = {}
+    for root in lines:
+        if isinstance(root.need, Requirement):
+            applying = by_project.setdefault(root.need.name, [])
+            if root.need.applies(problem.target.markers):
+                applying.append(root)
+    return by_project

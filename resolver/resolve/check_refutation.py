@@ -154,6 +154,8 @@ class _Check:
         elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
             bound = need_of(need, by_user=True)
             self._bounds[concerned.project, concerned.version].append(bound)
+        elif self._is_overridden(constraint, need, concerned.project):
+            yield f"the stack overrides what {who} requires of {need.name}"
         elif need.name in self._absent:
             yield f"{need.name} must be absent, so that {who} does not require it"
         else:
@@ -173,6 +175,8 @@ class _Check:
         """Return the requirement of a release that reads like a constraint; None if it has none."""
         if constraint.source is RequirementSource.LINKAGE:
             return text.requirement(constraint.text)
+        if constraint.source is RequirementSource.OVERRIDE:
+            return self._overriding_need(constraint, concerned, release)
         fact = constraint.fact
         if fact is not None and self._counts(fact, concerned):
             needs = self._reading.needs_kept(
@@ -182,12 +186,57 @@ class _Check:
                 if str(need) == constraint.text and self._holds(need):
                     return need
         try:
-            for requirement in self._requirements_of(constraint, concerned, release):
+            for requirement in self._requirements_of(constraint.source, concerned, release):
                 if requirement.without_marker() == constraint.text:
                     return requirement
         except (UnusableFile, InvalidRequirement):
             return None
         return None
+
+    def _is_overridden(self, constraint: Requires, need: Requirement, requirer: str) -> bool:
+        """Return whether the stack says something else in place of a requirement."""
+        is_firm = constraint.source in (RequirementSource.LINKAGE, RequirementSource.OVERRIDE)
+        return not is_firm and self._reading.is_overridden(need, requirer)
+
+    def _overriding_need(
+        self, constraint: Requires, concerned: ConcernedRelease, release: Release
+    ) -> Requirement | None:
+        """Return what the stack says in place of a requirement of a release.
+
+        None if it does not say so, or the release does not require the project.
+        """
+        for root in self._problem.stack.overrides:
+            need = root.need
+            if root.origin != constraint.override or not isinstance(need, Requirement):
+                continue
+            is_said = need.without_marker() == constraint.text and self._reading.applies(need, "")
+            if is_said and need.name in self._required_projects(concerned, release):
+                return need
+        return None
+
+    def _required_projects(self, concerned: ConcernedRelease, release: Release) -> set[str]:
+        """Return the projects that the metadata, the build or facts of a release require."""
+        required: set[str] = set()
+        for fact in () if concerned.extra else self._problem.facts:
+            if fact.is_about(concerned.project, concerned.version):
+                needs = self._reading.needs_kept(
+                    fact, fact.needs_for(release), concerned.project, concerned.version
+                )
+                required.update(
+                    need.name
+                    for need in needs
+                    if isinstance(need, Requirement) and self._holds(need)
+                )
+        try:
+            sources = [RequirementSource.METADATA]
+            if not concerned.extra:
+                sources.append(RequirementSource.BUILD)
+            for source in sources:
+                for need in self._requirements_of(source, concerned, release):
+                    required.add(need.name)
+        except (UnusableFile, InvalidRequirement):
+            return required
+        return required
 
     def _counts(self, fact: facts.Fact, concerned: ConcernedRelease) -> bool:
         """Return whether a fact is one of the problem's, and about a release."""
@@ -197,10 +246,10 @@ class _Check:
         return isinstance(need, ComponentRequirement) or self._reading.applies(need, "")
 
     def _requirements_of(
-        self, constraint: Requires, concerned: ConcernedRelease, release: Release
+        self, source: RequirementSource, concerned: ConcernedRelease, release: Release
     ) -> Iterator[Requirement]:
         """Yield what the metadata of a release, or its build, requires on the target."""
-        if constraint.source is RequirementSource.BUILD:
+        if source is RequirementSource.BUILD:
             lines = self._reading.build_lines(concerned.project, release)
             extra = ""
             dropped: set[str] = set()
@@ -412,6 +461,8 @@ class _Check:
             release = name, version
             if release in self._ruled_out or (name, version, "") in unmet:
                 continue
+            if not self._is_within_constraints(name, version):
+                continue
             needs = needs_of[version]
             choice = Choice(
                 version=version,
@@ -426,6 +477,16 @@ class _Check:
             alike = (admitted, version.is_prerelease, tuple(sorted(needs.items())), *choice[2:])
             choices.setdefault(alike, choice)
         return list(choices.values())
+
+    def _is_within_constraints(self, name: NormalizedName, version: Version) -> bool:
+        """Return whether the constraints of the stack that are reasons admit a release."""
+        for root in self._reading.constraints_on(name):
+            need = root.need
+            if root.origin not in self._lines or not isinstance(need, Requirement):
+                continue
+            if not admits(str(need.specifier), version):
+                return False
+        return True
 
     def _modules(self, name: NormalizedName, version: Version) -> Iterator[str]:
         """Yield what a release shares with others by facts that are reasons."""

@@ -377,15 +377,16 @@ class Clauses(SatSolver):
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
         """Add the clauses of a bound: not the parent, or not a release beyond it.
 
-        A bound requires nothing.
+        A bound of the stack has no parent. A bound requires nothing.
         """
         if edge.constraint is None:
             return
-        assert parent is not None  # noqa: S101  only releases have bounds
-        assert isinstance(edge.allows, SpecifierSet)  # noqa: S101  and nothing else is a bound
+        assert isinstance(edge.allows, SpecifierSet)  # noqa: S101  nothing else is a bound
         project = Package(edge.package.name)
         self.edges.setdefault(edge.constraint, []).append((parent, edge))
-        clause = [-self.selector(edge.constraint), -self.variable(parent)]
+        clause = [-self.selector(edge.constraint)]
+        if parent is not None:
+            clause.append(-self.variable(parent))
         self._bounds.setdefault(project, []).append((clause, edge.allows))
         if project in self.packages:
             self._exclude_beyond(project, edge.allows, clause)

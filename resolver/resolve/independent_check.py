@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
@@ -33,6 +34,7 @@ from resolver.resolve.independent_reading import (
     split_label,
 )
 
+_Need = TypeVar("_Need", bound=facts.Need)
 _FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -80,6 +82,7 @@ class _Check:
                 yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
             yield from self._bounds(pin)
+            yield from self._constraints(pin)
             yield from self._binaries.faults(pin)
             if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
@@ -137,20 +140,58 @@ class _Check:
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            requirer = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
-            by_user = self._is_stated_by_fact(pin)
-            for requirement in needs:
-                yield from self._project_need(requirer, requirement, by_user=by_user)
-            for requirement in build_needs:
-                yield from self._project_need(f"building {requirer}", requirement, by_user=False)
-            if extra:
-                continue
-            for stated in self._fact_needs(pin):
-                yield from self._need(requirer, stated)
-            for linked in self._binaries.needed(pin):
-                yield from self._project_need(
-                    f"the binaries of {requirer}", text.requirement(linked), by_user=False
-                )
+            yield from self._pin_requirements(pin, extra, needs, build_needs)
+
+    def _pin_requirements(
+        self,
+        pin: Pin,
+        extra: str,
+        needs: Sequence[Requirement],
+        build_needs: Sequence[Requirement],
+    ) -> Iterator[str]:
+        """Walk to what a pin needs, by its file, by facts, and by the stack's overrides."""
+        requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"
+        by_user = self._is_stated_by_fact(pin)
+        for requirement in self._kept(pin, needs):
+            yield from self._project_need(requirer, requirement, by_user=by_user)
+        for requirement in self._kept(pin, build_needs):
+            yield from self._project_need(f"building {requirer}", requirement, by_user=False)
+        fact_needs = [] if extra else self._applying_fact_needs(pin)
+        for stated in self._kept(pin, fact_needs):
+            yield from self._need(requirer, stated)
+        for overriding in self._overriding(pin, [*needs, *build_needs, *fact_needs]):
+            yield from self._project_need(requirer, overriding, by_user=True)
+        if extra:
+            return
+        for linked in self._binaries.needed(pin):
+            yield from self._project_need(
+                f"the binaries of {requirer}", text.requirement(linked), by_user=False
+            )
+
+    def _kept(self, pin: Pin, needs: Iterable[_Need]) -> Iterator[_Need]:
+        """Yield the needs of a pin that the stack does not override."""
+        for need in needs:
+            if not self._reading.is_overridden(need, pin.name):
+                yield need
+
+    def _overriding(self, pin: Pin, needs: Iterable[facts.Need]) -> Iterator[Requirement]:
+        """Yield what the stack says in place of needs of a pin, once for each project."""
+        names: set[str] = set()
+        for need in needs:
+            if isinstance(need, Requirement) and self._reading.is_overridden(need, pin.name):
+                names.add(need.name)
+        for name in sorted(names):
+            for root in self._reading.overriding(name):
+                if isinstance(root.need, Requirement):
+                    yield root.need
+
+    def _applying_fact_needs(self, pin: Pin) -> list[facts.Need]:
+        """Return what facts require for a pin on the target."""
+        return [
+            need
+            for need in self._fact_needs(pin)
+            if isinstance(need, ComponentRequirement) or self._reading.applies(need, "")
+        ]
 
     def _metadata_needs(self, pin: Pin, extra: str) -> list[Requirement]:
         """Return what a pin requires that applies, without what facts drop.
@@ -342,6 +383,15 @@ class _Check:
                         f"{pin.name} {pin.version} works only with {bound}, "
                         f"and {other.version} is pinned"
                     )
+
+    def _constraints(self, pin: Pin) -> Iterator[str]:
+        """Yield each constraint of the stack that a pin is beyond."""
+        for root in self._reading.constraints_on(pin.name):
+            need = root.need
+            if isinstance(need, Requirement) and not need.specifier.contains(
+                pin.version, prereleases=True
+            ):
+                yield f"{root.origin}, and {pin.name} {pin.version} is pinned"
 
     def _should_be_commit(self, fact: facts.Sources, pin: Pin) -> bool:
         """Return whether a fact takes a release from a commit, and its pin is a file instead.

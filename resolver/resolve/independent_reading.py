@@ -28,7 +28,7 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.message import message
-from resolver.model.problem import Problem
+from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
@@ -98,6 +98,36 @@ class IndependentReading:
             if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
                 lines.append(need)
         return lines
+
+    def constraints_on(self, name: str) -> list[RootRequirement]:
+        """Return the stack's constraints on a project that apply to the target."""
+        found = []
+        for root in self.problem.stack.constraints:
+            need = root.need
+            if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
+                found.append(root)
+        return found
+
+    def is_overridden(self, need: facts.Need, requirer: str) -> bool:
+        """Return whether the stack says something else in place of a requirement of a release.
+
+        What a release requires of itself is never overridden.
+        """
+        if not isinstance(need, Requirement) or need.name == requirer:
+            return False
+        return any(
+            isinstance(root.need, Requirement) and root.need.name == need.name
+            for root in self.problem.stack.overrides
+        )
+
+    def overriding(self, name: str) -> list[RootRequirement]:
+        """Return the stack's overrides about a project that apply to the target; may be none."""
+        found = []
+        for root in self.problem.stack.overrides:
+            need = root.need
+            if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
+                found.append(root)
+        return found
 
     def has_component(self, need: ComponentRequirement) -> bool:
         """Return whether the target meets a requirement, or does not state the component."""

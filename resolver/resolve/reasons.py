@@ -174,6 +174,8 @@ class _Describer:
             apart = self._ruled_out_between(constraint.package, files)
         if constraint.fact is not None:
             where = constraint.fact.where
+        elif constraint.override is not None:
+            where = constraint.override.where
         versions = release_ranges(project, files, apart)
         return Reason(constraint=constraint, versions=versions, where=where)
 
@@ -414,11 +416,15 @@ def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason
     requiring = resolution.pin(constraint.package.name)
     assert requiring is not None  # noqa: S101  only pins require what is pinned
     version = str(requiring.version)
-    fact = constraint.fact
+    where = requiring.release.file.filename
+    if constraint.fact is not None:
+        where = constraint.fact.where
+    elif constraint.override is not None:
+        where = constraint.override.where
     return Reason(
         constraint=constraint,
         versions=(ReleaseRange(version, version, 1),),
-        where=requiring.release.file.filename if fact is None else fact.where,
+        where=where,
     )
 
 

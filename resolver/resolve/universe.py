@@ -133,6 +133,11 @@ class Universe(Candidates):
         commits_of_other = {name: commit for name, (_, commit) in other.sources.items()}
         if commits != commits_of_other:
             return False
+        stack, other_stack = self.problem.stack, other.problem.stack
+        if stack.constraints != other_stack.constraints:
+            return False
+        if stack.overrides != other_stack.overrides:
+            return False
         return self.excluded_projects.keys() == other.excluded_projects.keys()
 
     def with_line(
@@ -206,6 +211,11 @@ class Universe(Candidates):
         edges: list[Edge] = []
         for root in self.problem.stack.requirements:
             edges += self._need_edges(root.need, root.origin)
+        for name, lines in self.constraints.items():
+            version = Package(name, "", PackageKind.VERSION)
+            for root in lines:
+                assert isinstance(root.need, Requirement)  # noqa: S101  of a project
+                edges.append(Edge(version, root.need.specifier, root.origin))
         return (*edges, *self._mask_edges)
 
     @cached_property
@@ -288,6 +298,8 @@ class Universe(Candidates):
         it says what was tried, not what works.
         """
         lines = self._readable_lines(name, release)
+        if extra in self.overrides:
+            return []
         if lines is None or self._is_spoken_of(name, release.version, extra):
             return []
         needs = self._markers.requirements(release.file.filename, lines.requires, extra)
@@ -347,12 +359,18 @@ class Universe(Candidates):
         if not package.extra:
             edges += self._fact_edges(candidate)
             edges += self._extra_bound_edges(candidate)
-        return tuple(self._without_absent(candidate, edges))
+        kept, ignored = self._without_absent(candidate, edges)
+        kept, overridden = self._with_overrides(candidate, kept)
+        if ignored or overridden:
+            self._overrides[candidate] = (*ignored, *overridden)
+        return tuple(kept)
 
-    def _without_absent(self, candidate: Candidate, edges: list[Edge]) -> list[Edge]:
+    def _without_absent(
+        self, candidate: Candidate, edges: list[Edge]
+    ) -> tuple[list[Edge], list[Override]]:
         """Return the edges of a candidate without those on projects that must be absent.
 
-        Each edge that is left out is remembered as an override.
+        Each edge that is left out is an override.
         """
         absent = self.excluded_projects
         kept = []
@@ -362,18 +380,73 @@ class Universe(Candidates):
                 kept.append(edge)
                 continue
             name = text.name(edge.package.name)
-            stated = edge.constraint
-            override = Override(
-                package=candidate.package.name,
-                version=str(candidate.version),
-                name=name,
-                dropped=stated.text if isinstance(stated, Requires) else str(edge.package),
-                fact=absent[name],
+            overrides.append(_override(candidate, edge, absent[name]))
+        return kept, overrides
+
+    def _with_overrides(
+        self, candidate: Candidate, edges: list[Edge]
+    ) -> tuple[list[Edge], list[Override]]:
+        """Return the edges of a candidate with what the stack's `overrides` say in their place.
+
+        What binaries need stays, and so does what a release requires of itself.
+        """
+        if not self.overrides:
+            return edges, []
+        kept = []
+        overrides = []
+        # the projects whose lines stand in the place of edges
+        replaced: set[NormalizedName] = set()
+        for edge in edges:
+            name = text.name(edge.package.name)
+            if not self._is_overridden(candidate, edge):
+                kept.append(edge)
+                continue
+            if not edge.package.extra and not self._says_the_same(edge, name):
+                where = self._line_of_override(name)
+                overrides.append(_override(candidate, edge, where))
+            if name not in replaced:
+                replaced.add(name)
+                kept += self._overriding_edges(candidate, name)
+        return kept, overrides
+
+    def _is_overridden(self, candidate: Candidate, edge: Edge) -> bool:
+        """Return whether the stack overrides an edge: a requirement on another project."""
+        stated = edge.constraint
+        if not isinstance(stated, Requires) or stated.source is RequirementSource.LINKAGE:
+            return False
+        package = edge.package
+        is_of_another = (
+            package.kind is PackageKind.PROJECT and package.name != candidate.package.name
+        )
+        return is_of_another and package.name in self.overrides
+
+    def _says_the_same(self, edge: Edge, name: NormalizedName) -> bool:
+        """Return whether an overridden edge is what the stack's only line says in its place."""
+        stated = edge.constraint
+        lines = [root.need for root in self.overrides[name]]
+        texts = [need.without_marker() for need in lines if isinstance(need, Requirement)]
+        return isinstance(stated, Requires) and texts == [stated.text]
+
+    def _overriding_edges(self, candidate: Candidate, name: NormalizedName) -> Iterator[Edge]:
+        """Yield the edges that stand for what a candidate requires of an overridden project."""
+        for root in self.overrides[name]:
+            need, line = root.need, root.origin
+            assert isinstance(need, Requirement)  # noqa: S101  of a project
+            assert isinstance(line, StackLine)  # noqa: S101  and of the stack
+            stated = Requires(
+                candidate.package,
+                need.without_marker(),
+                RequirementSource.OVERRIDE,
+                override=line,
             )
-            overrides.append(override)
-        if overrides:
-            self._overrides[candidate] = tuple(overrides)
-        return kept
+            yield from _split(need, stated)
+
+    def _line_of_override(self, name: NormalizedName) -> str:
+        """Return file:line of the first of the stack's overrides of a project."""
+        for root in self.problem.stack.overrides:
+            if isinstance(root.need, Requirement) and root.need.name == name:
+                return root.origin.where
+        raise KeyError(name)
 
     def _requirement_lines(self, candidate: Candidate) -> ReleaseRequirements:
         """Return the lines of a release, read once for all of its extras.
@@ -574,6 +647,18 @@ class Universe(Candidates):
 def _recipe(release: Release) -> facts.Builds | facts.Sources | None:
     """Return the fact that says how a release is built; None if none does."""
     return release.builds if release.source is None else release.source.fact
+
+
+def _override(candidate: Candidate, edge: Edge, where: str) -> Override:
+    """Return an edge that is not followed, with the fact or line that says so."""
+    stated = edge.constraint
+    return Override(
+        package=candidate.package.name,
+        version=str(candidate.version),
+        name=edge.package.name,
+        dropped=stated.text if isinstance(stated, Requires) else str(edge.package),
+        fact=where,
+    )
 
 
 def _is_range(specifiers: SpecifierSet) -> bool:

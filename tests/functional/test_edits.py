@@ -79,9 +79,16 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
         ),
         (
             ("add", "c"),
-            ['Replacing c<2 ; python_version < "3.11" and c ; python_version >= "3.11" by c'],
-            "    'c<2 ; python_version < \"3.11\"',\n    \"c ; python_version >= '3.11'\",\n",
+            ['Replacing c ; python_version >= "3.11" by c'],
+            "    \"c ; python_version >= '3.11'\",\n",
             '    "c",\n',
+        ),
+        (("add", "a"), ["Keeping a==1.0: a asks for no more"], "", ""),
+        (
+            ("add", "a>=1"),
+            ["Keeping a==1.0: a>=1 asks for no more"],
+            "",
+            "",
         ),
         (
             ("add", "hdk >= 25.5.0"),
@@ -123,8 +130,35 @@ def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack
     assert run.stderr.startswith("No environment satisfies demo for linux-aarch64, Python 3.10.\n")
     assert "  A  ask for a==1.0 instead of a==2.0" in run.stderr
     assert "explain" not in run.stderr, "the file has nothing to explain any more"
-    assert run.stderr.endswith("\nNothing was changed: matrices/stacks/demo.toml is as it was.\n")
+    assert run.stderr.endswith(
+        "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n"
+        "hint: ascend-lock add demo needy a==2.0 --apply A takes way out A as well, and locks\n"
+    )
     assert everything(workspace) == before
+    run = workspace.run("add", "demo", "needy", "a==2.0", "--apply", "a")
+    assert (run.status, run.stderr) == (0, ""), run
+    assert "Taking way out A: ask for a==1.0 instead of a==2.0 (1 release older)\n" in run.stdout
+    text = stack.read_text()
+    assert 'name = "demo"\n' in text
+    assert "Way out" not in text
+    assert '"needy"' in text
+    assert workspace.run("check", "demo").status == 0, "the locks are of the edited stack"
+
+
+def test_apply_needs_no_line_and_a_way_out_that_exists(workspace: Workspace, stack: Path) -> None:
+    stack.write_text(stack.read_text().replace('"a==1.0"', '"a==2.0", "needy"'))
+    before = everything(workspace)
+    workspace.refused("there is no way out `x`", "add", "demo", "--apply", "x")
+    workspace.refused(
+        "nothing is solved with --frozen, so there is no way out",
+        *("add", "demo", "new", "--frozen", "--apply", "a"),
+    )
+    assert "REQUIREMENT" in workspace.run("add", "demo").stderr
+    assert everything(workspace) == before
+    assert workspace.run("add", "demo", "--apply", "A").status == 0
+    assert '"a==1.0"' in stack.read_text()
+    run = workspace.run("add", "demo", "new", "--apply", "A")
+    assert (run.status, "Taking" in run.stdout) == (0, False), "nothing is in the way"
 
 
 def test_edit_keeps_all_locks_if_one_target_has_no_solution(
@@ -236,9 +270,7 @@ def test_of_two_edits_at_once_one_that_fails_leaves_the_other(
     ]
     assert [run.status for run in runs] == [1, 0, 1], runs
     for run in (runs[0], runs[2]):
-        assert run.stderr.endswith(
-            "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n"
-        )
+        assert "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n" in run.stderr
     requires = tomli.loads(stack.read_text())["stack"]["requires"]
     assert ("new" in requires, "newer" in requires) == (True, False)
     assert workspace.run("check", "demo").status == 0

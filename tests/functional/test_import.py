@@ -15,7 +15,7 @@ import tomli
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.functional.workspace import REPOSITORY, Run, Workspace
+from tests.functional.workspace import REPOSITORY, Workspace
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -29,17 +29,38 @@ def write(workspace: Workspace, **files: str) -> None:
 
 
 def imported(workspace: Workspace, *arguments: str) -> tuple[dict[str, Any], list[str]]:
-    """The stack on stdout, and what was told, without the reasons."""
-    run = workspace.run("import", *arguments)
+    """The stack, and what is not as in the file, without the reasons."""
+    document = imported_json(workspace, "--without-plugins", *arguments)
+    return tomli.loads(document["text"]), told(document)
+
+
+def imported_json(workspace: Workspace, *arguments: str) -> dict[str, Any]:
+    run = workspace.run("import", "--json", *arguments)
     assert run.status == 0, run
-    return tomli.loads(run.stdout), told(run)
+    assert run.stderr == ""
+    document: dict[str, Any] = json.loads(run.stdout)
+    return document
 
 
-def told(run: Run) -> list[str]:
-    return [
-        re.sub(r"(: a line)? is left out: .*|, as .*", "", line.removeprefix("warning: "))
-        for line in run.stderr.splitlines()
-    ]
+def told(document: dict[str, Any]) -> list[str]:
+    lines = []
+    for line in document["lines"]:
+        if line["outcome"] == "changed":
+            lines.append(f"{line['where']}: taken as `{line['after']}`")
+        elif line["outcome"] != "kept":
+            lines.append(
+                f"{line['where']}: `{line['before']}`" if line["before"] else line["where"]
+            )
+    return lines
+
+
+def reasons(document: dict[str, Any]) -> dict[str, str]:
+    """What became of each line that is not kept, and why, by what is shown of it."""
+    return {
+        line["before"] or line["after"]: f"{line['outcome']}: {line['why']}"
+        for line in document["lines"]
+        if line["outcome"] != "kept"
+    }
 
 
 # --- requirements files
@@ -80,24 +101,26 @@ not a requirement
         base__common_txt="-r more.txt\n-r more.txt\ndatasets\n",
         base__more_txt="tqdm\n",
     )
-    assert "ascend-lock add STACK 'urllib3<2'" in workspace.run("import", "requirements.txt").stderr
     stack, left_out = imported(workspace, "requirements.txt", "--name", "mine")
     assert stack["stack"]["requires"] == [
         "tqdm",
         "datasets",
         "transformers[torch]>=4.50, !=4.52.* ; python_version < '3.13'",
-        "numpy<2,==1.26.4",
+        "numpy==1.26.4",
         "Jinja2==3.1.6",
         "trl[vllm] @ git+https://github.com/huggingface/trl@v0.28.0#subdirectory=python",
         f"verl @ git+ssh://git@github.com/volcengine/verl.git@{COMMIT} ; python_version > '3.9'",
         f"recipes @ git+https://github.com/volcengine/recipes.git@{COMMIT}",
         "hdk >= 25.5.0",
-        "datasets>=2 ; python_version > '3.9'",
         f"tqdm @ git+https://github.com/tqdm/tqdm@{COMMIT}",
     ]
+    assert stack["stack"]["constraints"] == [
+        "numpy<2",
+        "datasets>=2 ; python_version > '3.9'",
+        "urllib3<2",
+    ]
     assert sorted(left_out) == [
-        "2 hashes of the file are not taken over; the lock has those that the indexes say",
-        "constraints.txt:3: `urllib3<2`",
+        ": `--hash`",
         "requirements.txt:13: `--config-settings`",
         "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
         "requirements.txt:17: `branchless @ git+https://github.com/huggingface/peft`",
@@ -147,24 +170,25 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
         "torch", '[[excludes]]\nversions = "==1.0"\nreason = "This release alone is broken."\n'
     )
     write(workspace, freeze_txt=FREEZE)
-    run = workspace.run("import", "freeze.txt")
-    assert tomli.loads(run.stdout)["stack"]["requires"] == [
+    document = imported_json(workspace, "freeze.txt", "--without-plugins")
+    assert tomli.loads(document["text"])["stack"]["requires"] == [
         "accelerate==1.10.0",
         f"verl @ git+https://github.com/volcengine/verl.git@{COMMIT}",
+        "numpy==1.26.4",
         f"peft @ git+https://github.com/huggingface/peft.git@{COMMIT}",
         "torch==2.9.0",
     ]
-    assert told(run) == [
+    assert told(document) == [
         "freeze.txt:2: `-e`",
         "freeze.txt:5: `flash_attn==2.8.3`",
-        f"freeze.txt:6: `{NUMPY.partition('#')[0]}`",
         "freeze.txt:7: `nvidia-cublas-cu12==12.8.4.1`",
         "freeze.txt:8: `cupy-cuda12x==13.6.0`",
-        "freeze.txt:10: taken as `torch==2.9.0`",
         "freeze.txt:11: `triton==3.5.0`",
+        "freeze.txt:6: taken as `numpy==1.26.4`",
+        "freeze.txt:10: taken as `torch==2.9.0`",
     ]
-    assert "`flash_attn==2.8.3` is left out: It is compiled for CUDA.\n" in run.stderr
-    assert "`triton==3.5.0` is left out: triton-ascend is in its place.\n" in run.stderr
+    assert reasons(document)["flash_attn==2.8.3"] == "left-out: It is compiled for CUDA."
+    assert reasons(document)["triton==3.5.0"] == "left-out: triton-ascend is in its place."
     # the facts that ship say as much
     write(
         workspace,
@@ -175,33 +199,190 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
 
 
+def test_import_leaves_out_what_components_bring(workspace: Workspace) -> None:
+    write(workspace, freeze_txt="te==0.4.0\nauto_tune==0.1.0\nops_tool==1\nsix==1.16\n")
+    systems = workspace.matrices / "systems.toml"
+    text = systems.read_text(encoding="utf-8")
+    # a component that the target does not state
+    text += '\n\n[component.board]\nsummary = "s"\npackages = ["ops-tool"]\n'
+    systems.write_text(text, encoding="utf-8")
+    document = imported_json(workspace, "freeze.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == ["ops_tool==1", "six==1.16"]
+    why = "left-out: it comes with CANN; a project of this name on an index is another one"
+    assert reasons(document) == {"te==0.4.0": why, "auto_tune==0.1.0": why}
+
+
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("torch_npu @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", True),
+        ("torch_npu@file:///a%20b@2/torch_npu-2.7.1%2Bcpu-cp311-cp311-any.whl#sha256=aa", True),
+        ("/data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl ; os_name == 'posix'", True),
+        ("other @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", False),
+        ("torch_npu @ file:///data/torch_npu-2.7.1.tar.gz", False),
+        ("torch_npu @ https://h.example/torch_npu-2.7.1-cp311-cp311-any.whl", False),
+    ],
+)
+def test_import_takes_version_of_wheel_name(workspace: Workspace, line: str, taken: bool) -> None:
+    write(workspace, freeze_txt=f"six\n{line}\n")
+    stack, _ = imported(workspace, "freeze.txt")
+    plain = [text.split(" ;")[0].replace("_", "-") for text in stack["stack"]["requires"]]
+    assert plain == (["six", "torch-npu==2.7.1"] if taken else ["six"])
+
+
+PIP_LIST = """\
+Package    Version      Editable project location
+---------- ------------ -------------------------
+demo       0.1          /home/me/demo
+numpy      1.26.4
+pip        25.3
+torch      2.8.0+cpu
+
+[notice] A new release of pip is available
+"""
+
+
+def test_import_reads_table_of_pip_list(workspace: Workspace) -> None:
+    write(workspace, list_txt=PIP_LIST, freeze_txt="numpy==1.26.4\ntorch==2.8.0\n")
+    stack, changes = imported(workspace, "list.txt")
+    assert stack["stack"]["requires"] == ["numpy==1.26.4", "torch==2.8.0"]
+    assert changes == [
+        "list.txt:3: `demo==0.1`",
+        "list.txt:5: `pip==25.3`",
+        "list.txt:8",
+        "list.txt:6: taken as `torch==2.8.0`",
+    ]
+    write(workspace, list_txt="Package Version\n------- -------\nsix     1.16\n")
+    stack, changes = imported(workspace, "list.txt")
+    assert (stack["stack"]["requires"], changes) == (["six==1.16"], [])
+    write(
+        workspace,
+        list_txt="Package Version Location  Installer\n------- ------- --------- ---------\n"
+        "six     1.16    /opt/x    pip\n",
+    )
+    assert imported(workspace, "list.txt")[0]["stack"]["requires"] == ["six==1.16"]
+
+
 def test_what_is_written_locks(workspace: Workspace) -> None:
     workspace.serve("torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17")
+    workspace.facts("torch-npu", "")
     write(workspace, reqs_txt="torch==2.9.0+cu128\nsix<1.17\n")
     run = workspace.run(
         "import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64"
     )
-    assert run.stdout == (
-        "For NPUs it has to ask for torch-npu as well: ascend-lock add my.toml torch-npu\n"
-        "Written to my.toml: 2 lines. Next: ascend-lock lock my.toml\n"
-    )
+    lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
+    assert lines[:2] == ["What Line Why Where", "kept 1 line as it is"]
+    assert lines[2].startswith("changed torch==2.9.0+cu128 → torch==2.9.0 what follows + names a")
+    assert lines[2].endswith(" reqs.txt:1")
+    assert lines[4].startswith("added torch-npu torch runs on NPUs with it")
+    assert lines[-1] == "Written to my.toml: 3 lines. Next: ascend-lock lock my.toml"
     written = workspace.root / "my.toml"
     assert written.read_text() == (
         "# What reqs.txt asks for, as `ascend-lock import` took it over.\n"
         "# The target is an assumption where no option named it: check it.\n\n"
         '[stack]\nname = "my"\nsummary = "What reqs.txt asks for"\n'
-        'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n]\n\n'
+        'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n    "torch-npu",\n]\n\n'
         '[target]\npython = "3.11"\nplatform = "linux-x86_64"\nglibc = "2.35"\n\n'
         '[target.system]\ncann = "8.5.1"\nsoc = "A3"\n'
     )
-    workspace.facts("torch-npu", "")
-    assert workspace.run("add", "my.toml", "torch-npu").status == 0
+    assert workspace.run("lock", "my.toml").status == 0
     assert workspace.pins("my") == {"torch": "2.9.0", "torch-npu": "2.9.0", "six": "1.16"}
     before = written.read_bytes()
     workspace.refused(
         "`my.toml` already exists; nothing was written", "import", "reqs.txt", "-o", "my.toml"
     )
     assert written.read_bytes() == before
+
+
+def test_import_locks_what_it_writes(workspace: Workspace) -> None:
+    workspace.serve(
+        "torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17", "a 1: six<1.17"
+    )
+    workspace.facts("torch-npu", "")
+    write(workspace, good_txt="torch==2.9.0\n", bad_txt="six==1.17\na\n")
+    run = workspace.run("import", "good.txt", "-o", "good.toml", "--lock")
+    assert run.status == 0
+    assert "Written to good.toml: 2 lines.\n" in run.stdout
+    assert workspace.pins("good") == {"torch": "2.9.0", "torch-npu": "2.9.0"}
+    run = workspace.run("import", "bad.txt", "-o", "bad.toml", "--lock")
+    assert run.status == 1
+    assert "  A  ask for six==1.16 instead of six==1.17" in run.stderr
+    assert run.stderr.endswith(
+        "\nhint: ascend-lock add bad.toml --apply A takes way out A as well, and locks\n"
+    )
+    assert workspace.run("add", "bad.toml", "--apply", "A").status == 0
+    assert workspace.pins("bad") == {"a": "1", "six": "1.16"}
+    run = workspace.run("import", "bad.txt", "-o", "json.toml", "--lock", "--json")
+    assert run.status == 1
+    assert [target["status"] for target in json.loads(run.stdout)["targets"]] == ["conflict"]
+    workspace.refused("only a stack in a file can be locked", "import", "bad.txt", "--lock")
+
+
+def test_import_adds_plugins(workspace: Workspace) -> None:
+    write(workspace, r_txt="torch>=2.7\nvllm\n", paired_txt="torch\ntorch_npu==2.8.0\n")
+    requires = tomli.loads(imported_json(workspace, "r.txt")["text"])["stack"]["requires"]
+    assert requires == ["torch>=2.7", "vllm", "torch-npu", "vllm-ascend"]
+    assert imported(workspace, "r.txt")[0]["stack"]["requires"] == ["torch>=2.7", "vllm"]
+    without = workspace.run("import", "r.txt", "-o", "my.toml", "--without-plugins").stdout
+    assert "ascend-lock add my.toml torch-npu vllm-ascend\n" in without
+    requires = tomli.loads(imported_json(workspace, "paired.txt")["text"])["stack"]["requires"]
+    assert requires == ["torch", "torch_npu==2.8.0"]
+
+
+IMPORTS = """\
+[defaults]
+source = "index pypi demo (2026-11-28)"
+checked = 2026-11-28
+
+[[left-out]]
+project = "gpu-tool"
+reason = "It asks a GPU. There is none."
+reason-zh = "它查询 GPU。"
+
+[[left-out]]
+project = "video"
+platforms = ["linux-aarch64"]
+replacement = "video2"
+reason = "It has no wheel for aarch64."
+
+[[left-out]]
+project = "vision"
+extra = "video"
+replacement = "video2"
+reason = "The extra needs video."
+"""
+
+
+def test_import_reads_what_imports_toml_leaves_out(workspace: Workspace) -> None:
+    (workspace.matrices / "imports.toml").write_text(IMPORTS, encoding="utf-8")
+    write(
+        workspace,
+        r_txt="GPU_tool==1\nvideo==1 ; python_version > '3'\nvision[fast,video]>=2\nsix\n"
+        'wandb ; extra == "log"\n',
+        vision_txt="vision[video]\n",
+    )
+    document = imported_json(workspace, "r.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == [
+        "video2 ; python_version > '3'",
+        "vision[fast]>=2",
+        "six",
+    ]
+    assert reasons(document) == {
+        "GPU_tool==1": "left-out: It asks a GPU. There is none.",
+        'wandb ; extra == "log"': "left-out: it is for an extra, and only the metadata of a package"
+        " has extras; pip ignores such a line",
+        "video==1 ; python_version > '3'": "changed: It has no wheel for aarch64.",
+        "vision[fast,video]>=2": "changed: The extra needs video.",
+    }
+    table = workspace.run("import", "r.txt", "--lang", "zh").stderr
+    assert "它查询 GPU。" in table
+    assert "There is none" not in workspace.run("import", "r.txt").stderr
+    on_x86 = imported(workspace, "r.txt", "--platform", "linux-x86_64")[0]["stack"]["requires"]
+    assert on_x86[0] == "video==1 ; python_version > '3'"
+    assert on_x86[-1] == "video2", "what the extra lacks"
+    document = imported_json(workspace, "vision.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == ["vision", "video2"]
+    assert reasons(document)["video2"] == "added: The extra needs video."
 
 
 # --- pyproject.toml
@@ -251,8 +432,65 @@ def test_a_project_with_its_extras_and_groups(workspace: Workspace) -> None:
 def test_dependencies_that_a_build_finds_are_told(workspace: Workspace) -> None:
     write(workspace, pyproject_toml='[project]\nname = "a"\ndynamic = ["dependencies"]\n')
     run = workspace.run("import", "pyproject.toml")
-    assert (run.status, told(run)[0]) == (2, "pyproject.toml:3: `dynamic`")
+    assert (run.status, "pyproject.toml:3" in run.stderr) == (2, True)
     assert run.error == "`pyproject.toml` has nothing that a stack could ask for"
+
+
+UV = """\
+[project]
+name = "demo"
+dependencies = ["datasets>=3", "numpy>=2 ; os_name == 'posix'", "six", "tqdm"]
+
+[dependency-groups]
+stable = ["transformers==4.57.3"]
+dev = ["ruff"]
+
+[tool.uv]
+default-groups = ["stable"]
+constraint-dependencies = ["torch==2.7.1+cu128", "pip"]
+override-dependencies = ["numpy<2", "x @ git+https://github.com/o/x@v1"]
+exclude-newer = "2026-01-01T00:00:00Z"
+
+[tool.uv.sources]
+datasets = { git = "https://github.com/huggingface/datasets", rev = "COMMIT", subdirectory = "a" }
+six = { path = "../hunter2" }
+tqdm = { git = "https://github.com/tqdm/tqdm", branch = "hunter2" }
+"""
+
+
+def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml=UV.replace("COMMIT", COMMIT))
+    stack, changes = imported(workspace, "pyproject.toml")
+    source = f"git+https://github.com/huggingface/datasets@{COMMIT}#subdirectory=a"
+    assert stack["stack"]["requires"] == [
+        f"datasets @ {source}",
+        "numpy<2",
+        "six",
+        "tqdm",
+        "transformers==4.57.3",
+    ]
+    assert stack["stack"]["constraints"] == ["torch==2.7.1"]
+    assert stack["stack"]["overrides"] == ["numpy<2"]
+    assert changes == [
+        "pyproject.toml:17: `tool.uv.sources`",
+        "pyproject.toml:18: `tool.uv.sources`",
+        "pyproject.toml:13: `tool.uv.exclude-newer`",
+        "pyproject.toml:12: `x @ git+https://github.com/o/x@v1`",
+        "pyproject.toml:11: taken as `torch==2.7.1`",
+        "pyproject.toml:11: `pip`",
+        f"pyproject.toml:3: taken as `datasets @ {source}`",
+        "pyproject.toml:3: taken as `numpy<2`",
+    ]
+    run = workspace.run("import", "pyproject.toml")
+    assert "hunter2" not in run.stdout + run.stderr
+    assert f"@{COMMIT[:12]}…" in run.stderr
+    assert "kept       1 override as it is" in run.stderr
+    write(workspace, pyproject_toml=UV.replace('["stable"]', '"all"'))
+    assert "ruff" in imported(workspace, "pyproject.toml")[0]["stack"]["requires"]
+    write(workspace, pyproject_toml=UV.replace('["stable"]', '["nothing"]'))
+    workspace.refused("there is no such dependency group", "import", "pyproject.toml")
+    write(workspace, pyproject_toml="[tool.uv]\ndefault-groups = 1\n")
+    workspace.refused("the table `tool.uv` cannot be read", "import", "pyproject.toml")
 
 
 # --- environment.yml
@@ -297,7 +535,7 @@ prefix: /opt/conda
         "environment.yml:16",
     ]
     run = workspace.run("import", "flow.yaml")
-    assert (run.status, told(run)[0]) == (2, "flow.yaml:1")
+    assert (run.status, "flow.yaml:1" in run.stderr) == (2, True)
 
 
 # --- pylock.toml
@@ -335,10 +573,10 @@ def test_a_pylock(workspace: Workspace) -> None:
     verl = f"verl @ git+https://github.com/volcengine/verl@{COMMIT}#subdirectory=python"
     stack, left_out = imported(workspace, "pylock.toml")
     assert (stack["stack"]["requires"], stack["target"]["python"]) == ([*always, verl], "3.12")
-    told = {"developed": "developed==1.0", "extra": "extra==1.0", "mine": "mine"}
-    lines = [LOCK.partition(f'name = "{name}"')[0].count("\n") for name in told]
+    texts = {"developed": "developed==1.0", "extra": "extra==1.0", "mine": "mine"}
+    lines = [LOCK.partition(f'name = "{name}"')[0].count("\n") for name in texts]
     assert left_out == [
-        f"pylock.toml:{line}: `{text}`" for line, text in zip(lines, told.values(), strict=True)
+        f"pylock.toml:{line}: `{text}`" for line, text in zip(lines, texts.values(), strict=True)
     ]
     stack, left_out = imported(workspace, "pylock.toml", "--extra", "gpu", "--group", "dev")
     assert stack["stack"]["requires"] == [*always, "developed==1.0", "extra==1.0", verl]
@@ -455,7 +693,7 @@ def test_import_quotes_no_line_it_cannot_read(workspace: Workspace, text: str) -
     write(workspace, requirements_txt="six\n-r part\n", part=text)
     run = workspace.run("import", "requirements.txt", "-o", "my.toml")
     assert (
-        (run.status, "part:1" in run.stderr) == (0, True) if "machine\n" not in text else (0, False)
+        (run.status, "part:1" in run.stdout) == (0, True) if "machine\n" not in text else (0, False)
     ), run
     assert "hunter2" not in run.stdout + run.stderr
     assert "hunter2" not in (workspace.root / "my.toml").read_text()
@@ -501,7 +739,9 @@ def test_import_shows_addresses_without_secrets(
     for file in ("requirements.txt", "constraints.txt"):
         run = workspace.run("import", file)
         assert run.status == 0, run
-        assert f": `{shown}` is left out: " in run.stderr
+        document = imported_json(workspace, file)
+        assert shown in [row["before"] for row in document["lines"]]
+        assert "hunter2" not in json.dumps(document)
         assert "hunter2" not in run.stdout + run.stderr
 
 
@@ -593,7 +833,7 @@ def test_import_reads_quoted_items_whole(
     run = workspace.run("import", "environment.yml")
     assert run.status == 0, run
     assert tomli.loads(run.stdout)["stack"]["requires"] == [*requires, "tqdm"]
-    assert ("environment.yml:4: " in run.stderr) == (not requires)
+    assert ("environment.yml:4\n" in run.stderr) == (not requires)
     assert "hunter2" not in run.stdout + run.stderr
 
 

@@ -80,6 +80,8 @@ class FileLine(msgspec.Struct, frozen=True):
     where: str
     # What of it may be shown; "" for nothing.
     shown: str = ""
+    # What another part of the file has taken in its place; "" for the line itself.
+    instead: str = ""
 
 
 class FileRequirements(msgspec.Struct):
@@ -90,6 +92,8 @@ class FileRequirements(msgspec.Struct):
     lines: list[FileLine] = []
     # Lines that count only for projects that are required.
     constraints: list[FileLine] = []
+    # Lines that replace what others require of their projects.
+    overrides: list[FileLine] = []
     # Lines that a stack cannot have, and why.
     left_out: list[tuple[FileLine, Message]] = []
     # How many --hash options the file has; a lock has hashes of its own.

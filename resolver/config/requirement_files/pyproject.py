@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -16,6 +16,7 @@ from resolver.config.requirement_files.file_requirements import (
     require_included,
     require_known,
 )
+from resolver.config.requirement_files.uv import UvSettings
 from resolver.errors import InputError
 from resolver.model import text as texts
 
@@ -37,6 +38,7 @@ class _Project(msgspec.Struct, rename="kebab"):
 class _Pyproject(msgspec.Struct, rename="kebab"):
     project: _Project = msgspec.field(default_factory=_Project)
     dependency_groups: dict[str, tuple[_Row, ...]] = {}
+    tool: dict[str, Any] = {}
 
 
 def read_pyproject(
@@ -50,7 +52,10 @@ def read_pyproject(
         raise InputError(what, where=document.name, why=str(error)) from None
     project = content.project
     result.admit(project.requires_python)
-    _ProjectReader(document, content, result).take(extras, groups)
+    settings = UvSettings(document, content.tool.get("uv"))
+    all_groups = (*settings.default_groups(content.dependency_groups), *groups)
+    _ProjectReader(document, content, result).take(extras, all_groups)
+    settings.apply(result)
     if "dependencies" in project.dynamic:
         line = FileLine("dynamic", document.line("project", "dynamic"), "dynamic")
         result.leave_out(line, "import.dynamic")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 from urllib.parse import parse_qs
@@ -16,9 +16,11 @@ from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
     shown_option,
+    shown_requirement,
     with_whole_lines,
 )
 from resolver.config.requirement_files.folder_bounds import FolderBounds
+from resolver.config.requirement_files.pip_list import is_table, rows
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.redaction import is_certain
@@ -85,9 +87,29 @@ class RequirementsFiles:
         if key in self._seen:
             return iter(())
         self._seen.add(key)
-        content = self._bounds.text(inside, str(path), where)
-        lines = texts.file_lines(with_whole_lines(content))
-        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
+        content = with_whole_lines(self._bounds.text(inside, str(path), where))
+        lines = content.split("\n")
+        if is_table(lines):
+            return self._listed_rows(path, lines, into)
+        numbered = texts.file_lines(content)
+        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered)
+
+    def _listed_rows(
+        self, path: Path, lines: Sequence[str], into: list[FileLine]
+    ) -> Iterator[_Row]:
+        """Yield the distributions in a table of `pip list`; leave out the other lines."""
+        for number, listed in rows(lines):
+            where = f"{path}:{number}"
+            if listed is None:
+                self._result.leave_out(FileLine("", where), "import.unread")
+                continue
+            line = FileLine(listed.pin, where, shown_requirement(listed.pin))
+            if listed.is_editable:
+                self._result.leave_out(line, "import.folder")
+            elif listed.is_tool:
+                self._result.leave_out(line, "import.tool")
+            else:
+                yield _Row(listed.pin, where, path.parent, into)
 
     def _take(self, row: _Row) -> Iterator[_Row] | None:
         """Add what a row says; return the rows of the file that it includes, if it includes one."""

@@ -149,8 +149,8 @@ def _data(reason: Reason) -> dict[str, Any]:
     constraint = reason.constraint
     about = {"subject": reason.subject, "versions": to_builtins(reason.versions)}
     match constraint:
-        case StackLine(text=requirement):
-            return {"requirement": requirement}
+        case StackLine(text=requirement, key=key):
+            return {"requirement": requirement, "list": key}
         case ComponentValue(component=component, value=value):
             return {"component": component, "value": value}
         case Requires(text=requirement) | BuildLine(text=requirement):

@@ -202,6 +202,8 @@ def sort_of(reason: Reason) -> str:
             return "build"
         case Requires(source=RequirementSource.LINKAGE):
             return "binaries"
+        case Requires(source=RequirementSource.OVERRIDE):
+            return "stack"
         case Requires(source=source):
             return source.value
         case Excluded() | Exclusive() | Unavailable(why=NoCandidate.COMMIT):

@@ -50,9 +50,8 @@ def sentence(reason: Reason) -> Message:
     """Return a reason as one sentence."""
     constraint = reason.constraint
     match constraint:
-        case StackLine(text=text, where=where):
-            is_option = where.startswith("--")
-            return message("conflict.to-be-taken" if is_option else "conflict.asks", text=text)
+        case StackLine(text=text):
+            return message(_line_code(constraint), text=text)
         case ComponentValue(component=component, value=value, label=label):
             return message("conflict.has", component=label or component, value=value)
         case BuildLine(text=text):
@@ -74,6 +73,14 @@ def sentence(reason: Reason) -> Message:
             return _unavailable_sentence(constraint, reason.evidence)
 
 
+def _line_code(line: StackLine) -> str:
+    """Return the code of the sentence about a line of the stack."""
+    if line.key == "constraints":
+        return "conflict.allows"
+    is_option = line.where.startswith("--")
+    return "conflict.to-be-taken" if is_option else "conflict.asks"
+
+
 def _requirement_code(constraint: Requires) -> str:
     """Return the code of the sentence about a requirement."""
     if constraint.fact is not None and constraint.fact.bounded_projects:
@@ -83,6 +90,8 @@ def _requirement_code(constraint: Requires) -> str:
             return "conflict.building"
         case RequirementSource.LINKAGE:
             return "conflict.links"
+        case RequirementSource.OVERRIDE:
+            return "conflict.overrides"
         case RequirementSource.METADATA | RequirementSource.FACT:
             return "conflict.needs"
 

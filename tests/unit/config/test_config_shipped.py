@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-from resolver.config.load import read
+from resolver.config.load import load_imports, read
 from resolver.config.schema import StackFile
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
@@ -166,3 +166,12 @@ def test_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
             assert " and " not in english
         else:
             assert not complaints(key, english, chinese)
+
+
+def test_imports_toml_names_each_project_once_with_chinese() -> None:
+    rows = load_imports(MATRICES)
+    assert rows
+    assert len({(row.project, row.extra) for row in rows}) == len(rows)
+    for row in rows:
+        assert re.search("[一-鿿]", row.reason_zh), row.project
+        assert row.replacement != row.project

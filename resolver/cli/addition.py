@@ -1,0 +1,135 @@
+"""What adding a line makes of the lines of a stack: it loosens none of their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from resolver.explain.stack_text import StackText, subject
+from resolver.model import text as texts
+from resolver.model.fact import Need
+from resolver.model.requirement import Requirement
+
+
+class Addition(NamedTuple):
+    """A line that is added, with what becomes of the lines about the same project."""
+
+    # The code and the values of the message that says so.
+    code: str
+    values: dict[str, object]
+    # The line of the stack; empty if its lines stay as they are.
+    line: str = ""
+    # The places of the lines that it takes the place of.
+    replaced: tuple[int, ...] = ()
+
+    def applied_to(self, document: StackText) -> StackText:
+        """Return the text of the stack with the line."""
+        if not self.line:
+            return document
+        if not self.replaced:
+            return document.with_new_line(self.line)
+        first, *others = self.replaced
+        return document.with_line(first, self.line).without_lines(others)
+
+
+def added(line: str, need: Need, old_needs: Mapping[int, Need]) -> Addition:
+    """Return what adding a line means for a stack with these lines, by place.
+
+    It takes the place of lines about the same project or component; one with a marker, of those
+    with the same marker. What they ask for is kept as far as it goes together with the line: their
+    bounds, their extras, and a commit if the line names no version.
+    """
+    replaced = [number for number, old in old_needs.items() if _replaces(need, old)]
+    if isinstance(need, Requirement):
+        replaced = [number for number in replaced if not _stays(old_needs[number], need)]
+    if not replaced:
+        return Addition("edit.added", {"line": line}, line)
+    old_lines = tuple(str(old_needs[number]) for number in replaced)
+    joined = _joined(need, [old_needs[number] for number in replaced])
+    if str(joined) == str(need):
+        return Addition("edit.replaced", {"old": old_lines, "new": line}, line, tuple(replaced))
+    if len(replaced) == 1 and str(joined) == old_lines[0]:
+        return Addition("edit.kept", {"old": old_lines, "new": line})
+    result = str(joined).replace('"', "'")
+    values: dict[str, object] = {"old": old_lines, "new": result, "line": line}
+    return Addition("edit.joined", values, result, tuple(replaced))
+
+
+def _replaces(new: Need, old: Need) -> bool:
+    """Return whether a new line takes the place of an old one."""
+    if isinstance(new, Requirement) and isinstance(old, Requirement):
+        return new.name == old.name and (new.marker is None or new.marker == old.marker)
+    return subject(new) == subject(old)
+
+
+def _stays(old: Need, new: Requirement) -> bool:
+    """Return whether an old line says more than a new one on some targets, and so stays beside it.
+
+    It has a marker, which the new line has not, and a bound that the new line can be met with.
+    """
+    if not isinstance(old, Requirement) or old.marker is None or old.marker == new.marker:
+        return False
+    return bool(old.url or str(old.specifier)) and _goes_together(old, new)
+
+
+def _joined(new: Need, old_needs: Sequence[Need]) -> Need:
+    """Return a new line with what the old ones ask for, as far as that goes together."""
+    if not isinstance(new, Requirement) or new.url:
+        return new
+    joined = new
+    for old in old_needs:
+        if not isinstance(old, Requirement) or not _goes_together(old, joined):
+            continue
+        extras = tuple(sorted({*joined.extras, *old.extras}))
+        joined = replace(joined, extras=extras, url=old.url)
+        if not old.url:
+            joined = replace(joined, specifier=_both(old.specifier, joined.specifier))
+    return joined
+
+
+def _goes_together(old: Requirement, new: Requirement) -> bool:
+    """Return whether some release may meet both lines.
+
+    A commit has a version that is not known here: only a line without one goes together with it.
+    """
+    if old.url or new.url:
+        return not str(new.specifier) and not new.url
+    return _has_common_version(old.specifier, new.specifier)
+
+
+def _both(old: SpecifierSet, new: SpecifierSet) -> SpecifierSet:
+    """Return specifiers that admit what both admit; a pin stands for all that it meets."""
+    for pin in (new, old):
+        if any(map(texts.is_exact, pin)):
+            return pin
+    return old & new
+
+
+def _has_common_version(first: SpecifierSet, second: SpecifierSet) -> bool:
+    """Return whether a version may meet both, as far as the versions that they name can tell."""
+    both = first & second
+    if not str(both):
+        return True
+    return any(both.contains(version, prereleases=True) for version in _versions_near(both))
+
+
+def _versions_near(specifiers: SpecifierSet) -> Iterator[Version]:
+    """Yield the versions that specifiers name, and those just before and after each."""
+    yield Version("0")
+    for specifier in specifiers:
+        named = texts.version(specifier.version.removesuffix(".*"))
+        if named is None:
+            continue
+        yield named
+        numbers = named.release
+        yield Version(f"{named.base_version}.dev0")
+        yield Version(f"{named.base_version}.post1")
+        # Deeper than the line of a wildcard, and after it.
+        yield Version(".".join(map(str, (*numbers, 1))))
+        yield Version(".".join(map(str, (*numbers[:-1], numbers[-1] + 1))))
+        if numbers[-1] > 0:
+            yield Version(".".join(map(str, (*numbers[:-1], numbers[-1] - 1))))

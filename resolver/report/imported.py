@@ -1,0 +1,82 @@
+"""What became of the lines of an imported file, as a table for people and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from resolver.config.stack_draft import DraftRow, Outcome
+from resolver.i18n import translate
+from resolver.model.message import TEXT, Message, message
+from resolver.model.text import Language
+from resolver.report.document import Block, Table, Text
+
+# The lines of each outcome that a table has.
+_MOST: Final = 100
+# The host and the folders of a repository, which a table leaves out.
+_FOLDERS: Final = re.compile(r"git\+[^\s@#]+/(?=[^/\s@#]+@)")
+# A commit, of which a table has the first digits.
+_COMMIT: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}\b")
+_SENTENCE_END: Final = re.compile(r"(?<=[\w)\]]{2})[.!?] |。")
+
+
+def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
+    """Yield a table of what is not as in the file, and how many lines are.
+
+    Places in the `folder` of the file are without it, and of what a fact says there is the first
+    sentence.
+    """
+    cells: list[tuple[Text, ...]] = []
+    for key in ("requires", "constraints", "overrides"):
+        kept = sum(row.outcome is Outcome.KEPT and row.key == key for row in rows)
+        if kept:
+            count = message(f"imported.{key}", count=kept)
+            cells.append((message("imported.kept"), count, "", ""))
+    for outcome in Outcome:
+        if outcome is not Outcome.KEPT:
+            of_outcome = [row for row in rows if row.outcome is outcome]
+            cells += [_cells(row, folder) for row in of_outcome[:_MOST]]
+            if len(of_outcome) > _MOST:
+                more = message("imported.more", count=len(of_outcome) - _MOST)
+                cells.append((message(f"imported.{outcome.value}"), more, "", ""))
+    columns = ("outcome", "line", "why", "where")
+    head = tuple(message(f"imported.column-{column}") for column in columns)
+    yield Table(head, tuple(cells))
+
+
+def _cells(row: DraftRow, folder: Path) -> tuple[Text, ...]:
+    """Return the cells of a line that is not kept as it was."""
+    line: Text = row.before or row.after or message("imported.not-shown")
+    if row.before and row.after:
+        after = _COMMIT.sub(r"\1…", _FOLDERS.sub("git+…/", row.after))
+        line = message("imported.becomes", before=row.before, after=after)
+    where = row.where.removeprefix(f"{folder}/")
+    return message(f"imported.{row.outcome.value}"), line, _in_short(row.why), where
+
+
+def _in_short(why: Message | None) -> Text:
+    """Return a reason; of one that is a text of a fact, its first sentence in each language."""
+    if why is None or why.code != TEXT:
+        return why or ""
+    sentences = {}
+    for language, text in why.values.items():
+        end = _SENTENCE_END.search(str(text))
+        sentences[language] = str(text)[: end.end()].rstrip() if end else text
+    return Message(TEXT, dict(sentences))
+
+
+def imported_json(rows: Sequence[DraftRow], language: Language) -> list[dict[str, Any]]:
+    """Return an object for each line."""
+    return [
+        {
+            "outcome": row.outcome.value,
+            "before": row.before,
+            "after": row.after,
+            "list": row.key if row.after else "",
+            "where": row.where,
+            "why": "" if row.why is None else translate(row.why, language),
+        }
+        for row in rows
+    ]
