@@ -202,7 +202,9 @@ class LockedPin(_Row, kw_only=True, frozen=True):
             return
         for line, fact in self._runtime_requirements():
             project = text.requirement(line).name
-            if fact:
+            if ".toml:" in fact:
+                yield project, message("why.overridden", line=line, package=package, where=fact)
+            elif fact:
                 yield project, message("why.needs-fact", line=line, package=package, fact=fact)
             else:
                 yield project, message("why.needs", line=line, package=package)
