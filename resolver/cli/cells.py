@@ -24,6 +24,7 @@ from resolver.errors import IndexFailure, InputError, ResolverError
 from resolver.explain.contradictions import is_open
 from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
+from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog
 from resolver.index.recording import Recording, RecordingCatalog
@@ -302,7 +303,8 @@ class CellSolver:
         if not awaited:
             reason = reasons_text(why.reasons)
             closing = why.closing or why.branches[0]
-            cause = closing.subject
+            subject = closing.subject
+            cause = subject if isinstance(subject, str) else translate(subject, "en")
             return self._as_answer(
                 cell, practices, CellOutcome.CONFLICT, reason=reason, cause=cause
             )
