@@ -394,7 +394,10 @@ def parsed_options() -> argparse.Namespace:
     )
     parser.add_argument("--set", action="append", choices=sets, help="default: all")
     parser.add_argument(
-        "--mirror", action="append", choices=[mirror.name for mirror in MIRRORS], help="default: all"
+        "--mirror",
+        action="append",
+        choices=[mirror.name for mirror in MIRRORS],
+        help="default: all",
     )
     parser.add_argument(
         "--kept", type=Path, metavar="FOLDER", help="where mirrors keep what they serve"

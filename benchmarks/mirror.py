@@ -80,7 +80,8 @@ class Upstream:
     def page(self, project: str) -> dict[str, Any]:
         """Return the JSON page of a project, with absolute links. Raises Absent."""
         url = f"{self._address}{project}/"
-        page = json.loads(self._kept(f"page {project}", url, {"Accept": _JSON})[1])
+        body = self._kept(f"page {project}", url, {"Accept": _JSON})[1]
+        page: dict[str, Any] = json.loads(body)
         for row in page["files"]:
             row["url"] = urljoin(url, row["url"])
         return page
@@ -169,9 +170,7 @@ class _RemoteFile(RawIOBase):
         pieces = []
         for block in range(first, -(-end // _BLOCK)):
             start = block * _BLOCK
-            pieces.append(
-                self._upstream.span(self._url, start, min(start + _BLOCK, self._size))[1]
-            )
+            pieces.append(self._upstream.span(self._url, start, min(start + _BLOCK, self._size))[1])
         content = b"".join(pieces)[self._position - first * _BLOCK : end - first * _BLOCK]
         self._position = end
         return content
