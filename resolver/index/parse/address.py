@@ -207,11 +207,15 @@ class _Base(NamedTuple):
     is_local: bool
 
 
+# Characters of an address of which each folder is kept.
+_LONGEST_BASE = 1000
+
+
 @lru_cache(64)
 def _split_base(base: str) -> _Base | None:
     """Return the parts of a base of links; None if joining it takes more than `_Base` has."""
     plain = _PLAIN.fullmatch(base)
-    if plain is None or not _is_port(plain[3]):
+    if plain is None or not _is_port(plain[3]) or len(base) > _LONGEST_BASE:
         return None
     root = base.removesuffix(plain[4])
     folders = [f"{root}/"]

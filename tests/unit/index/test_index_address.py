@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -200,3 +201,15 @@ def test_resolve_joins_as_the_library_does(base: str, href: str) -> None:
             return "refused"
 
     assert outcome(resolve) == outcome(address._resolved)
+
+
+def test_resolve_takes_linear_memory() -> None:
+    """Of a long address not each folder is kept, and no number of long ones."""
+    tracemalloc.start()
+    for number in range(100):
+        long = f"https://mirror.example/{number}/" + "a/" * 30_000
+        assert resolve(long, "demo-1.zip") == f"{long}demo-1.zip"
+        assert address.address.split(long).host == "mirror.example"
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 30 << 20, "urllib itself keeps some"
