@@ -35,7 +35,7 @@ Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 # Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16. A
 # distant one that keeps up gets more.
 PAGES: Final = 16
-_PAGES_FAR_AWAY: Final = 48
+MOST_PAGES: Final = 48
 # Requests for whole files take long, and must not hold up pages.
 FILES: Final = 8
 # Bytes a second. A proxy that scans a file before passing it on sends little for a while.
@@ -121,7 +121,7 @@ class Client:
         self._meter = meter
         self.credentials = Credentials()
         self._transport = transport or Transport(pip)
-        self._page_slots = Slots(PAGES, _PAGES_FAR_AWAY)
+        self._page_slots = Slots(PAGES, MOST_PAGES)
         # For what is held in memory.
         self._body_slots = Slots(PAGES)
         self._file_slots = Slots(FILES)
