@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli
+from mirrors import MIRRORS, Mirror, counted, running
 from packaging.requirements import InvalidRequirement, Requirement
 from results import write
 from sides import (
@@ -115,6 +116,7 @@ CASES = (
     ),
 )
 ALL = Case("all", "`lock all`, every page revalidated, beside the sum of `lock STACK` for each")
+MIRROR = Case("mirror", "like empty, from mirrors of several kinds on this machine")
 NATIVE = Case(
     "native", "on this machine's own platform: pip-tools, pip and uv, with a warm cache", keep=False
 )
@@ -259,6 +261,50 @@ def bench_set(which: Set, cases: Sequence[Case], rounds: int, work: Path) -> lis
     return rows
 
 
+def bench_mirrors(rounds: int, work: Path, folder: Path, names: Sequence[str]) -> list[Row]:
+    """Measure the flagship from an empty cache, ours and uv in turn, from each kind of mirror.
+
+    What the mirrors serve is kept in `folder`.
+    """
+    which = SETS[0]
+    check_equal(which)
+    show(f"mirror: {which.what}; {MIRROR.what}")
+    show(_HEADING)
+    rows = []
+    for mirror in MIRRORS:
+        if mirror.name in names:
+            with running(mirror, folder) as address:
+                rows.append(bench_mirror(which, mirror, address, rounds, work))
+    show(f"load average: {load()}\n")
+    return rows
+
+
+def bench_mirror(which: Set, mirror: Mirror, address: str, rounds: int, work: Path) -> Row:
+    """Measure a mirror at an address."""
+    variables = environment() | {"PIP_INDEX_URL": f"{address}simple/"}
+    folder = work / f"mirror-{mirror.name}"
+    ours = Ours(which, folder / Ours.name, variables)
+    uv = Uv(which, folder / Uv.name, variables)
+    case = replace(EMPTY, name=mirror.name, what=mirror.what, wall=mirror.wall, cpu=mirror.cpu)
+    # What is not kept yet comes from afar.
+    for side in (ours, uv):
+        side.run(case)
+    counted(address)
+    before = load()
+    our_runs: list[Run] = []
+    uv_runs: list[Run] = []
+    asked: list[str] = []
+    for _ in range(rounds):
+        our_runs.append(ours.run(case))
+        asked = [counted(address)]
+        uv_runs.append(uv.run(case))
+        asked.append(counted(address))
+    row = row_of("mirror", case, "uv", rounds, (our_runs, uv_runs), before)
+    show(f"  ours: {asked[0]}; uv: {asked[1]}")
+    differ = differences(ours.pins(), uv.pins())
+    return row | {"pins": [len(ours.pins()), len(uv.pins())], "differ": differ}
+
+
 def bench_native(rounds: int, work: Path) -> list[Row]:
     """Measure ours beside each of the others, all for this machine."""
     which = native_set(work)
@@ -339,7 +385,7 @@ def bench_all(rounds: int, work: Path) -> list[Row]:
 
 def parsed_options() -> argparse.Namespace:
     """Return the options of the command line."""
-    names = [case.name for case in (*CASES, ALL, NATIVE)]
+    names = [case.name for case in (*CASES, ALL, MIRROR, NATIVE)]
     sets = [which.name for which in SETS]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
@@ -347,6 +393,15 @@ def parsed_options() -> argparse.Namespace:
         "--only", "--case", action="append", dest="only", choices=names, help="default: all"
     )
     parser.add_argument("--set", action="append", choices=sets, help="default: all")
+    parser.add_argument(
+        "--mirror",
+        action="append",
+        choices=[mirror.name for mirror in MIRRORS],
+        help="default: all",
+    )
+    parser.add_argument(
+        "--kept", type=Path, metavar="FOLDER", help="where mirrors keep what they serve"
+    )
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
     parser.add_argument(
         "--ours",
@@ -359,6 +414,7 @@ def parsed_options() -> argparse.Namespace:
         parser.error("--rounds must be 1 or more")
     options.only = options.only or names
     options.set = options.set or sets
+    options.mirror = options.mirror or [mirror.name for mirror in MIRRORS]
     return options
 
 
@@ -385,7 +441,7 @@ def main() -> None:
     versions = [uv.partition(" (")[0].strip(), f"Python {platform.python_version()}"]
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     show(f"{', '.join(versions)}; {machine}; {options.rounds} rounds; load average {load()}")
-    for case in (*CASES, ALL, NATIVE):
+    for case in (*CASES, ALL, MIRROR, NATIVE):
         if case.name in options.only:
             show(f"  {case.name:10} {case.what}")
     show("")
@@ -394,6 +450,9 @@ def main() -> None:
         rows = bench_sets(options, work)
         if ALL.name in options.only:
             rows += bench_all(options.rounds, work)
+        if MIRROR.name in options.only:
+            kept = options.kept or work / "kept"
+            rows += bench_mirrors(options.rounds, work, kept, options.mirror)
         if NATIVE.name in options.only:
             versions.append(install_pip_tools(work))
             rows += bench_native(options.rounds, work)

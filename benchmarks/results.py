@@ -61,10 +61,14 @@ def _section(set_name: str, rows: Sequence[Row]) -> list[str]:
     machines = dict.fromkeys(f"{row['machine']}; {', '.join(row['versions'])}" for row in rows)
     lines.append(f"- Made on: {' / '.join(machines)}.")
     command = ".venv/bin/python benchmarks/bench.py"
-    if set_name not in ("all", "native"):
+    option = "only"
+    if set_name == "mirror":
+        command += " --only mirror"
+        option = "mirror"
+    elif set_name not in ("all", "native"):
         command += f" --set {set_name}"
     for case in dict.fromkeys(row["case"] for row in rows):
-        command += f" --only {case}"
+        command += f" --{option} {case}"
     lines.append(f"- Again: `{command}`\n")
     return lines
 

@@ -236,7 +236,8 @@ class Uv(Other):
         return [*command, "--output-file", str(self.written), str(self.requirements(case))]
 
     def variables(self) -> dict[str, str]:
-        return {"UV_CACHE_DIR": str(self.cache), "UV_DEFAULT_INDEX": index_address()}
+        index = self.environment.get("PIP_INDEX_URL") or index_address()
+        return {"UV_CACHE_DIR": str(self.cache), "UV_DEFAULT_INDEX": index}
 
 
 class Pip(Other):

@@ -7,6 +7,7 @@ calls urllib's or httpx's parser, which ruff's rule TID251 checks.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -41,8 +42,18 @@ class Address(NamedTuple):
         return urlunsplit((self.scheme, self.netloc, self.path, "", ""))
 
 
+# Each request splits its address several times. Longer ones, of which an index may send any number,
+# are not kept.
+_LONGEST_KEPT = 1000
+_KEPT = 1000
+
+
 def split(url: str) -> Address:
     """Return the parts of an address. Raises AddressError."""
+    return _split(url) if len(url) > _LONGEST_KEPT else _split_and_keep(url)
+
+
+def _split(url: str) -> Address:
     try:
         parts = urlsplit(url)
         return Address(
@@ -61,6 +72,9 @@ def split(url: str) -> Address:
         raise AddressError("it cannot be read") from None
 
 
+_split_and_keep = lru_cache(_KEPT)(_split)
+
+
 def join(base: str, reference: str) -> str:
     """Return the address of a link on the page at `base`. Raises AddressError."""
     try:
@@ -74,6 +88,10 @@ def sendable(url: str) -> tuple[httpx.URL, str, str]:
 
     Raises AddressError.
     """
+    return _sendable(url) if len(url) > _LONGEST_KEPT else _sendable_and_keep(url)
+
+
+def _sendable(url: str) -> tuple[httpx.URL, str, str]:
     # it takes 60 ms, which a run without the network saves
     import httpx
 
@@ -85,3 +103,6 @@ def sendable(url: str) -> tuple[httpx.URL, str, str]:
         return parsed, parsed.raw_host.decode("ascii"), parsed.host
     except (httpx.InvalidURL, ValueError):
         raise AddressError("it cannot be read") from None
+
+
+_sendable_and_keep = lru_cache(_KEPT)(_sendable)

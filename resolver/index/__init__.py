@@ -4,7 +4,7 @@ Only this package touches the network and the cache. A question of the solver go
 
 - `live.LiveCatalog` remembers the answers of one problem's indexes. Offline it asks the caches.
 - `net.online.OnlineCatalog` is its part on the event loop. `bindings.BoundIndexes` says which
-  indexes are asked, and what their answers make together.
+  indexes are asked, and what their answers make together. `runs.Runs` guesses what is asked next.
 - `net.remote_pages.RemotePages` and `net.remote_files.RemoteFiles` request pages and files once a
   run. They store them in `store.page_cache.PageCache` and `store.file_cache.FileCache`, both over
   `store.cache.Cache`.

@@ -148,10 +148,15 @@ class LiveCatalog(Catalog):
         if recorded is not None:
             return recorded
         release = self._parse_filename(file)
+
+        def request(files: RemoteFiles) -> Coroutine[Any, Any, CoreMetadata]:
+            self._go_online().run_ahead(file, release)
+            return files.metadata(file, release)
+
         return self._read(
             file,
             lambda: self._files.metadata(file, release),
-            lambda files: files.metadata(file, release),
+            request,
             is_covered=bool(file.metadata),
         )
 

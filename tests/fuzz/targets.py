@@ -139,8 +139,9 @@ def page(content: bytes) -> None:
             assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(
                 names
             )
+    written = simple.read(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
     stored = msgspec.msgpack.decode(
-        msgspec.msgpack.encode(StoredPage("").with_page("key", read)), type=StoredPage
+        msgspec.msgpack.encode(StoredPage("").with_page("key", written)), type=StoredPage
     )
     assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
     assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), (

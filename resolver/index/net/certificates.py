@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -31,9 +31,13 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
 
     Raises InputError for a bundle that cannot be read.
     """
-    context = _system_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Several settings mostly name the same bundle, which takes 20 ms to read.
+    bundles: dict[str, tuple[str, str]] = {}
     for setting, bundle in _bundles(pip):
+        bundles.setdefault(os.path.realpath(bundle), (setting, bundle))
+    context = _system_context(bundles)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for setting, bundle in bundles.values():
         hint = "name a file with certificates in PEM form, or a folder of such files"
         with _readable(f"The certificates named by {setting} cannot be read.", bundle, hint):
             if Path(bundle).is_dir():
@@ -49,19 +53,25 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     return context
 
 
-def _system_context() -> ssl.SSLContext:
-    """Return a context that trusts the system's store."""
+def _system_context(bundles: Collection[str]) -> ssl.SSLContext:
+    """Return a context that trusts the system's store, apart from these bundles."""
     # Elsewhere truststore would read the store for each connection.
     if sys.platform in ("darwin", "win32"):
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile and os.path.realpath(paths.cafile) in bundles:
+        if paths.capath:
+            context.load_verify_locations(capath=paths.capath)
+        return context
     context.set_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
-    if not ssl.get_default_verify_paths().cafile:
+    if not paths.cafile:
         for store in _STORES:
             if Path(store).is_file():
-                context.load_verify_locations(cafile=store)
+                if os.path.realpath(store) not in bundles:
+                    context.load_verify_locations(cafile=store)
                 break
     return context
 

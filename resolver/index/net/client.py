@@ -18,7 +18,7 @@ from resolver.index.net.credentials import Credentials
 from resolver.index.net.no_answer import ERRORS, NoAnswerError, no_answer
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.redirects import redirected, require_allowed, shown_route
-from resolver.index.net.slots import Slots
+from resolver.index.net.slots import Lane, Slots
 from resolver.index.net.transport import Transport
 from resolver.index.parse.address import Origin, Root, origin_of, without_credentials
 from resolver.index.protocol import Meter
@@ -32,8 +32,10 @@ else:  # which aiohttp brings there
 T = TypeVar("T")
 Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
-# Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16.
+# Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16. A
+# distant one that keeps up gets more.
 PAGES: Final = 16
+MOST_PAGES: Final = 48
 # Requests for whole files take long, and must not hold up pages.
 FILES: Final = 8
 # Bytes a second. A proxy that scans a file before passing it on sends little for a while.
@@ -119,7 +121,9 @@ class Client:
         self._meter = meter
         self.credentials = Credentials()
         self._transport = transport or Transport(pip)
-        self._page_slots = Slots(PAGES)
+        self._page_slots = Slots(PAGES, MOST_PAGES)
+        # For what is held in memory.
+        self._body_slots = Slots(PAGES)
         self._file_slots = Slots(FILES)
         # When a server that said to wait may be asked again.
         self._pauses: dict[Origin, float] = {}
@@ -135,6 +139,7 @@ class Client:
         """Ask an index with its credentials, and with slots that it shares with no other host."""
         self.credentials.remember(root)
         self._page_slots.reserve(root.url)
+        self._body_slots.reserve(root.url)
         self._file_slots.reserve(root.url)
 
     async def request(
@@ -150,24 +155,38 @@ class Client:
 
         All of that is tried again if the network fails. The answer's extension `address` is its URL
         after redirects. `headers` may be a function, called for each try. `long` is for whole
-        files. At most PAGES (FILES) of one host are answered and consumed at once.
+        files. At most PAGES (FILES) answers of one host are consumed at once.
 
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
         origin = require_allowed([url])[1]
         slots = self._file_slots if long else self._page_slots
+        if not long:
+            consume = self._one_of_few(url, consume)
         # The numbers of the tries that are left.
         numbers = iter(range(1, patience.tries + 1))
         while True:
             await self._wait_for(origin)
             try:
-                async with slots.of(url):
-                    return await self._try(url, consume, headers, patience, numbers)
+                lane = slots.of(url)
+                async with lane:
+                    return await self._try(url, consume, headers, patience, numbers, lane)
             except _Busy as busy:
                 # The wait that a server asks for is without a slot.
                 until = _now() + busy.seconds
                 self._pauses[origin] = max(self._pauses.get(origin, 0.0), until)
+
+    def _one_of_few(
+        self, url: str, consume: Callable[[httpx.Response], Awaitable[T]]
+    ) -> Callable[[httpx.Response], Awaitable[T]]:
+        """Return what consumes an answer when it is the turn of its body to be in memory."""
+
+        async def consume_in_turn(response: httpx.Response) -> T:
+            async with self._body_slots.of(url):
+                return await consume(response)
+
+        return consume_in_turn
 
     async def _wait_for(self, origin: Origin) -> None:
         """Wait until a server that said so to anyone may be asked again."""
@@ -182,6 +201,7 @@ class Client:
         headers: Headers,
         patience: RetryPolicy,
         numbers: Iterator[int],
+        lane: Lane,
     ) -> T:
         """Try a request under each of these numbers, with pauses between them.
 
@@ -194,8 +214,9 @@ class Client:
         for number in numbers:
             urls = [url]
             try:
-                return await self._answer(urls, consume, headers, patience)
+                return await self._answer(urls, consume, headers, patience, lane)
             except NoAnswerError as error:
+                lane.refused()
                 failure = self._unreachable(urls, error, number)
                 is_final = _is_final(error, patience)
                 seconds = patience.wait(number, error.retry_after)
@@ -217,11 +238,15 @@ class Client:
         consume: Callable[[httpx.Response], Awaitable[T]],
         headers: Headers,
         patience: RetryPolicy,
+        lane: Lane,
     ) -> T:
         """Try a request once; redirects are added to `urls`. Raises NoAnswerError."""
         origin = origin_of(urls[0])
         fields = headers() if callable(headers) else headers
+        begun = _now()
         response = await self._send(urls, fields, patience)
+        if len(urls) == 1:
+            lane.answered(_now() - begun)
         self._answered.add(origin)
         self._dead.pop(origin, None)
         try:

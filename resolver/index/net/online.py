@@ -16,6 +16,7 @@ from resolver.index.net.client import QUICK_RETRY
 from resolver.index.net.connection import Connection
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import UNREACHABLE, LookAhead, Lookup
+from resolver.index.runs import Runs
 from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI
@@ -54,6 +55,7 @@ class OnlineCatalog:
         self._release_of = release_of
         # The failures of indexes without which look-ups go on, by name.
         self._unreachable: dict[str, Unreachable] = {}
+        self._runs = Runs()
         self._requested_ahead: set[_Request] = set()
         self._archives_ahead: set[NormalizedName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,6 +131,16 @@ class OnlineCatalog:
         """Start to read the metadata of these wheels."""
         for file, release in files[:_MOST_AHEAD]:
             self._start(self._read_ahead(file, release))
+
+    def run_ahead(self, file: File, release: FileRelease) -> None:
+        """Start to read what the solver will read next, as it waits for the metadata of a file."""
+        self._start(self._run_ahead(file, release))
+
+    async def _run_ahead(self, file: File, release: FileRelease) -> None:
+        with suppress(Exception):  # raised again when what failed is needed
+            lookup = await self.lookup(release.project)  # which the solver has
+            wheels = self._runs.next_wheels(file, release, lookup.pages)
+            self.prefetch_metadata([(wheel, self._release_of(wheel)) for wheel in wheels])
 
     async def _read_ahead(self, file: File, release: FileRelease) -> None:
         with suppress(Exception):  # raised again when the metadata is needed

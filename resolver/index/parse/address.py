@@ -15,9 +15,12 @@ from resolver.redaction import shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PLAIN = re.compile(
-    r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+"
-)
+# A segment of a path that no joining of addresses would change.
+_SEGMENT = r"[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*"
+# An address, in its parts: scheme, host, port, and a path that may end in a slash.
+_PLAIN = re.compile(rf"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{{0,4}}))?((?:/{_SEGMENT})+/?)")
+# A link without host: steps up or a slash, and a path.
+_RELATIVE = re.compile(rf"(/|(?:\.\./)*)({_SEGMENT}(?:/{_SEGMENT})*)")
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 _QUERY_BEGINS = re.compile(r"[?#]")
@@ -193,15 +196,64 @@ def read_root(url: str, index: str) -> Root:
     return Root(parts.without_query().rstrip("/") + "/", unquote(user), unquote(password))
 
 
+class _Base(NamedTuple):
+    """A plain address that links are relative to, split once."""
+
+    # Scheme, host and port.
+    root: str
+    # The folders of its path: the address up to each of them with a slash.
+    folders: tuple[str, ...]
+    # Whether it is this machine.
+    is_local: bool
+
+
+# Characters of an address of which each folder is kept.
+_LONGEST_BASE = 1000
+
+
+@lru_cache(64)
+def _split_base(base: str) -> _Base | None:
+    """Return the parts of a base of links; None if joining it takes more than `_Base` has."""
+    plain = _PLAIN.fullmatch(base)
+    if plain is None or not _is_port(plain[3]) or len(base) > _LONGEST_BASE:
+        return None
+    root = base.removesuffix(plain[4])
+    folders = [f"{root}/"]
+    for folder in plain[4].split("/")[1:-1]:
+        folders.append(f"{folders[-1]}{folder}/")
+    return _Base(root, tuple(folders), is_local(plain[2]))
+
+
+def _is_port(written: str | None) -> bool:
+    return written is None or int(written) < 1 << 16
+
+
 def resolve(base: str, href: str) -> str:
     """Return the absolute address of a link on a page, without credentials.
 
     Raises ValueError if it must not be followed.
     """
-    # A fast path for most of thousands of links, which joining would not change.
-    plain = _PLAIN.fullmatch(href)
-    if plain is not None and not is_local(plain[1]):
-        return href
+    # Fast for thousands of links, with the result of `_resolved`.
+    split_base = _split_base(base)
+    if split_base is not None:
+        relative = _RELATIVE.fullmatch(href)
+        if relative is not None:
+            begin, path = relative.groups()
+            if begin == "/":
+                return f"{split_base.root}/{path}"
+            step = len(begin) // len("../")
+            folders = split_base.folders
+            return folders[max(len(folders) - 1 - step, 0)] + path
+        plain = _PLAIN.fullmatch(href)
+        if plain is not None and _is_port(plain[3]):
+            if not is_local(plain[2]) or split_base.is_local:
+                return href
+            raise ValueError("it points to this machine")
+    return _resolved(base, href)
+
+
+def _resolved(base: str, href: str) -> str:
+    """Return what `resolve` does."""
     if not href.isprintable():
         raise ValueError("it does not print")  # such as a line break, which urllib removes
     url = address.join(base, href)

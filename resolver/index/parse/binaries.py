@@ -23,6 +23,7 @@ from resolver.index.parse.guarded import (
     readable,
     unpacked,
 )
+from resolver.index.parse.plain_zip import PlainZip
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
 # A member with this ending is a library; its version may follow. A file without a suffix in a
@@ -74,20 +75,36 @@ def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
     Raises UnusableFile, and MissingSpanError of a RangeFile.
     """
     with readable(filename, "wheel"):
-        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE))
-        return _members(archive)
+        source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
+        plain = PlainZip.open(source)
+        if plain is None:
+            return _members(zipfile.ZipFile(source))
+        return _binaries(
+            (member.name, member.start, member.packed, member.unpacked)
+            for member in plain.members()
+        )
 
 
 def _members(archive: zipfile.ZipFile) -> list[Member]:
+    return _binaries(
+        (info.filename, info.header_offset, info.compress_size, info.file_size)
+        for info in archive.infolist()
+    )
+
+
+def _binaries(members: Iterable[tuple[str, int, int, int]]) -> list[Member]:
+    """Return what may be an ELF object, by path.
+
+    Of each member the path, where it begins, and its sizes are given.
+    """
     found: dict[str, Member] = {}
-    for info in archive.infolist():
-        path = info.filename
+    for path, start, packed_size, unpacked_size in members:
         if not _LIBRARY.search(path) and not _PROGRAM.search(path):
             continue
         if len(path) > _LONGEST_PATH or not path.isprintable():
             raise ValueError("it has a binary whose name is too long or does not print")
-        end = info.header_offset + _HEADER + len(path.encode()) + info.compress_size
-        found[path] = Member(path, info.header_offset, end, info.compress_size, info.file_size)
+        end = start + _HEADER + len(path.encode()) + packed_size
+        found[path] = Member(path, start, end, packed_size, unpacked_size)
     if len(found) > _MOST_OBJECTS:
         raise TooLargeError(f"it has more than {_MOST_OBJECTS} binaries")
     return [found[path] for path in sorted(found)]

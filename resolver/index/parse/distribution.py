@@ -38,6 +38,12 @@ _WHEEL = re.compile(
     r"-([^-]+)-([^-]+)-([^-]+)"  # tags for Python, ABI and platform
     r"(?:-([^-]+))?\.whl"  # label of a variant
 )
+# The distribution and the version in a name that is readable and a wheel's.
+_READABLE_WHEEL = re.compile(
+    r"([A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?)-([\w.+!]+)"
+    r"(?:-[0-9]{1,18}[\w.+!]*)?(?:-[\w.+!]+){3}(?:-[\w.+!]+)?\.whl",
+    re.ASCII,
+)
 _LONGEST: Final = 255
 # The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file
 # is shorter.
@@ -64,6 +70,14 @@ def is_readable(filename: str) -> bool:
     Another name may mean something else to a shell, a terminal or a file system.
     """
     return _NAME.fullmatch(filename) is not None
+
+
+def distribution_and_version(filename: str) -> tuple[str, str] | None:
+    """Return what `wheel_parts` does of them, faster; None also if the name is not readable."""
+    if len(filename) > _LONGEST:
+        return None
+    match = _READABLE_WHEEL.fullmatch(filename)
+    return None if match is None else (match[1], match[2])
 
 
 def wheel_parts(filename: str) -> WheelParts | None:

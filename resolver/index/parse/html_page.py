@@ -1,7 +1,8 @@
 """HTML index pages: their links and the status of the project (PEP 503, 592, 629, 658, 714, 792).
 
 An HTML5 parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an hour for
-15 MB. So it is given only the relevant tags, which are found in one pass.
+15 MB. So it is given only the relevant tags, which are found in one pass. Of a plain link only the
+name of its file is read; the parser is given it when the release of that file is looked at.
 """
 
 from __future__ import annotations
@@ -52,6 +53,12 @@ _MARKUP = re.compile(
     rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")",
     re.IGNORECASE | re.DOTALL,
 )
+# A link that begins with its address, in which nothing is escaped. Any HTML5 parser finds one tag
+# in it, with the same address.
+_PLAIN_LINK = re.compile(
+    rb"""<a[ \t\n]+href="(?:[A-Za-z0-9_+~.:/-]*/)?([A-Za-z0-9_+~.-]+)(?:#[A-Za-z0-9=&_-]*)?\""""
+    rb"""(?:[ \t\n]+[a-z-]+(?:="[^"]*")?)*[ \t\n]*>"""
+)
 MOST_FILES: Final = 100_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
@@ -85,8 +92,14 @@ class FileRow(msgspec.Struct, rename="kebab", gc=False):
     dist_info_metadata: Hashes | bool | None = None
 
 
-def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
+# Of a row for the cache, which nobody is shown.
+encode_row: Final = msgspec.json.Encoder().encode  # noqa: TID251
+
+
+def read(body: bytes, url: str) -> tuple[list[tuple[str, bytes]], ProjectStatus, str]:
     """Return the files that a page links to, its project's status, and the base of its links.
+
+    Of a file, return the name, and the tag of its link or the file as JSON.
 
     A page is in UTF-8, whatever its header says. Links to folders and to the page itself are not
     files. Raises PageError.
@@ -102,12 +115,11 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
         except ValueError:
             raise PageError("Its `<base href>` is no address to go by.") from None
     is_page = is_document or _DOCTYPE.match(body) is not None
-    rows = []
-    for anchor in _parsed(links):
+    rows: list[tuple[str, bytes]] = []
+    for found in _written_rows(links):
         is_page = True
-        row = _row(anchor.attributes)
-        if row is not None:
-            rows.append(row)
+        if found is not None:
+            rows.append(found)
     if not is_page:
         raise PageError("It is neither JSON nor HTML.")
     if not rows and not _is_empty_index(body):
@@ -116,6 +128,34 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
             "a proxy may have answered."
         )
     return rows, _project_status(meta), url
+
+
+def _written_rows(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
+    """Yield the files that links lead to, in the order of the page; None for another link."""
+    escaped: list[bytes] = []
+    for tag in links:
+        plain = _PLAIN_LINK.fullmatch(tag)
+        if plain is None or plain[1] in (b".", b".."):
+            escaped.append(tag)
+            continue
+        yield from _parsed_rows(escaped)
+        escaped.clear()
+        yield plain[1].decode(), tag
+    yield from _parsed_rows(escaped)
+
+
+def _parsed_rows(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
+    """Yield the files that these links lead to, as JSON; None for another link."""
+    for anchor in _parsed(links):
+        row = _row(anchor.attributes)
+        yield None if row is None else (row.filename, encode_row(row))
+
+
+def row_of_tag(tag: bytes) -> FileRow | None:
+    """Return the file that a link leads to; None if it leads to none."""
+    for anchor in _parsed([tag]):
+        return _row(anchor.attributes)
+    return None
 
 
 def _is_complete(body: bytes) -> bool:

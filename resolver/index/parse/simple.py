@@ -3,13 +3,16 @@
 JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and
 PEP 792 is in both. A defect of a single file results in a `Rejection`; one that makes the whole
 page unusable is an IndexFailure.
+
+Of the files of a page only the names are read at once, since a lock looks at one release in fifty.
+`files_of` reads the rest.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -21,13 +24,22 @@ from resolver.index.parse.address import NOWHERE, resolve
 from resolver.index.parse.distribution import (
     ARCHIVE_ENDINGS,
     archive_version,
+    distribution_and_version,
     is_readable,
     label_of,
     prefix_of,
     starts_with_project,
-    wheel_parts,
 )
-from resolver.index.parse.html_page import LONGEST, MOST_FILES, FileRow, Hashes, PageError, Text
+from resolver.index.parse.html_page import (
+    LONGEST,
+    MOST_FILES,
+    FileRow,
+    Hashes,
+    PageError,
+    Text,
+    encode_row,
+    row_of_tag,
+)
 from resolver.index.parse.variants import VARIANTS_ENDING
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
@@ -58,15 +70,35 @@ class _Counted(msgspec.Struct, gc=False):
     """
 
     def __post_init__(self) -> None:
-        _counts.files += 1
-        if _counts.files > MOST_FILES:
-            raise _TooManyError
+        _count_file()
 
 
 class _Outline(msgspec.Struct):
     """The files of a page, counted. Other mistakes are found when the page is read."""
 
     files: list[_Counted] = []
+
+
+class _Named(msgspec.Struct, gc=False):
+    """A file on a page, of which only the name is built."""
+
+    filename: str
+
+    def __post_init__(self) -> None:
+        _count_file()
+
+
+class _Names(msgspec.Struct):
+    """The names of the files of a page, counted."""
+
+    files: list[_Named] = []
+
+
+def _count_file() -> None:
+    """Count a file of the page that is read. Raises _TooManyError."""
+    _counts.files += 1
+    if _counts.files > MOST_FILES:
+        raise _TooManyError
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
@@ -92,19 +124,38 @@ class _Filename(msgspec.Struct):
     filename: str
 
 
+class WrittenPage(NamedTuple):
+    """A page of which the files were sorted by their names alone."""
+
+    # The address that links are relative to.
+    base: str
+    # The files of each release as they were sent, for `files_of`; the newest first. The key is the
+    # version as the first file name spells it.
+    releases: dict[str, list[bytes]]
+    rejections: tuple[Rejection, ...]
+    project_status: ProjectStatus
+    # The lists of variants by version, as in `Page`.
+    variant_files: dict[str, File | None]
+
+
 def _alone(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct]:
     """Return the type of a row that has only this field, under the same key."""
     kind = (field.name, field.type, field.default)
     return msgspec.defstruct("Row", [kind], rename={field.name: field.encode_name})
 
 
-# The files of a page: by version as written, then by name and sha256.
-FilesBySpelling = dict[str, dict[tuple[str, str], File]]
+# A file on a page as it was sent: JSON, or the tag of a link.
+Written = bytes | msgspec.Raw
+
+# Bytes of a file on a page beyond which its keys that are not needed are dropped. The files of
+# public indexes have half of it.
+_LONGEST_WRITTEN: Final = 2 << 10
 
 _ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_row = msgspec.json.Decoder(FileRow).decode
 _decode_outline = msgspec.json.Decoder(_Outline).decode
+_decode_names = msgspec.json.Decoder(_Names).decode
 _decode_filename = msgspec.json.Decoder(_Filename).decode
 # A reader of each other field by itself, which skips the rest of a row.
 _FIELDS: Final = [
@@ -119,8 +170,26 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
 
     Raises IndexFailure.
     """
+    written = read(body, content_type, project=project, index=index, url=url)
+    releases = {}
+    for version, rows in written.releases.items():
+        releases[version] = files_of(rows, written.base)
+    return Page(
+        project=project,
+        index=index,
+        releases=releases,
+        rejections=written.rejections,
+        project_status=written.project_status,
+        variant_files=written.variant_files,
+    )
+
+
+def read(
+    body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str
+) -> WrittenPage:
+    """Read a page as `parse` does, but of its files only the names. Raises IndexFailure."""
     try:
-        return _parse(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, index, url)
+        return _read(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, url)
     except PageError as error:
         why = str(error)
     except _ODD as error:
@@ -135,28 +204,28 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     )
 
 
-def _parse(body: bytes, content_type: str, project: NormalizedName, index: str, url: str) -> Page:
+def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> WrittenPage:
     """Read a page. Raises PageError, and what msgspec raises for JSON."""
     media_type = content_type.partition(";")[0].strip().lower()
     if not body.strip():
         raise PageError("The page is empty.")
     if media_type.startswith(_API) and not media_type.startswith(f"{_API}1+"):
         raise PageError(f"Its type is `{media_type}`; only version 1 is supported (PEP 629).")
-    rows: Iterable[FileRow]
+    rows: Iterable[tuple[str, Written]]
     if media_type in _JSON_TYPES or body.lstrip()[:1] == b"{":
         rows, status = _read_json(body, project)
     else:
         rows, status, url = html_page.read(body, url)
-    files, rejections, tables = _sorted_out(rows, project, url)
-    if rejections and not files and all(_is_foreign(row, project) for row in rejections):
+    found = _sorted_out(rows, project)
+    rejections = found.rejections
+    if rejections and not found.rows and all(_is_foreign(row, project) for row in rejections):
         raise PageError(
             f"Every file on it belongs to another project, for example {rejections[0].filename}."
         )
-    releases = _releases(files, rejections)
-    variant_files = _variant_files(releases, tables, project, url)
-    return Page(
-        project=project,
-        index=index,
+    releases, labelled = _releases(found, url)
+    variant_files = _variant_files(labelled, found.tables, project, url)
+    return WrittenPage(
+        base=url,
         releases=releases,
         rejections=_without_tables(rejections, variant_files),
         project_status=status,
@@ -164,20 +233,40 @@ def _parse(body: bytes, content_type: str, project: NormalizedName, index: str, 
     )
 
 
-def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow], ProjectStatus]:
-    """Return the files on a JSON page, and its project's status. Raises as `_parse` does."""
-    _counts.files = 0
-    try:
-        _decode_outline(body)
-    except _TooManyError:
-        raise PageError(f"It has more than {MOST_FILES} files.") from None
+def _read_json(
+    body: bytes, project: NormalizedName
+) -> tuple[Iterable[tuple[str, Written]], ProjectStatus]:
+    """Return the files on a JSON page, and its project's status. Raises as `_read` does."""
+    names = _names(body)
     page = _decode_page(body)
     version = page.meta.api_version
     if version.partition(".")[0] != "1":
         raise PageError(f"Its API version is {version}; only version 1 is supported (PEP 629).")
     if text.name(page.name) != project:
         raise PageError(f"It is a page for another project, `{page.name}`.")
-    return map(_row, page.files), _project_status(page.project_status)
+    if names is None:
+        names = [_decode_filename(row).filename for row in page.files]
+    return zip(names, page.files, strict=True), _project_status(page.project_status)
+
+
+def _names(body: bytes) -> list[str] | None:
+    """Return the names of the files of a JSON page; None if one of them cannot be read.
+
+    Raises PageError if there are too many, and what msgspec raises if it is no JSON.
+    """
+    _counts.files = 0
+    try:
+        return [row.filename for row in _decode_names(body).files]
+    except _TooManyError:
+        raise PageError(f"It has more than {MOST_FILES} files.") from None
+    except _ODD:
+        pass
+    _counts.files = 0
+    try:
+        _decode_outline(body)
+    except _TooManyError:
+        raise PageError(f"It has more than {MOST_FILES} files.") from None
+    return None
 
 
 def _project_status(raw: msgspec.Raw) -> ProjectStatus:
@@ -195,7 +284,7 @@ def _project_status(raw: msgspec.Raw) -> ProjectStatus:
     return ProjectStatus(value.status, value.reason) if value.status else ACTIVE
 
 
-def _row(raw: msgspec.Raw) -> FileRow:
+def _row(raw: Written) -> FileRow:
     """Return a file on a page without values of another type or length.
 
     A `yanked` of another type counts as true. Raises msgspec.DecodeError without a file name.
@@ -214,56 +303,100 @@ def _row(raw: msgspec.Raw) -> FileRow:
     return row
 
 
-def _sorted_out(
-    rows: Iterable[FileRow], project: NormalizedName, base: str
-) -> tuple[FilesBySpelling, list[Rejection], list[FileRow]]:
-    """Return the files of a page without duplicates, the rejected files, and lists of variants.
+def files_of(written: Iterable[bytes], base: str) -> tuple[File, ...]:
+    """Return the files of a release, of which a page at `base` has these rows.
 
-    The files are by version. A name with several sha256 is left to `Compatibility`. What may be a
-    list of variants is among the rejected files, too.
+    What is listed twice alike is one file.
     """
-    files: FilesBySpelling = {}
-    rejections: list[Rejection] = []
-    tables: list[FileRow] = []
-    for row in rows:
-        version = _version_of(row.filename, project)
-        if isinstance(version, Rejection):
-            rejections.append(version)
-            if row.filename.endswith(VARIANTS_ENDING):
-                tables.append(row)
+    files: dict[tuple[str, str], File] = {}
+    for one in written:
+        row = _written_row(one)
+        if row is not None:
+            file = _file(row, base)
+            files.setdefault((file.filename, file.sha256), file)
+    return tuple(files.values())
+
+
+def _written_row(written: bytes) -> FileRow | None:
+    """Return a row of a page; None for a link that leads to no file."""
+    return row_of_tag(written) if written.startswith(b"<") else _row(written)
+
+
+def _stored(written: bytes, base: str) -> bytes:
+    """Return a row of a page as it is kept, without credentials and without what is not needed."""
+    if written.startswith(b"<"):  # a plain link has no credentials
+        return written
+    is_short = len(written) <= _LONGEST_WRITTEN
+    if is_short and b"@" not in written and b"\\" not in written:
+        return written
+    row = _row(written)
+    url = _followed(row.url, base)
+    # It is joined once more when it is read, which may give a host to an address without one.
+    row.url = url if _followed(url, base) == url else NOWHERE
+    return encode_row(row)
+
+
+class _Sorted(NamedTuple):
+    """The files of a page, sorted by their names."""
+
+    # The rows by version as written.
+    rows: dict[str, list[Written]]
+    # These versions have wheels with a label.
+    labelled: set[str]
+    rejections: list[Rejection]
+    # What may be a list of variants, by name. It is among the rejected files, too.
+    tables: list[tuple[str, Written]]
+
+
+def _sorted_out(rows: Iterable[tuple[str, Written]], project: NormalizedName) -> _Sorted:
+    """Return the files of a page, of which the names are given."""
+    found = _Sorted({}, set(), [], [])
+    for filename, written in rows:
+        version = _version_of(filename, project)
+        if isinstance(version, str):
+            if version in found.rows:
+                found.rows[version].append(written)
+            else:
+                found.rows[version] = [written]
+            if label_of(filename):
+                found.labelled.add(version)
             continue
-        file = _file(row, base)
-        files.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
-    return files, rejections, tables
+        found.rejections.append(version)
+        if filename.endswith(VARIANTS_ENDING):
+            found.tables.append((filename, written))
+    return found
 
 
-def _releases(files: FilesBySpelling, rejections: list[Rejection]) -> dict[str, tuple[File, ...]]:
-    """Return the files by version, newest first.
+def _releases(found: _Sorted, base: str) -> tuple[dict[str, list[bytes]], list[str]]:
+    """Return the rows by version, newest first, and the versions with variant wheels.
 
-    Files without a valid version are added to `rejections`. Of several spellings of a version, the
-    key is the one that sorts first, whatever the order of the page.
+    Files without a valid version are added to the rejections. Of several spellings of a version,
+    the key is the one that sorts first, whatever the order of the page.
     """
     spellings: dict[Version, list[str]] = {}
-    for spelling, spelled_files in files.items():
+    for spelling, rows in found.rows.items():
         version = text.version(spelling)
         if version is not None:
             spellings.setdefault(version, []).append(spelling)
             continue
-        for filename, _ in spelled_files:
-            rejections.append(Rejection(filename, RejectionReason.VERSION, spelling))
-    releases = {}
+        for file in files_of(map(bytes, rows), base):
+            found.rejections.append(Rejection(file.filename, RejectionReason.VERSION, spelling))
+    releases: dict[str, list[bytes]] = {}
+    labelled: list[str] = []
     for version in sorted(spellings, reverse=True):
         keys = sorted(spellings[version])
-        files_of_version: list[File] = []
+        rows_of_version = []
         for key in keys:
-            files_of_version += files[key].values()
-        releases[keys[0]] = tuple(files_of_version)
-    return releases
+            rows_of_version += [_stored(bytes(row), base) for row in found.rows[key]]
+        releases[keys[0]] = rows_of_version
+        if not found.labelled.isdisjoint(keys):
+            labelled.append(keys[0])
+    return releases, labelled
 
 
 def _variant_files(
-    releases: Mapping[str, Sequence[File]],
-    tables: Iterable[FileRow],
+    labelled: Iterable[str],
+    tables: Iterable[tuple[str, Written]],
     project: NormalizedName,
     base: str,
 ) -> dict[str, File | None]:
@@ -271,23 +404,20 @@ def _variant_files(
 
     None stands for a release without a list.
     """
-    variant_files: dict[str, File | None] = {}
-    for version, files in releases.items():
-        if any(label_of(file.filename) for file in files):
-            variant_files[version] = None
+    variant_files: dict[str, File | None] = dict.fromkeys(labelled)
     if not variant_files:
         return {}
     keys = {text.version(version): version for version in variant_files}
-    for row in tables:
-        if not is_readable(row.filename):
+    for filename, written in tables:
+        if not is_readable(filename):
             continue
-        match = prefix_of(project).match(row.filename)
+        match = prefix_of(project).match(filename)
         if match is None:
             continue
-        written_version = row.filename[match.end() : -len(VARIANTS_ENDING)]
+        written_version = filename[match.end() : -len(VARIANTS_ENDING)]
         key = keys.get(text.version(written_version))
         if key is not None and variant_files[key] is None:
-            variant_files[key] = _file(row, base)
+            (variant_files[key],) = files_of([bytes(written)], base)
     return variant_files
 
 
@@ -301,18 +431,19 @@ def _without_tables(
 
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     """Return the version in a file's name, or why the file cannot be used."""
+    wheel = distribution_and_version(filename)
+    if wheel is not None:
+        distribution, version = wheel
+        if text.name(distribution) == project:
+            return version
+        return Rejection(filename, RejectionReason.FOREIGN, distribution)
     if not is_readable(filename):
         return Rejection(ascii(filename[:255])[1:-1], RejectionReason.NAME)
     if filename.endswith(".whl"):
-        parts = wheel_parts(filename)
-        if parts is None:
-            return Rejection(filename, RejectionReason.NAME)
-        if text.name(parts.distribution) != project:
-            return Rejection(filename, RejectionReason.FOREIGN, parts.distribution)
-        return parts.version
-    version = archive_version(filename, project)
-    if version is not None:
-        return version
+        return Rejection(filename, RejectionReason.NAME)
+    archived = archive_version(filename, project)
+    if archived is not None:
+        return archived
     is_archive = filename.endswith(ARCHIVE_ENDINGS)
     if is_archive and not starts_with_project(filename, project):
         return Rejection(filename, RejectionReason.FOREIGN)

@@ -17,6 +17,7 @@ from resolver.index.parse.guarded import (
     readable,
     unpacked,
 )
+from resolver.index.parse.plain_zip import PlainZip
 from resolver.index.parse.variants import MEMBER, TABLE_LIMIT
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
@@ -60,17 +61,29 @@ def _dist_info_member(
     """
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
     with readable(release.filename, "wheel"):
+        plain = PlainZip.open(source)
+        if plain is not None:
+            member = plain.member(_dist_info_path(plain.names, release, name))
+            if member is not None and member.unpacked > limit:
+                return None
+            content = None if member is None else plain.content(member)
+            if content is not None:
+                return content
         archive = zipfile.ZipFile(source)
-        names = archive.namelist()
-        path = f"{_dist_info_folder(names, release)}/{name}"
-        if path not in names:
-            raise UnusableFile(f"{release.filename} has no {name}")
-        info = archive.getinfo(path)
+        info = archive.getinfo(_dist_info_path(archive.namelist(), release, name))
         source.seek(info.header_offset)
         if info.file_size <= limit:
             _request_member(source, info)
             return unpacked(archive, info, limit)
     return None
+
+
+def _dist_info_path(names: Sequence[str], release: FileRelease, name: str) -> str:
+    """Return the path of a file of a wheel's .dist-info folder. Raises UnusableFile."""
+    path = f"{_dist_info_folder(names, release)}/{name}"
+    if path not in names:
+        raise UnusableFile(f"{release.filename} has no {name}")
+    return path
 
 
 def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | None:
@@ -117,7 +130,7 @@ def _dist_info_folder(names: Iterable[str], release: FileRelease) -> str:
     """
     folders: list[str] = []
     for name in names:
-        if _METADATA_AT_TOP.fullmatch(name):
+        if name.endswith(_METADATA) and _METADATA_AT_TOP.fullmatch(name):
             folder = name.removesuffix(f"/{_METADATA}")
             if folder not in folders:
                 folders.append(folder)

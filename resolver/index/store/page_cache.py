@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.index.parse.address import Root
+from resolver.index.parse.simple import WrittenPage, files_of, read
 from resolver.index.store.cache import Cache
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection
 from resolver.model.variant import VariantTable
@@ -25,7 +26,7 @@ else:
     from backports import zstd
 
 # Part of every key: with another number, all pages are read anew.
-_PARSER: Final = "11"
+_PARSER: Final = "12"
 # Releases that are compressed together. Fewer compress worse; of more, most is read for nothing.
 _RELEASES_OF_PIECE: Final = 4
 _LEVEL: Final = 1
@@ -45,28 +46,34 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
     key: str = ""
     project_status: ProjectStatus = ACTIVE
     rejections: tuple[Rejection, ...] = ()
-    # The versions of a few releases each, with their compressed files: 219 pages have 200,000
-    # files, of which a lock needs a few thousand.
+    # The address that links on the page are relative to.
+    base: str = ""
+    # The versions of a few releases each, with their files as they were sent, compressed: 219 pages
+    # have 200,000 files, of which a lock needs a few thousand.
     pieces: tuple[tuple[tuple[str, ...], bytes], ...] = ()
     # The lists of variants (PEP 825) by version; None for a release without a list.
     variant_files: dict[str, File | None] = {}
     # What was read from the lists of variants, by version.
     variants: dict[str, VariantTable] = {}
 
-    def with_page(self, key: str, page: Page) -> StoredPage:
+    def with_page(self, key: str, page: WrittenPage) -> StoredPage:
         """Return the answer with a page."""
         releases = list(page.releases.items())
         pieces = []
+        # Making one takes as long as a piece.
+        compressor = zstd.ZstdCompressor(_LEVEL)
         for start in range(0, len(releases), _RELEASES_OF_PIECE):
             piece = dict(releases[start : start + _RELEASES_OF_PIECE])
-            pieces.append((tuple(piece), zstd.compress(_encode(piece), _LEVEL)))
+            packed = compressor.compress(_encode(piece), compressor.FLUSH_FRAME)
+            pieces.append((tuple(piece), packed))
         return replace(
             self,
             key=key,
             project_status=page.project_status,
             rejections=page.rejections,
+            base=page.base,
             pieces=tuple(pieces),
-            variant_files=dict(page.variant_files),
+            variant_files=page.variant_files,
         )
 
     def page(self, project: NormalizedName, index: str) -> Page:
@@ -74,7 +81,7 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return Page(
             project=project,
             index=index,
-            releases=_Releases(self.pieces),
+            releases=_Releases(self.pieces, self.base),
             rejections=self.rejections,
             project_status=self.project_status,
             variant_files=self.variant_files,
@@ -85,24 +92,32 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
 class _Releases(Mapping[str, tuple[File, ...]]):
     """The files of a page by version.
 
-    A piece is decoded when one of its releases is needed, and only the last one is kept.
+    A piece is unpacked when one of its releases is needed, and only the last one is kept.
     """
 
-    def __init__(self, pieces: Iterable[tuple[tuple[str, ...], bytes]]) -> None:
+    def __init__(self, pieces: Iterable[tuple[tuple[str, ...], bytes]], base: str) -> None:
         self._pieces: dict[str, bytes] = {}
         for versions, piece in pieces:
             for version in versions:
                 self._pieces[version] = piece
+        self._base = base
+        # Of the last piece: the rows that were not looked at, and the files of those that were.
+        self._rows: dict[str, list[bytes]] = {}
         self._files: dict[str, tuple[File, ...]] = {}
 
     def __getitem__(self, version: str) -> tuple[File, ...]:
-        files = self._files
-        if version not in files:
-            piece = zstd.decompress(self._pieces[version])
+        files = self._files.get(version)
+        if files is None:
+            # Another thread may have another piece meanwhile.
+            rows, known = self._rows, self._files
+            if version not in rows:
+                rows = _ROWS.decode(zstd.decompress(self._pieces[version]))
+                known = {}
+                self._rows, self._files = rows, known
             # The version may be missing in a damaged piece.
-            files = {version: (), **_RELEASES.decode(piece)}
-            self._files = files
-        return files[version]
+            files = files_of(rows.get(version, ()), self._base)
+            known[version] = files
+        return files
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pieces)
@@ -112,7 +127,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_RELEASES: Final = msgspec.msgpack.Decoder(dict[str, tuple[File, ...]])
+_ROWS: Final = msgspec.msgpack.Decoder(dict[str, list[bytes]])
 _STORED: Final = msgspec.msgpack.Decoder(StoredPage)
 
 
@@ -169,15 +184,13 @@ class PageCache:
         `answer` has the address and the validators alone. If the page is the same as in the `last`
         answer, it is not parsed again. Raises IndexFailure.
         """
-        from resolver.index.parse.simple import parse  # an offline run parses no pages
-
         digest = sha256(body)
         digest.update("\0".join(("", _PARSER, content_type, project, answer.url)).encode())
         key = digest.hexdigest()[:40]
         if last is not None and _key_of_page(last) == key:
             stored = replace(last, etag=answer.etag, modified=answer.modified)
         else:
-            page = parse(body, content_type, project=project, index=index, url=answer.url)
+            page = read(body, content_type, project=project, index=index, url=answer.url)
             stored = answer.with_page(key, page)
         self.store(root, project, stored)
         return stored

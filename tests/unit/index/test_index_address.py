@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.proxies import Proxies
-from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, read_root
+from resolver.index.parse import address
+from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, read_root, resolve
 
 
 @pytest.mark.parametrize(
@@ -168,3 +172,44 @@ def test_refused_setting_shows_no_secret(before: str, after: str, written: str) 
         except InputError as error:
             shown.append(f"{error} {error.parts()} {error.args}")
     assert "Hunter2" not in "".join(shown)
+
+
+BASES = (
+    "https://mirror.example/simple/demo/",
+    "https://mirror.example:8443/demo",
+    "http://127.0.0.1:4000/simple/demo/",
+    "https://mirror.example/a//b/",
+    "https://mirror.example",
+    "https://mirror.example:70000/demo/",
+)
+# What links are made of, where a fast way might differ from joining.
+PARTS = ("..", ".", "/", "//", "https:", "http://", "127.0.0.1", "files.example", ":80", ":99999")
+PARTS += ("demo-1.0%2Bcpu.zip", "a", "@", "?", ";", "#", "\\", "[", " ", "\x7f", "ä")
+
+
+@given(st.sampled_from(BASES), st.lists(st.sampled_from(PARTS), max_size=6).map("".join))
+@example(BASES[0], "../../files/demo-1.0.zip")
+@example(BASES[0], "../../../../files/demo-1.0.zip")
+@example(BASES[0], "https://files.example/demo-1.0.zip")
+@example(BASES[0], "http://127.0.0.1/demo-1.0.zip")
+@example(BASES[2], "http://127.0.0.1:4000/demo-1.0.zip")
+def test_resolve_joins_as_the_library_does(base: str, href: str) -> None:
+    def outcome(join: Callable[[str, str], str]) -> str:
+        try:
+            return join(base, href)
+        except ValueError:
+            return "refused"
+
+    assert outcome(resolve) == outcome(address._resolved)
+
+
+def test_resolve_takes_linear_memory() -> None:
+    """Of a long address not each folder is kept, and no number of long ones."""
+    tracemalloc.start()
+    for number in range(100):
+        long = f"https://mirror.example/{number}/" + "a/" * 30_000
+        assert resolve(long, "demo-1.zip") == f"{long}demo-1.zip"
+        assert address.address.split(long).host == "mirror.example"
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 30 << 20, "urllib itself keeps some"

@@ -135,7 +135,7 @@ def test_lookup_without_validators_parses_once(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.index.parse.simple.parse", None)
+    monkeypatch.setattr("resolver.index.store.page_cache.read", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
@@ -150,6 +150,27 @@ def test_metadata_offline_without_a_hash(index: LoopbackIndex, opened: Opener) -
     offline.lookup(DEMO)
     assert "\n  Its index gives no sha256" in failure(IndexFailure, lambda: offline.metadata(wheel))
     assert asked(index) == []
+
+
+def test_metadata_of_release_after_release_is_read_ahead(
+    index: LoopbackIndex, opened: Opener
+) -> None:
+    for number in range(1, 41):
+        index.add_wheel("demo", f"{number}.0")
+    catalog = opened()
+    (page,) = catalog.lookup(DEMO).pages
+    wheels = [files_of_release[0] for files_of_release in page.releases.values()]
+    asked(index)
+    for wheel in wheels[:3]:
+        catalog.metadata(wheel)
+    time.sleep(0.3)
+    assert len(asked(index)) == 6, "three that were asked for, and three ahead"
+    for wheel in wheels[3:6]:
+        catalog.metadata(wheel)
+    assert asked(index) == []
+    for wheel in wheels[6:]:
+        catalog.metadata(wheel)
+    assert len(asked(index)) == 34, "each once"
 
 
 @pytest.mark.parametrize("code", [404, 410])

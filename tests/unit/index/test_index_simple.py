@@ -11,7 +11,7 @@ import pytest
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.parse import simple
+from resolver.index.parse import html_page, simple
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
@@ -461,6 +461,50 @@ def test_html_page_is_in_utf_8() -> None:
             == "zurückgezogen"
         )
     assert only(parse(body.encode("latin-1"))).yanked == "zur\ufffdckgezogen"
+
+
+def test_html_page_plain_link_is_what_the_parser_finds() -> None:
+    hrefs = ["demo-1.zip", "../../a/demo-1.zip#sha256=" + A, "https://files.example/demo-1.zip"]
+    hrefs += ["demo-1.zip?x", "demo-1%2B2.zip", "a:demo-1.zip", "..", "a/", "demo-1.zip&amp;", ""]
+    others = ["", ' rel="x"', ' href="demo-2.zip"', " data-yanked", ' data-yanked="a>b"', " 'x'"]
+    plain = 0
+    for href in hrefs:
+        for other in others:
+            tag = f'<a href="{href}"{other}>'.encode()
+            match = html_page._PLAIN_LINK.fullmatch(tag)
+            if match is not None and match[1] not in (b".", b".."):
+                (node,) = html_page._parsed([tag])
+                row = html_page._row(node.attributes)
+                assert row is not None
+                assert row.filename == match[1].decode()
+                plain += 1
+    assert plain == 3 * 5, "a quote outside of a value is not plain"
+
+
+@pytest.mark.parametrize("form", [JSON, "text/html"])
+def test_page_reads_no_file_before_its_release_is_looked_at(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = page(row()) if form == JSON else html('<a href="demo-1.zip">x</a>')
+    expected = only(parse(body, form))
+    monkeypatch.setattr(simple, "_file", None)
+    written = simple.read(
+        body.encode(), form, project=NormalizedName("demo"), index="mirror", url=URL
+    )
+    monkeypatch.undo()
+    assert simple.files_of(written.releases["1"], written.base) == (expected,)
+
+
+def test_page_keeps_a_row_without_what_is_not_needed() -> None:
+    rows = [row(url="https://user:secret@files.example/demo-1.zip"), row(provenance="x" * 5000)]
+    for one in (*rows, row(url="https://user\u0040files.example/demo-1.zip")):
+        written = simple.read(
+            page(one).encode(), JSON, project=NormalizedName("demo"), index="mirror", url=URL
+        )
+        ((kept,),) = written.releases.values()
+        assert len(kept) < 1000
+        assert b"@" not in kept
+        assert simple.files_of([kept], URL) == parse(page(one), JSON).releases["1"]
 
 
 # --- grouping

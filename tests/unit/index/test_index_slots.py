@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from resolver.index.net.client import FILES, PAGES, Client, RetryPolicy
-from resolver.index.net.slots import Slots
+from resolver.index.net.slots import Lane, Slots
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex, Response
 from tests.unit.index.clients import fetch, speaking, with_client
@@ -86,6 +86,88 @@ def test_slots_of_indexes_are_never_shared() -> None:
 
     asyncio.run(check())
     assert FILES < PAGES
+
+
+def lane_after(*seconds: float) -> Lane:
+    lane = Lane(2, 5)
+    for each in (0.9, 0.9, *seconds):
+        lane.answered(each)
+    return lane
+
+
+def test_lane_grows_while_answers_are_late_and_no_later_than_the_quickest() -> None:
+    assert lane_after().count == 2, "connections are made for the first answers"
+    assert lane_after(0.05, 0.05, 0.05).count == 2, "a server near by"
+    assert lane_after(0.3, 0.31).count == 4
+    assert lane_after(*[0.3] * 9).count == 5
+    assert lane_after(0.05, *[0.3] * 9).count == 2, "it does not keep up"
+    assert lane_after(*[0.3] * 9, *[3.0] * 9).count == 2, "it is overtaxed"
+
+
+def test_lane_that_refused_gets_no_more_slots() -> None:
+    lane = lane_after(*[0.3] * 9)
+    lane.refused()
+    for _ in range(9):
+        lane.answered(0.3)
+    assert lane.count == 2
+
+
+def test_lane_takes_slots_away_as_they_are_free() -> None:
+    async def check() -> None:
+        lane = lane_after(*[0.3] * 9)
+        held = 0
+        most = 0
+
+        async def hold() -> None:
+            nonlocal held, most
+            async with lane:
+                held += 1
+                most = max(most, held)
+                await asyncio.sleep(0.01)
+                held -= 1
+
+        first = [asyncio.ensure_future(hold()) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert held == 5
+        lane.refused()
+        await asyncio.gather(*first)
+        most = 0
+        await asyncio.gather(*(hold() for _ in range(9)))
+        assert most == 2
+
+    asyncio.run(check())
+
+
+def test_client_has_few_bodies_of_a_distant_server_in_memory() -> None:
+    """More requests than that wait for their answers."""
+    held = 0
+    most_held = 0
+    connected = 0
+    most_connected = 0
+
+    def talk(connection: socket.socket) -> None:
+        nonlocal connected, most_connected
+        connected += 1
+        most_connected = max(most_connected, connected)
+        says(HERE, 0.2)(connection)
+        connected -= 1
+
+    async def consume(response: Any) -> None:
+        nonlocal held, most_held
+        held += 1
+        most_held = max(most_held, held)
+        await asyncio.sleep(0.1)
+        held -= 1
+
+    with speaking(talk) as distant:
+
+        async def ask(client: Client) -> None:
+            urls = [f"http://{distant}/{at}" for at in range(5 * PAGES)]
+            await asyncio.gather(*(client.request(url, consume, headers={}) for url in urls))
+
+        with_client(ask)
+    assert most_connected > PAGES
+    assert most_held == PAGES
 
 
 def test_lookup_does_not_wait_for_another_index(tmp_path: Path, index: LoopbackIndex) -> None:
