@@ -32,6 +32,7 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
         "httpx",
         "networkx",
+        "resolver.index.parse.simple",
         "resolver.explain.explain",
         "resolver.report.script",
         "resolver.resolve.solver",
@@ -48,7 +49,7 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
 
 
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
-    assert loaded(solved, "lock", "demo") == {"httpx"}
+    assert loaded(solved, "lock", "demo") == {"httpx", "resolver.index.parse.simple"}
     assert not loaded(solved, "lock", "demo", "--offline")
     assert loaded(solved, "check", "demo") == {"resolver.report.script"}
 

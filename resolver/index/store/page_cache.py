@@ -8,17 +8,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.index.parse.address import Root
-from resolver.index.parse.simple import WrittenPage, files_of, read
 from resolver.index.store.cache import Cache
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection
 from resolver.model.variant import VariantTable
+
+# A run that knows its lock looks at no release, and parses no page.
+if TYPE_CHECKING:
+    from resolver.index.parse.simple import WrittenPage
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -114,6 +117,8 @@ class _Releases(Mapping[str, tuple[File, ...]]):
                 rows = _ROWS.decode(zstd.decompress(self._pieces[version]))
                 known = {}
                 self._rows, self._files = rows, known
+            from resolver.index.parse.simple import files_of
+
             # The version may be missing in a damaged piece.
             files = files_of(rows.get(version, ()), self._base)
             known[version] = files
@@ -184,6 +189,8 @@ class PageCache:
         `answer` has the address and the validators alone. If the page is the same as in the `last`
         answer, it is not parsed again. Raises IndexFailure.
         """
+        from resolver.index.parse.simple import read
+
         digest = sha256(body)
         digest.update("\0".join(("", _PARSER, content_type, project, answer.url)).encode())
         key = digest.hexdigest()[:40]

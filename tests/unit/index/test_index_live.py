@@ -135,7 +135,7 @@ def test_lookup_without_validators_parses_once(
     index.etags = False
     index.add_wheel("demo", "1.0")
     found = files(opened().lookup(DEMO))
-    monkeypatch.setattr("resolver.index.store.page_cache.read", None)
+    monkeypatch.setattr("resolver.index.parse.simple.read", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
