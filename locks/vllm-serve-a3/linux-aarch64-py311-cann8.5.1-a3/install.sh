@@ -21,19 +21,29 @@ unset POSIXLY_CORRECT
 set +o posix  # also where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
-# What would have an effect on every bash, pip or Python that is started, and what only env can remove: pip reads
-# PIP_EXTRA-INDEX-URL, too
+# What would have an effect on every bash, pip or Python that is started, and what only env can remove. pip reads
+# PIP_INDEX-URL, too: it goes on under the name that a shell can have, unless that is set
 unwanted=()
+renamed=()
 while IFS= read -r -d '' variable; do
     case ${variable%%=*} in
-        BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | PIP_*[!A-Za-z0-9_]* | _PYTHON_* | DIST_EXTRA_CONFIG)
+        BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | _PYTHON_* | DIST_EXTRA_CONFIG)
             unwanted+=(-u "${variable%%=*}")
+            ;;
+        PIP_*[!A-Za-z0-9_]*)
+            unwanted+=(-u "${variable%%=*}")
+            name=${variable%%=*}
+            name=${name//-/_}
+            case $name in
+                *[!A-Za-z0-9_]*) ;;
+                *) [ -n "${!name+set}" ] || renamed+=("$name=${variable#*=}") ;;
+            esac
             ;;
     esac
 done < <(env -0)
 if [ -n "${unwanted[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
     case $- in *x*) set -- -x "${BASH_SOURCE[0]}" "$@" ;; *) set -- "${BASH_SOURCE[0]}" "$@" ;; esac
-    exec env "${unwanted[@]}" "$BASH" -p "$@"
+    exec env "${unwanted[@]}" ${renamed[@]+"${renamed[@]}"} "$BASH" -p "$@"
 fi
 
 at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
