@@ -27,6 +27,7 @@ from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sour
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
+from resolver.redaction import without_secrets
 from resolver.resolve.needs import ReleaseRequirements, requirement_lines
 from resolver.resolve.project import OrderedReleases, Project
 
@@ -143,7 +144,7 @@ class Offers:
                 if need.applies(self.markers):
                     needs.append(need)
             except InvalidRequirement:
-                why = f"{declared.where} has the invalid requirement `{line}`"
+                why = f"{declared.where} has the invalid requirement `{without_secrets(line)}`"
                 raise UnusableFile(why) from None
         return declared.where, needs
 

@@ -20,6 +20,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File, Page
+from resolver.redaction import without_secrets
 
 # Characters of a reason; `errors` has the same limit for a part of a message.
 _LONGEST: Final = 1000
@@ -43,10 +44,12 @@ class Lookup:
 class UnusableFile(Exception):
     """A file's metadata cannot be used; the release is rejected with this text.
 
-    As the text may quote the file, it is truncated beyond any honest length.
+    As the text may quote the file, it is truncated beyond any honest length, and shown without the
+    secrets of addresses.
     """
 
     def __init__(self, why: str) -> None:
+        why = without_secrets(why)
         super().__init__(why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…")
 
 

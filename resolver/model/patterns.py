@@ -112,6 +112,10 @@ _REFUSED_VARIABLES: Final = (
     "PATH",
     "VIRTUAL_ENV",
     "XDG_CONFIG_[A-Z]+",
+    # our own scripts
+    "ASCEND_LOCK_[A-Za-z0-9_]*",
+    "_?al_[A-Za-z0-9_]*",
+    "_ascend_lock_[A-Za-z0-9_]*",
     # pip, uv, git and distutils
     "_?PIP_[A-Za-z0-9_]*",
     "UV_[A-Za-z0-9_]*",
@@ -124,13 +128,21 @@ _REFUSED_VARIABLES: Final = (
     # the dynamic loader and the C library
     r"LD_(?!PRELOAD\Z)[A-Za-z0-9_]*",
     "GCONV_PATH",
+    "LOCPATH",
+    # other interpreters: which modules they start with
+    "NODE_[A-Za-z0-9_]*",
+    "PERL5[A-Za-z0-9_]*",
+    "RUBY[A-Za-z0-9_]*",
     # which hosts are asked, with which certificates and passwords
     "[A-Za-z0-9_]*_(?:PROXY|proxy)",
     "CURL_[A-Za-z0-9_]*",
     "HOSTALIASES",
+    "LOCALDOMAIN",
+    "RES_OPTIONS",
+    "RESOLV_[A-Za-z0-9_]*",
+    "[A-Za-z0-9_]*CA_(?:BUNDLE|CERTS)",
     "NETRC",
     "OPENSSL_[A-Za-z0-9_]*",
-    "REQUESTS_CA_BUNDLE",
     "SSL[A-Za-z0-9_]*",
 )
 # Those that a build may not be given either. Its Python gets none but install.sh's own.

@@ -41,7 +41,9 @@ from resolver.report.template import render_page
 # word, `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 # What a forge takes for a person or an issue. The hash of a commit after `@` is neither.
-_MENTION = re.compile(r"(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|#(?=[0-9]))")
+_MENTION = re.compile(
+    r"(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|[#!](?=[0-9])|GH-(?=[0-9]))"
+)
 _LANGUAGES = {"zh": "zh-Hans"}
 # A text that is split by it has the names at its odd places.
 _NAMED = re.compile(r"`([^`]+)`")

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier
 from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
@@ -593,7 +593,7 @@ def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
         clause.removesuffix(".*") if clause.startswith(("<", ">")) else clause for clause in clauses
     ]
     try:
-        admitted = SpecifierSet(",".join(valid))
+        admitted = text.specifier_set(",".join(valid))
     except InvalidSpecifier:
         return False
     return all(admitted.contains(python, prereleases=True) for python in pythons)

@@ -20,17 +20,21 @@ from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.variant import property_lines
+from resolver.redaction import without_secrets
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
 
 
 class UnusableReleaseError(Exception):
-    """A release cannot be used, which shows when its file is opened."""
+    """A release cannot be used, which shows when its file is opened.
+
+    The detail may quote the file, and so an address with a password: it is shown without.
+    """
 
     def __init__(self, reason: RejectionReason, detail: str) -> None:
-        super().__init__(detail)
         self.reason = reason
-        self.detail = detail
+        self.detail = without_secrets(detail)
+        super().__init__(self.detail)
 
 
 class DynamicArchiveError(InputError):

@@ -28,6 +28,7 @@ from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.redaction import without_secrets
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
@@ -349,7 +350,7 @@ def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
     except InvalidRequirement as error:
         why = str(error).partition("\n")[0]
     raise InputError(
-        f"{line.package} {line.version} cannot be built: it needs `{line.text}`",
+        f"{line.package} {line.version} cannot be built: it needs `{without_secrets(line.text)}`",
         where=line.where,
         why=why,
         hint="state what its build needs in a `metadata` or `builds` fact",

@@ -37,6 +37,7 @@ from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.redaction import without_secrets
 from resolver.resolve.candidates import Candidates
 from resolver.resolve.linkage import LinkageRules
 from resolver.resolve.needs import (
@@ -576,12 +577,13 @@ class Universe(Candidates):
             try:
                 requirement = self._markers.evaluate(line, extra)
             except InvalidRequirement:
-                why = f"`{line}` in its {where} is not a requirement"
+                why = f"`{without_secrets(line)}` in its {where} is not a requirement"
                 raise UnusableReleaseError(RejectionReason.METADATA, why) from None
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                why = f"{who_needs} `{requirement}`, and addresses are not supported"
+                # The address may have a password.
+                why = f"{who_needs} `{requirement.name} @ …`, and addresses are not supported"
                 raise UnusableReleaseError(RejectionReason.DIRECT, why)
             yield requirement
 

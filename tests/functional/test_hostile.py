@@ -218,12 +218,37 @@ def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace) -> None
 def test_report_mentions_nobody(workspace: Workspace) -> None:
     """On a forge, a reason for yanking would notify people and refer to issues."""
     reason = "@maintainer and (@org/team), 请@user; see #12, me@host.example, a#3 and <@x> # 4"
+    reason += ", !5, GH-6, x!7 and aGH-8"
     workspace.index.add_wheel("demo", "1.0", yanked=reason)
     workspace.stack("demo==1.0")
     workspace.locked()
     line = next(line for line in workspace.read("report.md").splitlines() if "maintainer" in line)
     shown = (
         "@&#8203;maintainer and (@&#8203;org/team), 请@&#8203;user; see #&#8203;12, "
-        r"me@host.example, a#3 and \<@&#8203;x> # 4"
+        r"me@host.example, a#3 and \<@&#8203;x> # 4, "
+        "!&#8203;5, GH-&#8203;6, x!7 and aGH-8"
     )
     assert shown in line
+
+
+def test_requires_python_of_too_many_digits_admits_nothing(workspace: Workspace) -> None:
+    """Python refuses to read such a number; the check of the proof reads the page on its own."""
+    workspace.index.add_wheel("demo", "1.0", requires_python=f">=3.{'9' * 5000}")
+    workspace.stack("demo")
+    run = workspace.lock()
+    assert run.status == 1, run
+    assert len(run.stderr) < 5000
+
+
+@pytest.mark.parametrize("requirement", ["beta @ {}", "beta @ {} ; 'x'", "beta >= {}"])
+def test_a_password_in_metadata_is_not_shown(workspace: Workspace, requirement: str) -> None:
+    """A vendor's wheel may name a private server, with the password of who built it."""
+    address = "https://builder:hunter2@files.example/beta-1.0-py3-none-any.whl"
+    workspace.index.add_wheel("demo", "1.0", requires=[requirement.format(address)])
+    workspace.stack("demo")
+    lock, explain = workspace.lock(), workspace.run("explain", "demo", "--json")
+    assert lock.status == 1, lock
+    written = [file.read_bytes() for file in workspace.folder().rglob("*") if file.is_file()]
+    assert written
+    shown = [text.encode() for run in (lock, explain) for text in (run.stdout, run.stderr)]
+    assert not [text for text in (*written, *shown) if b"hunter2" in text]

@@ -265,6 +265,22 @@ def environment_without(workspace: Workspace, *names: str) -> list[str]:
     return [argument for name in names for argument in ("-u", name)]
 
 
+def test_install_obeys_a_setting_with_a_dash(
+    stages: Workspace, python: Path, rogue: LoopbackIndex
+) -> None:
+    """`PIP_INDEX-URL` names a mirror to pip, and no shell can keep it; the other form has priority."""
+    script = str(stages.folder() / "install.sh")
+    remove = environment_without(stages, "PIP_INDEX_URL")
+    command = ["env", *remove, f"PIP_INDEX-URL={stages.index.url}"]
+    run = execute(stages, [*command, "bash", script, "--python", str(python)])
+    assert (run.status, run.stderr) == (0, ""), run
+    assert installed(python) == PINS
+    require_each_index_asked_for_its_own(stages.index)
+    other = make_environment(stages.root / "other")
+    assert install(stages, other, **{"PIP_INDEX-URL": rogue.url}).status == 0
+    assert rogue.requests == []
+
+
 def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Path) -> None:
     """Each pip has no file, no other variable, and one index; a pip that a build starts is no
     exception.

@@ -78,6 +78,8 @@ class UvSettings:
         named = self._content.default_groups
         if isinstance(named, str):
             return tuple(groups) if named == "all" else ()
+        if not named:
+            return ()
         where = self._document.line("tool", "uv", "default-groups")
         require_included("dependency group", named, [*map(texts.name, groups)], where)
         return named

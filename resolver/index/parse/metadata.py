@@ -15,6 +15,7 @@ from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata
+from resolver.redaction import without_secrets
 
 if TYPE_CHECKING:
     from packaging.metadata import RawMetadata
@@ -169,6 +170,8 @@ def _check_count(count: int, what: str, filename: str) -> None:
 
 
 def _brief(line: str) -> str:
+    """Return what may be shown of a line of metadata: not all of a long one, and no password."""
+    line = without_secrets(line)
     return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…"
 
 
@@ -253,8 +256,8 @@ def _of_extra(line: str, extra: str, release: FileRelease) -> str:
         if requirement.marker is not None:
             marker = f"({requirement.marker}) and {marker}"
         requirement.marker = Marker(marker)
-    except (InvalidRequirement, ValueError) as error:
+    except (InvalidRequirement, ValueError):
         raise UnusableFile(
-            f"{release.filename} has the invalid requirement `{_brief(line)}`: {error}"
+            f"{release.filename} has the invalid requirement `{_brief(line)}`"
         ) from None
     return str(requirement)

@@ -170,7 +170,7 @@ EXTRA = '[project]\nname = "demo"\n[project.optional-dependencies]\na = '
             '[project]\nname = "demo"\ndependencies = ["-x"]\n',
             "demo-1.0.tar.gz has the invalid requirement `-x`: ",
         ),
-        (f'{EXTRA}["x=="]\n', "demo-1.0.tar.gz has the invalid requirement `x==`: "),
+        (f'{EXTRA}["x=="]\n', "demo-1.0.tar.gz has the invalid requirement `x==`"),
     ],
 )
 def test_pyproject_that_is_invalid(path: Path, content: str, why: str) -> None:

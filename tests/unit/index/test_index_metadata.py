@@ -61,7 +61,7 @@ def test_metadata_fields() -> None:
         (text("Requires-Python: ~=3.6.*"), "has the invalid Requires-Python `~=3.6.*`"),
         (
             text(f"Requires-Python: >=3.{'9' * 5000}"),
-            f"has the invalid Requires-Python `>=3.{'9' * 296}…`",
+            "has the invalid Requires-Python `…`",
         ),
         (text(*["Provides-Extra: x"] * 10_001), "has 10001 extras; more than 10000 are not read"),
         (text(*["Classifier: x"] * 100_000), "has a header of more than 50000 lines"),
@@ -91,7 +91,7 @@ def test_metadata_of_a_huge_name_is_refused_at_once() -> None:
         with pytest.raises(IndexFailure) as caught:
             read(content, DEMO, URL)
         assert len(str(caught.value)) < 2_000
-    with pytest.raises(UnusableFile, match="has the version '///"):
+    with pytest.raises(UnusableFile, match="has the version '…'"):
         read(text(form=HUGE), DEMO, URL)
     assert time.process_time() - begin < 1
 

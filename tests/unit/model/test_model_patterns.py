@@ -84,6 +84,18 @@ def test_variable_is_none_of_an_installer(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        *("ASCEND_LOCK_CANN", "al_status", "_al_undo", "_ascend_lock_set"),
+        *("LOCALDOMAIN", "RES_OPTIONS", "RESOLV_HOST_CONF", "LOCPATH"),
+        *("AWS_CA_BUNDLE", "NODE_OPTIONS", "PERL5LIB", "RUBYOPT"),
+    ],
+)
+def test_variable_is_none_of_our_scripts_or_of_the_connection(name: str) -> None:
+    assert not patterns.VARIABLE.matches(name)
+
+
+@pytest.mark.parametrize(
     "name", ["PYTHONHASHSEED", "LD_PRELOAD", "PIPELINE", "ENVIRONMENT", "PATHS", "TORCH_HOME"]
 )
 def test_variable_is_what_a_program_reads(name: str) -> None:
