@@ -244,7 +244,7 @@ def judge(started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], s
         audit.started.append(start_result)
         if not start_result.failed:
             continue
-        excuse = excuse_of(start_result.target, excuses, npu_works=False)
+        excuse = excuse_of(start_result.target, excuses, device_works=False)
         missing = _missing(start_result, chosen.left_out, site)
         if excuse is not None:
             audit.excused.append((start_result, excuse.reason["en"]))
@@ -291,7 +291,7 @@ def excuses_of(lock: Lock) -> list[Excuse]:
         if fact.needs and all(_is_met(need, pins) for need in fact.needs):
             continue
         reason = {"en": fact.reason}
-        rows.append(Excuse(fact.package, fact.modules, fact.scripts, fact.npu, reason))
+        rows.append(Excuse(fact.package, fact.modules, fact.scripts, fact.device, reason))
     return rows
 
 

@@ -223,6 +223,8 @@ class _Checker:
             case _:
                 yield from self._check_projects(fact)
                 yield from self._check_needs(fact.added_needs)
+                if not fact.added_needs:
+                    yield _unchecked("pairing")
 
     def _check_projects_alone(
         self,

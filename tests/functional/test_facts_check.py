@@ -303,3 +303,14 @@ def test_facts_check_with_a_failing_index(workspace: Workspace, index: LoopbackI
     assert first.endswith("the index could not be reached: It answered 403.")
     assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 20 not checked")
     assert run.status == 3
+
+
+def test_facts_check_has_a_finding_on_what_no_index_tells(workspace: Workspace) -> None:
+    """A kind of fact that adds no requirement has nothing that metadata could say."""
+    workspace.serve("demo 1.0", "other 1.0")
+    workspace.stack("demo")
+    workspace.facts("demo", "[[series]]\nwith = 'other'\nreason = 'r'\n")
+    run = workspace.run("facts", "check", "--json")
+    assert run.status == 0, run
+    (row,) = json.loads(run.stdout)["facts"]
+    assert (row["kind"], row["verdict"]) == ("series", "unchecked")
