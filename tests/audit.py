@@ -200,7 +200,7 @@ def make_environment(folder: Path, lock: Lock, chosen: Plan) -> Path:
     ]
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    command = [python, "-m", "pip", "install", "-q", "--no-deps"]
+    command: list[str | Path] = [python, "-m", "pip", "install", "-q", "--no-deps"]
     command += ["--only-binary", ":all:", "--require-hashes"]
     subprocess.run([*command, "-r", requirements], check=True)
     return python
