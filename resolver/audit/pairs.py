@@ -118,7 +118,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def driver(self) -> SystemVersion | None:
-        """Return the oldest driver that all of `hdk` admit; None without any."""
+        """Return the oldest driver that all of `drivers` admit; None without any."""
         drivers = []
         for need in self.drivers:
             values = named_values(need, DRIVER)

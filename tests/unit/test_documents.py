@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.cli import commands
 from resolver.config import schema
+from resolver.model.lock import FORMAT
 from tests import versions_table
 from tests.functional.workspace import REPOSITORY
 
@@ -46,6 +47,11 @@ def test_each_link_to_a_file_leads_to_one_and_to_a_heading_of_it(page: str) -> N
 @pytest.mark.parametrize("page", versions_table.HEADS)
 def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> None:
     assert (REPOSITORY / page).read_text(encoding="utf-8") == versions_table.updated(page)
+
+
+def test_the_page_on_locks_names_their_format() -> None:
+    page = (REPOSITORY / "docs" / "lock.md").read_text(encoding="utf-8")
+    assert f"Its `format` is {FORMAT}." in page
 
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:

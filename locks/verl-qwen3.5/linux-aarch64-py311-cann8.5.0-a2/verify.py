@@ -292,7 +292,7 @@ CHIP_SPELLINGS = {
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
-# The components as they are called among those of other vendors.
+# The titles of components for readers who do not know the vendor, such as those of an SBOM.
 FULL_TITLES = {
     TOOLKIT: "CANN",
     DRIVER: "Ascend HDK",
@@ -301,7 +301,7 @@ FULL_TITLES = {
 SUPPLIER = "Huawei"
 # The key for `device` in locks of format 2.
 FORMER_DEVICE = "npu"
-# The project whose releases the matrix and `pairs` are about, and those that these go with.
+# The project whose releases the matrix and `pairs` list, and the projects that each is paired with.
 VLLM_PLUGIN = "vllm-ascend"
 PARTNERS = ("vllm", "torch", TORCH_PLUGIN, "triton-ascend")
 # Projects whose metadata says nothing of CANN, nor of what to install with them.
