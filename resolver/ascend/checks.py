@@ -21,6 +21,7 @@ import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from resolver.ascend.names import CHIP, COMPONENTS, DRIVER, TOOLKIT, TORCH_PLUGIN
@@ -70,14 +71,19 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
     """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
     system = context.lock.system
     if TOOLKIT in system:
-        yield check_cann(context)
+        yield _compared(check_cann(context), "found")
     if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
-        yield check_hdk(context, tool)
+        yield _compared(check_hdk(context, tool), "found")
     if CHIP in system:
-        yield check_soc(context, tool)
+        yield _compared(check_soc(context, tool), "chip", npus=str(tool.npus))
     unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
     if unchecked:
         yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _compared(group: Group, key: str, **further: str) -> Group:
+    """Return the result of a check of a component, with what it found to compare machines by."""
+    return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: CheckContext) -> bool:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "check": "check.command",
     "facts": "facts.command",
     "verify": "verify.command",
+    "fleet": "fleet.command",
     "bundle": "bundle.command",
     "export": "export.command",
     "snapshot": "snapshot.command",

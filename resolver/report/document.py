@@ -90,7 +90,7 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table; a page of HTML does not show it."""
+    """A table."""
 
     # The names of the columns.
     head: tuple[Text, ...]

@@ -76,7 +76,8 @@ def check_machine(context: CheckContext) -> Group:
         findings.append(Finding("glibc-missing", glibc_values))
     elif _numbers(glibc) < _numbers(context.lock.glibc):
         findings.append(Finding("glibc-old", glibc_values))
-    return Group("machine", findings, {"system": system, "machine": machine, "glibc": glibc})
+    values = {"system": system, "machine": machine, "glibc": glibc}
+    return Group("machine", findings, values, machine={"processor": machine, "glibc": glibc})
 
 
 def _numbers(version: str) -> list[int]:
@@ -93,7 +94,8 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
-    return Group("python", [finding] if finding else [], values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:

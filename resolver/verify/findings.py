@@ -230,6 +230,8 @@ class Group:
     remarks: Sequence[Mapping[str, str]] = ()
     # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
+    # What this machine has, by name: nodes of a cluster are compared by it.
+    machine: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:

@@ -54,6 +54,7 @@ class Report:
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
+        self._machine: dict[str, str] = {}
         # Whether nothing else is to be checked.
         self.is_hopeless = False
 
@@ -66,6 +67,7 @@ class Report:
         """Print the line of a check, and keep its findings for the end."""
         row = self._group_row(group)
         self._groups.append(row)
+        self._machine.update(group.machine)
         self._print(self._group_line(group, row["state"]))
         for remark in group.remarks:
             self._print(self._fill("label-left-out", remark))
@@ -120,10 +122,12 @@ class Report:
             "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
+            "lock": lock.digest,
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "machine": self._machine,
             "groups": self._groups,
         }
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,8 @@ def test_verify_json_has_every_group_and_code(machine: Machine) -> None:
         "status",
         "stack",
         "target",
+        "lock",
+        "machine",
         "python",
         "wrong",
         "warnings",
@@ -242,6 +245,19 @@ def test_verify_json_has_every_group_and_code(machine: Machine) -> None:
         "groups",
     }
     assert answer.keys() == keys
+    assert (
+        answer["lock"]
+        == sha256((machine.workspace.folder() / "lock.toml").read_bytes()).hexdigest()
+    )
+    assert answer["machine"] == {
+        "processor": platform.machine(),
+        "glibc": platform.libc_ver()[1],
+        "python": platform.python_version(),
+        "cann": "8.5.0",
+        "hdk": "25.3.rc1",
+        "soc": "Ascend910B4",
+        "npus": "1",
+    }
     assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == (
         "differs",
         2,

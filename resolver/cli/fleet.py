@@ -1,0 +1,89 @@
+"""`ascend-lock fleet REPORT…`: compare the nodes of a cluster by their reports of verify.py."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from resolver import files
+from resolver.cli import options
+from resolver.cli.console import for_stream, print_data, print_json, print_text
+from resolver.cli.options import Settings, settings
+from resolver.errors import InputError
+from resolver.model.text import Language
+from resolver.report.document import Block
+from resolver.report.fleet import fleet_document, fleet_json, fleet_status, read_fleet
+from resolver.report.markup import html_text, markdown_text
+from resolver.report.terminal import terminal_text
+
+_formats = click.Choice(["text", "markdown", "html"])
+# By the status in the JSON.
+_EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
+
+
+@click.command("fleet")
+@click.argument("reports", metavar="REPORT...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
+@options.output("stdout")
+@settings("language", "as_json")
+def command(run: Settings, reports: tuple[Path, ...], form: str, output: Path | None) -> int:
+    """Compare the nodes of a cluster by their reports of `verify.py --json`.
+
+    REPORT is a file, named after its node, or a folder of such files. Nodes that are alike are
+    shown together, the largest group first.
+
+    The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has
+    no readable report, 2 if the command is wrong, and 4 if nodes only differ from each other.
+    """
+    paths = _report_files(reports)
+    fleet = read_fleet(paths)
+    if run.as_json:
+        print_json(fleet_json(fleet, run.language))
+        return _EXIT[fleet_status(fleet)]
+    blocks = list(fleet_document(fleet))
+    if output is not None:
+        _write(output, _text(blocks, form, run.language))
+        run.print_message("cli.written-to", path=output)
+    elif form == "text":
+        print_text(for_stream(blocks, run.language, sys.stdout))
+    else:
+        print_data(_text(blocks, form, run.language))
+    return _EXIT[fleet_status(fleet)]
+
+
+def _text(blocks: Sequence[Block], form: str, language: Language) -> str:
+    """Return the comparison in a format, no wider than a file should be."""
+    if form == "html":
+        return html_text(blocks, language)
+    if form == "markdown":
+        return markdown_text(blocks, language)
+    return terminal_text(blocks, language)
+
+
+def _report_files(reports: tuple[Path, ...]) -> list[Path]:
+    """Return the files of reports, each once. Raise InputError if there are none."""
+    paths: dict[Path, None] = {}
+    for report in reports:
+        if report.is_dir():
+            paths |= dict.fromkeys(files.list_files(report, ".json"))
+        else:
+            paths[report] = None
+    if not paths:
+        raise InputError(
+            "there are no reports to compare",
+            where=", ".join(map(str, reports)) or "REPORT",
+            hint="write one on each node: python verify.py --json > reports/$(hostname).json",
+        )
+    return list(paths)
+
+
+def _write(output: Path, text: str) -> None:
+    """Write the comparison. Raise InputError if it cannot be written."""
+    try:
+        files.write_output(output, text)
+    except OSError as error:
+        hint = "name another file with --output"
+        raise files.input_error(error, "it could not be written", output, hint) from None

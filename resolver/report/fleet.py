@@ -1,0 +1,244 @@
+"""Reports of verify.py from many nodes, compared: a document for people, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from resolver import files
+from resolver.ascend.names import TITLES
+from resolver.i18n import LANGUAGES, templates, translate
+from resolver.model.fleet import Fleet, Node, NodeFinding, NodeGroup, folded
+from resolver.model.message import Message, joined, message
+from resolver.model.text import Language
+from resolver.report.document import (
+    Block,
+    Heading,
+    Item,
+    Items,
+    Paragraph,
+    Table,
+    Text,
+    line,
+    one_line,
+)
+
+FORMAT: Final = 1
+# The version of verify.py's JSON that is read.
+_SCHEMA: Final = 1
+# Of a cell that says nothing.
+_NOTHING: Final = "-"
+# How many runs of nodes are named; the JSON names all nodes.
+_RUNS: Final = 6
+# Follows a value that most nodes do not have.
+_MARK: Final = "*"
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    """A finding in the JSON of verify.py."""
+
+    code: str
+    state: str
+    what: str
+    mend: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """The result of a check in the JSON of verify.py."""
+
+    findings: tuple[_Finding, ...] = ()
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """What is read of the JSON of verify.py. One of an older verify.py has no `machine`."""
+
+    schema: int
+    stack: str
+    target: str
+    groups: tuple[_Group, ...]
+    lock: str = ""
+    machine: dict[str, str] = {}
+
+
+def read_fleet(paths: Sequence[Path]) -> Fleet:
+    """Return the nodes that have these reports, by name.
+
+    A node is called like its file, or by the whole path if several files are called so. A report
+    that cannot be read is a finding of its node: it must not hide the others.
+    """
+    stems = [path.stem for path in paths]
+    nodes = []
+    for path in paths:
+        name = path.stem if stems.count(path.stem) == 1 else str(path)
+        nodes.append(_read_node(path, name))
+    return Fleet(tuple(sorted(nodes, key=lambda node: node.name)))
+
+
+def _read_node(path: Path, name: str) -> Node:
+    try:
+        report = msgspec.json.decode(files.read(path), type=_Report)
+        if report.schema != _SCHEMA:
+            raise ValueError(f"it has schema {report.schema}, but this program reads {_SCHEMA}")
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        what = message("fleet.unreadable", why=why)
+        return Node(name=name, findings=(NodeFinding("report-unreadable", "wrong", what),))
+    findings = []
+    for group in report.groups:
+        for found in group.findings:
+            finding = NodeFinding(found.code, found.state, found.what, found.mend)
+            findings.append(finding)
+    return Node(
+        name=name,
+        stack=report.stack,
+        target=report.target,
+        lock=report.lock,
+        machine=report.machine,
+        findings=tuple(findings),
+    )
+
+
+def fleet_status(fleet: Fleet) -> str:
+    """Return `differs` from the lock, `mixed` if nodes only differ from each other, `as-locked`."""
+    if fleet.is_wrong:
+        return "differs"
+    return "mixed" if fleet.is_mixed else "as-locked"
+
+
+def fleet_document(fleet: Fleet) -> Iterator[Block]:
+    """Yield the blocks of the comparison: the result, the groups of nodes, and every finding."""
+    groups = fleet.groups()
+    wrong = sum(node.is_wrong for node in fleet.nodes)
+    status = fleet_status(fleet)
+    total = len(fleet.nodes)
+    yield Heading(message(f"fleet.title-{status}", count=total, wrong=wrong), level=1)
+    shared, varying = _split(fleet)
+    if shared:
+        pairs = [_named(name, value) for name, value in shared.items()]
+        yield Paragraph((line(message("fleet.shared", properties=tuple(pairs))),))
+    yield _table(groups, varying)
+    if any(group.deviations for group in groups):
+        yield Paragraph((line(message("fleet.legend", mark=_MARK)),))
+    for state in ("wrong", "warning"):
+        items = _findings(fleet, state)
+        if items:
+            yield Heading(message(f"fleet.heading-{state}"))
+            yield Items(tuple(items))
+
+
+def _split(fleet: Fleet) -> tuple[dict[str, str], list[str]]:
+    """Return the properties that all nodes with a report share, and the names of the others."""
+    reported = [node.properties for node in fleet.nodes if node.properties]
+    shared: dict[str, str] = {}
+    varying: list[str] = []
+    for name in fleet.properties:
+        values = {properties.get(name, "") for properties in reported}
+        if len(values) == 1:
+            shared[name] = values.pop()
+        else:
+            varying.append(name)
+    return shared, varying
+
+
+def _named(name: str, value: str) -> Message:
+    return message("fleet.property", name=_title(name), value=value or _NOTHING)
+
+
+def _title(name: str) -> Text:
+    """Return what people call a property."""
+    code = f"property-{name}"
+    if code in templates("fleet.", LANGUAGES[0]):
+        return message(f"fleet.{code}")
+    return TITLES.get(name, name)
+
+
+def _table(groups: Sequence[NodeGroup], varying: Sequence[str]) -> Table:
+    """Return a row for each group of nodes: what they have, and the codes of their findings."""
+    head: list[Text] = [message("fleet.nodes"), message("fleet.count")]
+    head += map(_title, varying)
+    head.append(message("fleet.findings"))
+    rows: list[tuple[Text, ...]] = []
+    for group in groups:
+        cells: list[Text] = [_nodes(group.names), str(len(group.names))]
+        cells += [_cell(group, name) for name in varying]
+        codes = dict.fromkeys(finding.code for finding in group.node.findings)
+        cells.append(", ".join(codes) or _NOTHING)
+        rows.append(tuple(cells))
+    return Table(tuple(head), tuple(rows))
+
+
+def _nodes(names: Sequence[str]) -> Text:
+    """Return the first runs of some nodes, and how many nodes there are beyond them."""
+    runs = folded(names)
+    shown = joined("comma", [run.text for run in runs[:_RUNS]])
+    more = sum(run.count for run in runs[_RUNS:])
+    return message("and-more", items=shown, count=more) if more else shown
+
+
+def _cell(group: NodeGroup, name: str) -> str:
+    value = group.node.properties.get(name, "") or _NOTHING
+    return value + _MARK if name in group.deviations else value
+
+
+def _findings(fleet: Fleet, state: str) -> list[Item]:
+    """Return each finding once, those on most nodes first, with its nodes and what mends it."""
+    nodes: dict[NodeFinding, list[str]] = {}
+    for node in fleet.nodes:
+        for finding in dict.fromkeys(node.findings):
+            if finding.state == state:
+                nodes.setdefault(finding, []).append(node.name)
+    items = []
+    for finding, names in sorted(nodes.items(), key=lambda pair: -len(pair[1])):
+        where = message(
+            "fleet.on-nodes",
+            count=len(names),
+            total=len(fleet.nodes),
+            nodes=_nodes(names),
+        )
+        details = [line(where)]
+        if finding.mend:
+            details.append(line(message("fleet.mend", text=one_line(finding.mend))))
+        what = message("fleet.finding", what=finding.what, code=finding.code)
+        items.append(Item(lines=(line(what),), details=tuple(details)))
+    return items
+
+
+def fleet_json(fleet: Fleet, language: Language) -> dict[str, Any]:
+    """Return the object of --json; docs/cluster.md describes it."""
+    return {
+        "format": FORMAT,
+        "status": fleet_status(fleet),
+        "nodes": len(fleet.nodes),
+        "groups": [_group_json(group, language) for group in fleet.groups()],
+    }
+
+
+def _group_json(group: NodeGroup, language: Language) -> dict[str, Any]:
+    """Return nodes that are alike as in the JSON."""
+    return {
+        "nodes": list(group.names),
+        "stack": group.node.stack,
+        "target": group.node.target,
+        "lock": group.node.lock,
+        "machine": dict(group.node.machine),
+        "deviates": sorted(group.deviations),
+        "findings": list(_finding_rows(group.node.findings, language)),
+    }
+
+
+def _finding_rows(
+    findings: Iterable[NodeFinding], language: Language
+) -> Iterator[Mapping[str, str]]:
+    """Yield findings as in the JSON."""
+    for finding in findings:
+        what = finding.what
+        text = translate(what, language) if isinstance(what, Message) else what
+        yield {
+            "code": finding.code,
+            "state": finding.state,
+            "what": text,
+            "mend": finding.mend,
+        }

@@ -1,0 +1,204 @@
+"""`ascend-lock fleet`: many reports of verify.py as one comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resolver.model.fleet import folded
+from tests.functional.workspace import Workspace
+
+Report = dict[str, Any]
+Change = Callable[[Report], None]
+
+MACHINE = {
+    "processor": "aarch64",
+    "glibc": "2.35",
+    "python": "3.11.9",
+    "cann": "8.5.1",
+    "hdk": "25.5.0",
+    "soc": "Ascend910B4",
+    "npus": "8",
+}
+
+
+def report() -> Report:
+    """A report of a node that is as locked."""
+    return {
+        "schema": 1,
+        "language": "en",
+        "status": "as-locked",
+        "stack": "demo",
+        "target": "here",
+        "lock": "5" * 64,
+        "python": "/env/bin/python",
+        "wrong": 0,
+        "warnings": 0,
+        "ended": False,
+        "machine": dict(MACHINE),
+        "groups": [{"name": "files", "state": "ok", "values": {}, "findings": []}],
+    }
+
+
+def write(folder: Path, name: str, *changes: Change) -> Path:
+    """Write the report of a node, with these changes."""
+    folder.mkdir(exist_ok=True)
+    content = report()
+    for change in changes:
+        change(content)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def has(**values: str) -> Change:
+    """Return the change to a machine that has other values."""
+    return lambda content: content["machine"].update(values)
+
+
+def found(code: str, what: str, mend: str = "", state: str = "wrong") -> Change:
+    """Return the change to a report with a finding."""
+    finding = {
+        "code": code,
+        "state": state,
+        "what": what,
+        "why": "w",
+        "mend": mend,
+        "values": {},
+    }
+    return lambda content: content["groups"][0]["findings"].append(finding)
+
+
+def other_lock(content: Report) -> None:
+    content["lock"] = "6" * 64
+
+
+# Kinds of deviation: the changes, and what the comparison says of them.
+DEVIATIONS: dict[str, tuple[tuple[Change, ...], str]] = {
+    "an old driver": (
+        (has(hdk="25.3.rc1"), found("hdk-old", "the driver is 25.3.rc1", "install 25.5.0")),
+        "25.3.rc1*",
+    ),
+    "another toolkit": ((has(cann="8.3.RC1"),), "8.3.RC1*"),
+    "another chip": ((has(soc="Ascend910B2"),), "Ascend910B2*"),
+    "an old C library": ((has(glibc="2.31"),), "2.31*"),
+    "another lock": ((other_lock,), "666666666666*"),
+    "a changed file": ((found("file-changed", "torch/__init__.py differs"),), "file-changed"),
+    "a dead card": ((has(npus="7"),), "7*"),
+}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Reports of 500 nodes, of which one in fifty has one of seven kinds of deviation."""
+    folder = tmp_path / "reports"
+    kinds = [changes for changes, _ in DEVIATIONS.values()]
+    for number in range(500):
+        changes = kinds[number // 50 % 7] if number % 50 == 7 else ()
+        write(folder, f"node{number:03}", *changes)
+    return folder
+
+
+def test_fleet_names_each_deviation(workspace: Workspace, fleet: Path) -> None:
+    run = workspace.run("fleet", str(fleet))
+    assert (run.status, run.stderr) == (1, "")
+    assert run.stdout.startswith("500 nodes: 3 with errors\n")
+    for kind, (_, text) in DEVIATIONS.items():
+        assert text in run.stdout, kind
+    assert "install 25.5.0" in run.stdout
+    groups = json.loads(workspace.run("fleet", str(fleet), "--json").stdout)["groups"]
+    assert [len(group["nodes"]) for group in groups] == [490, 2, 2, 2, 1, 1, 1, 1]
+    deviating = {name for group in groups for name in group["deviates"]}
+    assert deviating == {"hdk", "cann", "soc", "glibc", "lock", "npus"}
+    assert groups[0]["deviates"] == []
+
+
+def test_fleet_says_what_all_share(workspace: Workspace, tmp_path: Path) -> None:
+    for name in ("a1", "a2", "b"):
+        write(tmp_path / "r", name)
+    run = workspace.run("fleet", str(tmp_path / "r"))
+    assert run.status == 0
+    assert run.stdout == (
+        "3 nodes: all alike, and as locked\n\n"
+        "All nodes have: lock demo/here 555555555555, processor aarch64, glibc 2.35, Python 3.11.9, "
+        "CANN\n8.5.1, HDK 25.5.0, SoC Ascend910B4 and NPUs 8.\n"
+        "  nodes      count  findings\n"
+        "  a[1-2], b  3      -\n"
+    )
+
+
+def test_fleet_of_nodes_that_only_differ(workspace: Workspace, tmp_path: Path) -> None:
+    """No value of two nodes is the usual one, so none is marked."""
+    paths = [write(tmp_path, "one"), write(tmp_path, "two", has(glibc="2.39"))]
+    run = workspace.run("fleet", *map(str, paths))
+    assert run.status == 4
+    assert run.stdout.startswith("2 nodes: all as locked, but not alike\n")
+    assert "*" not in run.stdout
+
+
+def test_fleet_warning_is_no_error(workspace: Workspace, tmp_path: Path) -> None:
+    write(tmp_path / "r", "n1", found("npu-absent", "no NPU", state="warning"))
+    run = workspace.run("fleet", str(tmp_path / "r"))
+    assert run.status == 0
+    assert "Warnings\n  - no NPU [npu-absent]\n    on 1 of 1: n1\n" in run.stdout
+
+
+def test_fleet_unreadable_report_hides_no_other(workspace: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    write(folder, "fine")
+    write(folder, "newer", lambda content: content.update(schema=2))
+    (folder / "cut.json").write_text('{"schema": 1, "stack')
+    (folder / "empty.json").write_text("")
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "gone.json").symlink_to("nowhere")
+    run = workspace.run("fleet", str(folder))
+    assert run.status == 1
+    assert run.stdout.startswith("6 nodes: 5 with errors\n")
+    assert run.stdout.count("[report-unreadable]") == 4
+    assert "on 2 of 6: cut, empty\n" in run.stdout
+    assert "No such file or directory" in run.stdout
+    assert "it has schema 2" in run.stdout
+
+
+def test_fleet_names_nodes_by_path_if_files_are_alike(workspace: Workspace, tmp_path: Path) -> None:
+    paths = []
+    for node in ("n1", "n2"):
+        (tmp_path / node).mkdir()
+        paths.append(str(write(tmp_path / node, "report")))
+    groups = json.loads(workspace.run("fleet", *paths, "--json").stdout)["groups"]
+    assert groups[0]["nodes"] == paths
+
+
+def test_fleet_escapes_what_a_node_says(workspace: Workspace, tmp_path: Path) -> None:
+    path = write(tmp_path, "n", has(soc="\x1b[2J<b>"), found("x", "\x1b]0;hi\x07 <script> `"))
+    shown = workspace.run("fleet", str(path)).stdout
+    assert "\x1b" not in shown
+    page = tmp_path / "page.html"
+    assert workspace.run("fleet", str(path), "--format", "html", "-o", str(page)).status == 1
+    assert "<script> `" not in page.read_text()
+    assert "<b>" not in page.read_text()
+
+
+def test_fleet_without_reports(workspace: Workspace, tmp_path: Path) -> None:
+    assert "there are no reports to compare" in workspace.run("fleet").stderr
+    run = workspace.run("fleet", str(tmp_path))
+    assert run.status == 2
+    assert str(tmp_path) in run.stderr
+
+
+def test_folded_names() -> None:
+    names = ["n10", "n09", "n8", "login", "n011", "m1", "m2", "m3", "m5"]
+    runs = folded(names)
+    assert [run.text for run in runs] == [
+        "login",
+        "m[1-3]",
+        "m5",
+        "n011",
+        "n[09-10]",
+        "n8",
+    ]
+    assert sum(run.count for run in runs) == len(names)
