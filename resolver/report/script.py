@@ -89,12 +89,12 @@ def build_key(lock: Lock, pin: LockedPin) -> str:
     git = None
     if pin.git is not None:
         git = msgspec.to_builtins(msgspec.structs.replace(pin.git, trust=None, ref=""))
-    tools = [(tool.name, tool.version, _hashes(tool)) for tool in _tools(lock, pin)]
+    tools = [(tool.name, tool.version, _hashes(tool)) for tool in build_tools(lock, pin)]
     parts = [pin.name, pin.version, pin.mode, pin.env, pin.label, _hashes(pin), git, sorted(tools)]
     return digest(parts)[:32]
 
 
-def _tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
+def build_tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
     """Yield the pins of what builds a pin: of its separate environment, or of this one."""
     if pin.mode == "built-here":
         required = {canonicalize_name(_NAME.split(line)[0]) for line in pin.build_requires}
@@ -124,6 +124,7 @@ def script(lock: Lock) -> str:
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
+        names_built=[name for stage in lock.stage for name in _wheels_built(lock, stage)],
         git=bool(sources),
         editable=any(git.editable for git in sources),
         external=list(_external(lock)),
@@ -171,7 +172,7 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
         for language in LANGUAGES:
             texts += (translate(lacking, language), translate(hint, language))
         files = dict.fromkeys(paths[name] for name in lacked)
-        yield {"need": need, "files": list(files), "texts": texts}
+        yield {"need": need, "names": list(lacked), "files": list(files), "texts": texts}
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
@@ -234,7 +235,20 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "variants": [_variant(lock, file) for file in files if file.is_of_variant],
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": builds,
+        "names_built": _wheels_built(lock, stage),
+        "pinned": [f"{pin.name}=={pin.version}" for pin in lock.pins_of(stage)],
     }
+
+
+def _wheels_built(lock: Lock, stage: LockedStage) -> list[str]:
+    """Return the pins of a stage that are built as wheels, which other machines can take.
+
+    An editable installation has no wheel.
+    """
+    if stage.mode == "wheels":
+        return []
+    pins = [pin for pin in lock.pins_of(stage) if pin.git is None or not pin.git.editable]
+    return [pin.name for pin in pins]
 
 
 def _git(lock: Lock, pin: LockedPin, git: LockedGit) -> Mapping[str, object]:

@@ -22,7 +22,7 @@ from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import written_comparisons
 from resolver.report.document import in_every_language, one_line
-from resolver.report.script import build_key
+from resolver.report.script import build_key, build_tools
 
 FILE = "verify.py"
 
@@ -42,6 +42,7 @@ MODULES = (
     "ascend/checks",
     "verify/record",
     "verify/strays",
+    "verify/built",
     "verify/checkouts",
     "verify/starter",
     "verify/starts",
@@ -173,6 +174,8 @@ def _pin(lock: Lock, pin: LockedPin, stage: int) -> dict[str, Any]:
     if pin.mode != "wheels":
         row["built"] = True
         row["key"] = build_key(lock, pin)
+        row["env"] = sorted(pin.env.items())
+        row["tools"] = [f"{tool.name}=={tool.version}" for tool in build_tools(lock, pin)]
     if pin.git is not None:
         row |= {"commit": pin.git.commit, "editable": pin.git.editable}
     if pin.variant is not None:

@@ -40,6 +40,10 @@ class LockedDistribution(NamedTuple):
     variant: str = ""
     # A digest of all that determines how it is built, empty if it is not built.
     key: str = ""
+    # The variables of its build, as pairs of name and value.
+    env: Sequence[tuple[str, str]] = ()
+    # The pins that build it, such as `setuptools==80.9.0`.
+    tools: Sequence[str] = ()
 
     @property
     def note(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from resolver.ascend.checks import ask_tool, check_components, check_computation
 from resolver.pip import print_pip_variables
+from resolver.verify.built import BuildMachine, keep_wheels, print_built_wheels
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (
@@ -67,11 +68,23 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.built_wheels or options.keep_wheels:
+        return _handle_wheels(context, options)
     if options.machine:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
+
+
+def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
+    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    machine = BuildMachine.of(context, check_machine(context).machine)
+    if options.keep_wheels:
+        folder, *wheels = options.keep_wheels
+        return keep_wheels(context, machine, folder, wheels)
+    folder, *names = options.built_wheels
+    return print_built_wheels(context, machine, folder, names)
 
 
 def _discard_output() -> None:
@@ -225,6 +238,18 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--changed-files",
         metavar="NAME",
         help="print what install.sh notes of an editable checkout that it has built",
+    )
+    parser.add_argument(
+        "--built-wheels",
+        nargs="+",
+        metavar=("DIR", "NAME"),
+        help="print the wheels in DIR that were built of these pins for a machine like this one",
+    )
+    parser.add_argument(
+        "--keep-wheels",
+        nargs="+",
+        metavar=("DIR", "WHEEL"),
+        help="copy wheels that install.sh has just built to DIR, and note there how",
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object and nothing else"

@@ -11,7 +11,7 @@ from tests.loopback import PYPI, LoopbackIndex
 # A PEP 517 backend that records the tools and variables of the build for tests.
 _BACKEND = '''
 """Packs the modules of a source tree into a wheel."""
-import base64, hashlib, json, os, pathlib, subprocess, sys, zipfile
+import base64, hashlib, json, os, pathlib, subprocess, sys, time, zipfile
 
 def get_requires_for_build_wheel(config_settings=None):
     asks = pathlib.Path("asks.txt")
@@ -48,14 +48,16 @@ def _pack(wheel_directory, editable=False):
                 members[path.name] = path.read_text()
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
-    wheel = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    tag = os.environ.get("TINY_TAG", "py3-none-any")
+    wheel = f"Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: {tag}\\n"
     members[f"{info}/WHEEL"] = wheel
     rows = [f"{path},," for path in members]
     members[f"{info}/RECORD"] = "\\n".join([*rows, f"{info}/RECORD,,", ""])
-    filename = f"{name}-{version}-py3-none-any.whl"
+    filename = f"{name}-{version}-{tag}.whl"
+    date = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))[:6]
     with zipfile.ZipFile(pathlib.Path(wheel_directory, filename), "w") as wheel:
         for path, text in members.items():
-            wheel.writestr(path, text)
+            wheel.writestr(zipfile.ZipInfo(path, date), text)
     return filename
 '''
 _PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'

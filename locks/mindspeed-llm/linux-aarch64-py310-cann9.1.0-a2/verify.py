@@ -43,7 +43,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
 from functools import total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
@@ -411,6 +411,10 @@ class LockedDistribution(NamedTuple):
     variant: str = ""
     # A digest of all that determines how it is built, empty if it is not built.
     key: str = ""
+    # The variables of its build, as pairs of name and value.
+    env: Sequence[tuple[str, str]] = ()
+    # The pins that build it, such as `setuptools==80.9.0`.
+    tools: Sequence[str] = ()
 
     @property
     def note(self) -> str:
@@ -601,6 +605,8 @@ class Group:
     remarks: Sequence[Mapping[str, str]] = ()
     # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
+    # What this machine has, by name: nodes of a cluster are compared by it.
+    machine: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -1030,7 +1036,8 @@ def check_machine(context: CheckContext) -> Group:
         findings.append(Finding("glibc-missing", glibc_values))
     elif _numbers(glibc) < _numbers(context.lock.glibc):
         findings.append(Finding("glibc-old", glibc_values))
-    return Group("machine", findings, {"system": system, "machine": machine, "glibc": glibc})
+    values = {"system": system, "machine": machine, "glibc": glibc}
+    return Group("machine", findings, values, machine={"processor": machine, "glibc": glibc})
 
 
 def _numbers(version: str) -> list[int]:
@@ -1047,7 +1054,8 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
-    return Group("python", [finding] if finding else [], values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:
@@ -1822,14 +1830,19 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
     """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
     system = context.lock.system
     if TOOLKIT in system:
-        yield check_cann(context)
+        yield _compared(check_cann(context), "found")
     if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
-        yield check_hdk(context, tool)
+        yield _compared(check_hdk(context, tool), "found")
     if CHIP in system:
-        yield check_soc(context, tool)
+        yield _compared(check_soc(context, tool), "chip", npus=str(tool.npus))
     unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
     if unchecked:
         yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _compared(group: Group, key: str, **further: str) -> Group:
+    """Return the result of a check of a component, with what it found to compare machines by."""
+    return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: CheckContext) -> bool:
@@ -2572,6 +2585,243 @@ def _is_made_by_virtualenv() -> bool:
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
     return False
+
+
+# --- built
+#
+# Wheels that install.sh built from source, kept in a folder for machines like this one.
+#
+# The lock has no hashes of them, as a build may have others each time. So the folder has a file that
+# says of each wheel what it was built from, with what and where, and which sha256 it has.
+
+_BUILT_FILE = "built.toml"
+_BUILT_FORMAT = 1
+# A wheel with this ending has nothing that depends on the machine.
+_PURE = "-none-any.whl"
+# Name, version, build tag and tags of a wheel.
+_WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
+_BLOCK = 1 << 20
+
+
+class UnusableWheelError(Exception):
+    """A wheel cannot be taken. `code` and `values` are of the message that says why."""
+
+    def __init__(self, code: str, **values: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.values = values
+
+
+class BuildMachine(NamedTuple):
+    """What of a machine a build may depend on."""
+
+    processor: str
+    # The version of glibc. What is built runs with this one or a newer one.
+    glibc: str
+    # Major and minor version.
+    python: str
+    # The target's components, without the driver, which builds do not use.
+    system: Mapping[str, str]
+
+    @classmethod
+    def of(cls, context: CheckContext, machine: Mapping[str, str]) -> BuildMachine:
+        """Return this machine; `machine` has what the checks found of it."""
+        system = {
+            name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
+        }
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return cls(machine["processor"], machine["glibc"], python, system)
+
+    def require(self, other: Mapping[str, str]) -> None:
+        """Raise UnusableWheelError if what was built on another machine may not run here."""
+        here = {"processor": self.processor, "python": self.python, **self.system}
+        for name, value in here.items():
+            if other.get(name) != value:
+                found = other.get(name, "-")
+                raise UnusableWheelError("built-elsewhere", what=name, found=found, here=value)
+        glibc = other.get("glibc", "")
+        if _numbers_of(glibc) > _numbers_of(self.glibc):
+            raise UnusableWheelError(
+                "built-elsewhere", what="glibc", found=glibc or "-", here=self.glibc
+            )
+
+    def values(self) -> dict[str, str]:
+        """Return it as a row of the file has it."""
+        return {
+            "processor": self.processor,
+            "glibc": self.glibc,
+            "python": self.python,
+            **self.system,
+        }
+
+
+def _numbers_of(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()] or [sys.maxsize]
+
+
+def print_built_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, names: Iterable[str]
+) -> int:
+    """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
+
+    Why one is not taken goes to standard error.
+    """
+    paths = []
+    for name in names:
+        try:
+            paths.append(_usable_wheel(machine, folder, context.lock.pins[name]))
+        except UnusableWheelError as error:
+            text = context.lock.texts[context.language][error.code]
+            values = {"name": name, "folder": folder, **error.values}
+            sys.stderr.write(text.format(**values) + "\n")
+            return 1
+    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -> str:
+    """Return the path of the wheel of a pin. Raises UnusableWheelError if there is none for it."""
+    try:
+        rows = list(_built_rows(folder))
+    except UnreadableError as error:
+        raise UnusableWheelError("built-unreadable", **error.values) from None
+    rows = [row for row in rows if row.get("name") == pin.name]
+    if not rows:
+        raise UnusableWheelError("built-none")
+    row = rows[0]
+    if row.get("key") != pin.key:
+        raise UnusableWheelError("built-otherwise")
+    file = str(row.get("file", ""))
+    if not _is_wheel_of(pin, file):
+        raise UnusableWheelError("built-otherwise")
+    if not file.endswith(_PURE):
+        there = row.get("machine")
+        machine.require(there if isinstance(there, dict) else {})
+    path = os.path.join(folder, file)
+    if not os.path.isfile(path) or _sha256_of(path) != row.get("sha256"):
+        raise UnusableWheelError("built-changed", file=file)
+    return path
+
+
+def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
+    path = os.path.join(folder, _BUILT_FILE)
+    text = read_text(path)
+    if text is None:
+        return
+    try:
+        content = _toml().loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(path, str(error)) from None
+    rows = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+        raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
+    yield from (row for row in rows if isinstance(row, dict))
+
+
+def _toml() -> Any:
+    """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
+    try:
+        return importlib.import_module("tomllib")
+    except ModuleNotFoundError:
+        return importlib.import_module("pip._vendor.tomli")
+
+
+def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
+    """Return whether the name of a file is that of a wheel of a pin."""
+    match = _WHEEL.fullmatch(file)
+    if match is None:
+        return False
+    return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
+
+
+def keep_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, wheels: Sequence[str]
+) -> int:
+    """Copy wheels that were just built to a folder, and say in its file how; return the status.
+
+    Other rows stay. A wheel of no pin is left out, as install.sh installs none.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        rows = {str(row.get("name")): row for row in _built_rows(folder)}
+        for wheel in wheels:
+            file = os.path.basename(wheel)
+            for pin in context.lock.pins.values():
+                if pin.key and _is_wheel_of(pin, file):
+                    _copy_whole(wheel, os.path.join(folder, file))
+                    rows[pin.name] = _built_row(pin, machine, folder, file)
+        _write_built(folder, [rows[name] for name in sorted(rows)])
+    except UnreadableError as error:
+        text = context.lock.texts[context.language]["built-unreadable"]
+        sys.stderr.write(text.format(**error.values) + "\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or folder}: {error.strerror or error}\n")
+        return 1
+    return 0
+
+
+def _copy_whole(source: str, target: str) -> None:
+    """Copy a file so that the target is never a part of it."""
+    partial = f"{target}.part"
+    shutil.copyfile(source, partial)
+    os.replace(partial, target)
+
+
+def _built_row(
+    pin: LockedDistribution, machine: BuildMachine, folder: str, file: str
+) -> dict[str, Any]:
+    """Return what the file says of a wheel."""
+    row: dict[str, Any] = {
+        "name": pin.name,
+        "version": pin.version,
+        "file": file,
+        "sha256": _sha256_of(os.path.join(folder, file)),
+        "key": pin.key,
+    }
+    if pin.commit:
+        row["commit"] = pin.commit
+    else:
+        row["source"] = list(pin.sha256)
+    row["tools"] = list(pin.tools)
+    row["env"] = dict(pin.env)
+    row["machine"] = machine.values()
+    return row
+
+
+def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the folder's file. What it has of texts, lists and tables JSON writes as TOML does."""
+    lines = [
+        "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
+        "# like the one that each was built on. `key` stands for all that determines a build.",
+        f"format = {_BUILT_FORMAT}",
+    ]
+    for row in rows:
+        lines += ["", "[[wheel]]"]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+    path = os.path.join(folder, _BUILT_FILE)
+    with open(f"{path}.part", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    os.replace(file.name, path)
+
+
+def _toml_value(value: Any) -> str:
+    """Return a text, a list of texts or a table of texts as TOML."""
+    if isinstance(value, dict):
+        pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _sha256_of(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(_BLOCK), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 # --- checkouts
@@ -3408,6 +3658,7 @@ class Report:
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
+        self._machine: dict[str, str] = {}
         # Whether nothing else is to be checked.
         self.is_hopeless = False
 
@@ -3420,6 +3671,7 @@ class Report:
         """Print the line of a check, and keep its findings for the end."""
         row = self._group_row(group)
         self._groups.append(row)
+        self._machine.update(group.machine)
         self._print(self._group_line(group, row["state"]))
         for remark in group.remarks:
             self._print(self._fill("label-left-out", remark))
@@ -3474,10 +3726,12 @@ class Report:
             "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
+            "lock": lock.digest,
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "machine": self._machine,
             "groups": self._groups,
         }
 
@@ -3606,11 +3860,23 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.built_wheels or options.keep_wheels:
+        return _handle_wheels(context, options)
     if options.machine:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
+
+
+def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
+    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    machine = BuildMachine.of(context, check_machine(context).machine)
+    if options.keep_wheels:
+        folder, *wheels = options.keep_wheels
+        return keep_wheels(context, machine, folder, wheels)
+    folder, *names = options.built_wheels
+    return print_built_wheels(context, machine, folder, names)
 
 
 def _discard_output() -> None:
@@ -3766,6 +4032,18 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="print what install.sh notes of an editable checkout that it has built",
     )
     parser.add_argument(
+        "--built-wheels",
+        nargs="+",
+        metavar=("DIR", "NAME"),
+        help="print the wheels in DIR that were built of these pins for a machine like this one",
+    )
+    parser.add_argument(
+        "--keep-wheels",
+        nargs="+",
+        metavar=("DIR", "WHEEL"),
+        help="copy wheels that install.sh has just built to DIR, and note there how",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object and nothing else"
     )
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
@@ -3831,9 +4109,9 @@ LOCK = r"""
 {"name": "aniso8601", "version": "10.0.1", "stage": 5, "sha256": ["eb19717fd4e0db6de1aab06f12450ab92144246b257423fe020af5748c0cb89e"]},
 {"name": "annotated-doc", "version": "0.0.5", "stage": 5, "sha256": ["117bac03a25ede5df5440e855b32d556049ca169ead221505badf432fed4b101"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 5, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "b643723174b79eec004d35ce13390f02", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "b643723174b79eec004d35ce13390f02", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.15.0", "stage": 5, "sha256": ["7ecd9937369ffce8bba0b5ccb9b3a9507b101b0ed50256aecfbab27e6c2acb99"]},
-{"name": "asciitree", "version": "0.3.3", "stage": 1, "built": true, "key": "8ee45cdc836d17646be0bf12bbabe71b", "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
+{"name": "asciitree", "version": "0.3.3", "stage": 1, "built": true, "key": "8ee45cdc836d17646be0bf12bbabe71b", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
 {"name": "async-timeout", "version": "5.0.1", "stage": 5, "sha256": ["39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c"]},
 {"name": "attrs", "version": "26.1.0", "stage": 5, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "blinker", "version": "1.9.0", "stage": 5, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
@@ -3874,9 +4152,9 @@ LOCK = r"""
 {"name": "markdown-it-py", "version": "4.2.0", "stage": 5, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
 {"name": "markupsafe", "version": "3.0.3", "stage": 5, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 5, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "megatron-core", "version": "0.12.1", "stage": 3, "built": true, "key": "417283336db3a0e4b0cecea6b2a2f6b8", "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
-{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "key": "10527a9b9a7a5feb5ae53fe8caa337c2", "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "sha256": []},
-{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "key": "6394ac383cff81ca6a921a939c1fcacb", "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "sha256": []},
+{"name": "megatron-core", "version": "0.12.1", "stage": 3, "built": true, "key": "417283336db3a0e4b0cecea6b2a2f6b8", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "key": "10527a9b9a7a5feb5ae53fe8caa337c2", "env": [], "tools": ["setuptools==84.0.0", "wheel==0.48.0"], "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "sha256": []},
+{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "key": "6394ac383cff81ca6a921a939c1fcacb", "env": [], "tools": ["setuptools==84.0.0", "wheel==0.48.0"], "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "sha256": []},
 {"name": "mistral-common", "version": "1.11.7", "stage": 5, "sha256": ["a9511b88eacacbe7dacddd9d3498c1739f56847b7fdddbd5a22e7844fd9def95"]},
 {"name": "ml-dtypes", "version": "0.5.4", "stage": 5, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 5, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
@@ -3886,7 +4164,7 @@ LOCK = r"""
 {"name": "networkx", "version": "3.4.2", "stage": 5, "sha256": ["df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"]},
 {"name": "ninja", "version": "1.13.2", "stage": 5, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
 {"name": "nltk", "version": "3.10.3", "stage": 5, "sha256": ["ff9598a8e20518ee0d557745890cc4435b9578489e2dcbc69c4f81fa060caf7c"]},
-{"name": "numcodecs", "version": "0.13.1", "stage": 1, "built": true, "key": "57e89e06bad800b8cf243f1fdfbe0fdd", "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
+{"name": "numcodecs", "version": "0.13.1", "stage": 1, "built": true, "key": "57e89e06bad800b8cf243f1fdfbe0fdd", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
 {"name": "numpy", "version": "1.26.0", "stage": 5, "sha256": ["51be5f8c349fdd1a5568e72713a21f518e7d6707bcf8503b528b88d33b57dc68"]},
 {"name": "nvidia-ml-py", "version": "13.610.43", "stage": 5, "sha256": ["f13c72698edef492f985cc225f14faafe68ae065a2e407f45bdf6f4b9b43fde8"]},
 {"name": "nvidia-modelopt", "version": "0.43.0", "stage": 5, "sha256": ["fe11a49e16230435b3a17153bcdb5717b2859a61544cdbe9dcb3f062ba2c203a"]},
@@ -3941,7 +4219,7 @@ LOCK = r"""
 {"name": "torch-npu", "version": "2.7.1.post8", "stage": 4, "sha256": ["3b65991505f215af76ca84ca05da7f64e942eedb0f6fd638f59a0976f6685f68"]},
 {"name": "tqdm", "version": "4.70.0", "stage": 5, "sha256": ["7f585706bfddbdebf89daac705b2dfcc16890130727d3197ca62c732b4310953"]},
 {"name": "transformers", "version": "5.2.0", "stage": 5, "sha256": ["9ecaf243dc45bee11a7d93f8caf03746accc0cb069181bbf4ad8566c53e854b4"]},
-{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "key": "db3569d5b9dbb3729f7bfb675c535105", "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
+{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "key": "db3569d5b9dbb3729f7bfb675c535105", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
 {"name": "typer", "version": "0.27.2", "stage": 5, "sha256": ["b3a5fc4342d5fc8fda8fc3010b1cf117e9249aab7fae800c2eff62fd3842d97d"]},
 {"name": "typer-slim", "version": "0.24.0", "stage": 5, "sha256": ["d5d7ee1ee2834d5020c7c616ed5e0d0f29b9a4b1dd283bdebae198ec09778d0e"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 5, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
@@ -3951,7 +4229,7 @@ LOCK = r"""
 {"name": "wandb", "version": "0.29.0", "stage": 5, "sha256": ["095b17df32ead3b459069b460665cea1d1781c63ad649be042894bc8e4c17b0b"]},
 {"name": "werkzeug", "version": "3.1.8", "stage": 5, "sha256": ["63a77fb8892bf28ebc3178683445222aa500e48ebad5ec77b0ad80f8726b1f50"]},
 {"name": "wheel", "version": "0.48.0", "stage": 5, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
-{"name": "word2number", "version": "1.1", "stage": 1, "built": true, "key": "fc6445a0bc9a527ce2fa7cc711997df5", "sha256": ["70e27a5d387f67b04c71fbb7621c05930b19bfd26efd6851e6e0f9969dcde7d0"]},
+{"name": "word2number", "version": "1.1", "stage": 1, "built": true, "key": "fc6445a0bc9a527ce2fa7cc711997df5", "env": [], "tools": ["cython==3.3.0", "numpy==1.26.0", "packaging==26.3", "py-cpuinfo==9.0.0", "pybind11==3.1.0", "setuptools==84.0.0", "setuptools-scm==10.2.3", "tomli==2.4.1", "typing-extensions==4.16.0", "vcs-versioning==2.3.4", "wheel==0.48.0"], "sha256": ["70e27a5d387f67b04c71fbb7621c05930b19bfd26efd6851e6e0f9969dcde7d0"]},
 {"name": "wrapt", "version": "2.4.0", "stage": 5, "sha256": ["932a8892265df7b71257c30e5752635bc1f06a8c4e264024ff031bdf9bb10918", "18aabd9301d06026f5900538051773d6f87f65ae02cdc60de482df978513dc0a"]},
 {"name": "xxhash", "version": "4.0.1", "stage": 5, "sha256": ["f1b603d0686c99fa0879f104a74e7db58367634c6e50ba827bee9aa095e23205"]},
 {"name": "yarl", "version": "1.24.5", "stage": 5, "sha256": ["8ac73abdc7ab75610f95a8fd994c6457e87752b02a63987e188f937a1fc180f0", "a33700d13d9b7d84fd10947b09ff69fb9a792e519c8cb9764a3ca70baa6c23a7"]},
@@ -3959,6 +4237,11 @@ LOCK = r"""
 ],
 "texts": {
 "en": {
+"built-none": "{folder} has no wheel of {name}, so it is built",
+"built-otherwise": "the wheel of {name} in {folder} was built from another source, with other tools or variables, so it is built again",
+"built-elsewhere": "the wheel of {name} in {folder} was built for another machine: {what} {found}, this one has {here}; so it is built",
+"built-changed": "{file} in {folder} is missing or was changed after it was built, so {name} is built",
+"built-unreadable": "{path} cannot be read: {why}",
 "system-differs-what": "this is {found}, but the lock is for Linux",
 "system-differs-why": "its files are built for Linux",
 "system-differs-mend": "run this on the machine that the lock is for",
@@ -4215,6 +4498,11 @@ LOCK = r"""
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
 },
 "zh": {
+"built-none": "{folder} 中没有 {name} 的 wheel，因此将从源码构建",
+"built-otherwise": "{folder} 中 {name} 的 wheel 由其他来源、工具或变量构建，因此将重新构建",
+"built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：{what} {found}，本机为 {here}；因此将从源码构建",
+"built-changed": "{folder} 中的 {file} 缺失或在构建后被改动，因此将从源码构建 {name}",
+"built-unreadable": "无法读取 {path}：{why}",
 "system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
 "system-differs-why": "其中的文件都是为 Linux 构建的",
 "system-differs-mend": "请在锁文件面向的机器上运行",

@@ -43,7 +43,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
 from functools import total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
@@ -411,6 +411,10 @@ class LockedDistribution(NamedTuple):
     variant: str = ""
     # A digest of all that determines how it is built, empty if it is not built.
     key: str = ""
+    # The variables of its build, as pairs of name and value.
+    env: Sequence[tuple[str, str]] = ()
+    # The pins that build it, such as `setuptools==80.9.0`.
+    tools: Sequence[str] = ()
 
     @property
     def note(self) -> str:
@@ -601,6 +605,8 @@ class Group:
     remarks: Sequence[Mapping[str, str]] = ()
     # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
+    # What this machine has, by name: nodes of a cluster are compared by it.
+    machine: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -1030,7 +1036,8 @@ def check_machine(context: CheckContext) -> Group:
         findings.append(Finding("glibc-missing", glibc_values))
     elif _numbers(glibc) < _numbers(context.lock.glibc):
         findings.append(Finding("glibc-old", glibc_values))
-    return Group("machine", findings, {"system": system, "machine": machine, "glibc": glibc})
+    values = {"system": system, "machine": machine, "glibc": glibc}
+    return Group("machine", findings, values, machine={"processor": machine, "glibc": glibc})
 
 
 def _numbers(version: str) -> list[int]:
@@ -1047,7 +1054,8 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
-    return Group("python", [finding] if finding else [], values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:
@@ -1822,14 +1830,19 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
     """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
     system = context.lock.system
     if TOOLKIT in system:
-        yield check_cann(context)
+        yield _compared(check_cann(context), "found")
     if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
-        yield check_hdk(context, tool)
+        yield _compared(check_hdk(context, tool), "found")
     if CHIP in system:
-        yield check_soc(context, tool)
+        yield _compared(check_soc(context, tool), "chip", npus=str(tool.npus))
     unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
     if unchecked:
         yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _compared(group: Group, key: str, **further: str) -> Group:
+    """Return the result of a check of a component, with what it found to compare machines by."""
+    return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: CheckContext) -> bool:
@@ -2572,6 +2585,243 @@ def _is_made_by_virtualenv() -> bool:
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
     return False
+
+
+# --- built
+#
+# Wheels that install.sh built from source, kept in a folder for machines like this one.
+#
+# The lock has no hashes of them, as a build may have others each time. So the folder has a file that
+# says of each wheel what it was built from, with what and where, and which sha256 it has.
+
+_BUILT_FILE = "built.toml"
+_BUILT_FORMAT = 1
+# A wheel with this ending has nothing that depends on the machine.
+_PURE = "-none-any.whl"
+# Name, version, build tag and tags of a wheel.
+_WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
+_BLOCK = 1 << 20
+
+
+class UnusableWheelError(Exception):
+    """A wheel cannot be taken. `code` and `values` are of the message that says why."""
+
+    def __init__(self, code: str, **values: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.values = values
+
+
+class BuildMachine(NamedTuple):
+    """What of a machine a build may depend on."""
+
+    processor: str
+    # The version of glibc. What is built runs with this one or a newer one.
+    glibc: str
+    # Major and minor version.
+    python: str
+    # The target's components, without the driver, which builds do not use.
+    system: Mapping[str, str]
+
+    @classmethod
+    def of(cls, context: CheckContext, machine: Mapping[str, str]) -> BuildMachine:
+        """Return this machine; `machine` has what the checks found of it."""
+        system = {
+            name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
+        }
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return cls(machine["processor"], machine["glibc"], python, system)
+
+    def require(self, other: Mapping[str, str]) -> None:
+        """Raise UnusableWheelError if what was built on another machine may not run here."""
+        here = {"processor": self.processor, "python": self.python, **self.system}
+        for name, value in here.items():
+            if other.get(name) != value:
+                found = other.get(name, "-")
+                raise UnusableWheelError("built-elsewhere", what=name, found=found, here=value)
+        glibc = other.get("glibc", "")
+        if _numbers_of(glibc) > _numbers_of(self.glibc):
+            raise UnusableWheelError(
+                "built-elsewhere", what="glibc", found=glibc or "-", here=self.glibc
+            )
+
+    def values(self) -> dict[str, str]:
+        """Return it as a row of the file has it."""
+        return {
+            "processor": self.processor,
+            "glibc": self.glibc,
+            "python": self.python,
+            **self.system,
+        }
+
+
+def _numbers_of(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()] or [sys.maxsize]
+
+
+def print_built_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, names: Iterable[str]
+) -> int:
+    """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
+
+    Why one is not taken goes to standard error.
+    """
+    paths = []
+    for name in names:
+        try:
+            paths.append(_usable_wheel(machine, folder, context.lock.pins[name]))
+        except UnusableWheelError as error:
+            text = context.lock.texts[context.language][error.code]
+            values = {"name": name, "folder": folder, **error.values}
+            sys.stderr.write(text.format(**values) + "\n")
+            return 1
+    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -> str:
+    """Return the path of the wheel of a pin. Raises UnusableWheelError if there is none for it."""
+    try:
+        rows = list(_built_rows(folder))
+    except UnreadableError as error:
+        raise UnusableWheelError("built-unreadable", **error.values) from None
+    rows = [row for row in rows if row.get("name") == pin.name]
+    if not rows:
+        raise UnusableWheelError("built-none")
+    row = rows[0]
+    if row.get("key") != pin.key:
+        raise UnusableWheelError("built-otherwise")
+    file = str(row.get("file", ""))
+    if not _is_wheel_of(pin, file):
+        raise UnusableWheelError("built-otherwise")
+    if not file.endswith(_PURE):
+        there = row.get("machine")
+        machine.require(there if isinstance(there, dict) else {})
+    path = os.path.join(folder, file)
+    if not os.path.isfile(path) or _sha256_of(path) != row.get("sha256"):
+        raise UnusableWheelError("built-changed", file=file)
+    return path
+
+
+def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
+    path = os.path.join(folder, _BUILT_FILE)
+    text = read_text(path)
+    if text is None:
+        return
+    try:
+        content = _toml().loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(path, str(error)) from None
+    rows = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+        raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
+    yield from (row for row in rows if isinstance(row, dict))
+
+
+def _toml() -> Any:
+    """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
+    try:
+        return importlib.import_module("tomllib")
+    except ModuleNotFoundError:
+        return importlib.import_module("pip._vendor.tomli")
+
+
+def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
+    """Return whether the name of a file is that of a wheel of a pin."""
+    match = _WHEEL.fullmatch(file)
+    if match is None:
+        return False
+    return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
+
+
+def keep_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, wheels: Sequence[str]
+) -> int:
+    """Copy wheels that were just built to a folder, and say in its file how; return the status.
+
+    Other rows stay. A wheel of no pin is left out, as install.sh installs none.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        rows = {str(row.get("name")): row for row in _built_rows(folder)}
+        for wheel in wheels:
+            file = os.path.basename(wheel)
+            for pin in context.lock.pins.values():
+                if pin.key and _is_wheel_of(pin, file):
+                    _copy_whole(wheel, os.path.join(folder, file))
+                    rows[pin.name] = _built_row(pin, machine, folder, file)
+        _write_built(folder, [rows[name] for name in sorted(rows)])
+    except UnreadableError as error:
+        text = context.lock.texts[context.language]["built-unreadable"]
+        sys.stderr.write(text.format(**error.values) + "\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or folder}: {error.strerror or error}\n")
+        return 1
+    return 0
+
+
+def _copy_whole(source: str, target: str) -> None:
+    """Copy a file so that the target is never a part of it."""
+    partial = f"{target}.part"
+    shutil.copyfile(source, partial)
+    os.replace(partial, target)
+
+
+def _built_row(
+    pin: LockedDistribution, machine: BuildMachine, folder: str, file: str
+) -> dict[str, Any]:
+    """Return what the file says of a wheel."""
+    row: dict[str, Any] = {
+        "name": pin.name,
+        "version": pin.version,
+        "file": file,
+        "sha256": _sha256_of(os.path.join(folder, file)),
+        "key": pin.key,
+    }
+    if pin.commit:
+        row["commit"] = pin.commit
+    else:
+        row["source"] = list(pin.sha256)
+    row["tools"] = list(pin.tools)
+    row["env"] = dict(pin.env)
+    row["machine"] = machine.values()
+    return row
+
+
+def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the folder's file. What it has of texts, lists and tables JSON writes as TOML does."""
+    lines = [
+        "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
+        "# like the one that each was built on. `key` stands for all that determines a build.",
+        f"format = {_BUILT_FORMAT}",
+    ]
+    for row in rows:
+        lines += ["", "[[wheel]]"]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+    path = os.path.join(folder, _BUILT_FILE)
+    with open(f"{path}.part", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    os.replace(file.name, path)
+
+
+def _toml_value(value: Any) -> str:
+    """Return a text, a list of texts or a table of texts as TOML."""
+    if isinstance(value, dict):
+        pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _sha256_of(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(_BLOCK), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 # --- checkouts
@@ -3408,6 +3658,7 @@ class Report:
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
+        self._machine: dict[str, str] = {}
         # Whether nothing else is to be checked.
         self.is_hopeless = False
 
@@ -3420,6 +3671,7 @@ class Report:
         """Print the line of a check, and keep its findings for the end."""
         row = self._group_row(group)
         self._groups.append(row)
+        self._machine.update(group.machine)
         self._print(self._group_line(group, row["state"]))
         for remark in group.remarks:
             self._print(self._fill("label-left-out", remark))
@@ -3474,10 +3726,12 @@ class Report:
             "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
+            "lock": lock.digest,
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "machine": self._machine,
             "groups": self._groups,
         }
 
@@ -3606,11 +3860,23 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.built_wheels or options.keep_wheels:
+        return _handle_wheels(context, options)
     if options.machine:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
+
+
+def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
+    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    machine = BuildMachine.of(context, check_machine(context).machine)
+    if options.keep_wheels:
+        folder, *wheels = options.keep_wheels
+        return keep_wheels(context, machine, folder, wheels)
+    folder, *names = options.built_wheels
+    return print_built_wheels(context, machine, folder, names)
 
 
 def _discard_output() -> None:
@@ -3766,6 +4032,18 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="print what install.sh notes of an editable checkout that it has built",
     )
     parser.add_argument(
+        "--built-wheels",
+        nargs="+",
+        metavar=("DIR", "NAME"),
+        help="print the wheels in DIR that were built of these pins for a machine like this one",
+    )
+    parser.add_argument(
+        "--keep-wheels",
+        nargs="+",
+        metavar=("DIR", "WHEEL"),
+        help="copy wheels that install.sh has just built to DIR, and note there how",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object and nothing else"
     )
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
@@ -3833,9 +4111,9 @@ LOCK = r"""
 {"name": "aniso8601", "version": "10.0.1", "stage": 9, "sha256": ["eb19717fd4e0db6de1aab06f12450ab92144246b257423fe020af5748c0cb89e"]},
 {"name": "annotated-doc", "version": "0.0.4", "stage": 9, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
 {"name": "annotated-types", "version": "0.7.0", "stage": 9, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "key": "2c2b96feb065948a44f76e0a11091ab7", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "key": "2c2b96feb065948a44f76e0a11091ab7", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.12.0", "stage": 9, "sha256": ["dad2376a628f98eeca4881fc56cd06affd18f659b17a747d3ff0307ced94b1bb"]},
-{"name": "asciitree", "version": "0.3.3", "stage": 2, "built": true, "key": "ed205d7f26b9c9cbc548aa70c88a49f8", "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
+{"name": "asciitree", "version": "0.3.3", "stage": 2, "built": true, "key": "ed205d7f26b9c9cbc548aa70c88a49f8", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
 {"name": "astor", "version": "0.8.1", "stage": 9, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
 {"name": "async-timeout", "version": "5.0.1", "stage": 9, "sha256": ["39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c"]},
 {"name": "attrs", "version": "25.4.0", "stage": 9, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
@@ -3913,8 +4191,8 @@ LOCK = r"""
 {"name": "markdown-it-py", "version": "4.0.0", "stage": 9, "sha256": ["87327c59b172c5011896038353a81343b6754500a08cd7a4973bb48c6d578147"]},
 {"name": "markupsafe", "version": "3.0.3", "stage": 9, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 9, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "megatron-core", "version": "0.12.1", "stage": 4, "built": true, "key": "d945dd096109e98fe8bc38b36bbac04e", "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
-{"name": "mindspeed", "version": "0.12.1", "stage": 8, "built": true, "key": "19e6af6633393d03f54ef005a6e28835", "commit": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "editable": true, "sha256": []},
+{"name": "megatron-core", "version": "0.12.1", "stage": 4, "built": true, "key": "d945dd096109e98fe8bc38b36bbac04e", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 8, "built": true, "key": "19e6af6633393d03f54ef005a6e28835", "env": [["CI_BUILD", "1"]], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "commit": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "editable": true, "sha256": []},
 {"name": "mistral-common", "version": "1.8.8", "stage": 9, "sha256": ["f63ce79b1867b3fc7c8b66fcaedab3b07966185567558038dc02321c17e4f39f"]},
 {"name": "ml-dtypes", "version": "0.5.4", "stage": 9, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 9, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
@@ -3926,7 +4204,7 @@ LOCK = r"""
 {"name": "ninja", "version": "1.13.0", "stage": 9, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
 {"name": "nltk", "version": "3.9.2", "stage": 9, "sha256": ["1e209d2b3009110635ed9709a67a1a3e33a10f799490fa71cf4bec218c11c88a"]},
 {"name": "numba", "version": "0.63.1", "stage": 9, "sha256": ["f09eebf5650246ce2a4e9a8d38270e2d4b0b0ae978103bafb38ed7adc5ea906e"]},
-{"name": "numcodecs", "version": "0.13.1", "stage": 2, "built": true, "key": "6f7e78a2e190a9a6a41c87f21753bd24", "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
+{"name": "numcodecs", "version": "0.13.1", "stage": 2, "built": true, "key": "6f7e78a2e190a9a6a41c87f21753bd24", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
 {"name": "numpy", "version": "1.26.0", "stage": 9, "sha256": ["51be5f8c349fdd1a5568e72713a21f518e7d6707bcf8503b528b88d33b57dc68"]},
 {"name": "nvidia-ml-py", "version": "13.590.44", "stage": 9, "sha256": ["18feb54eca7d0e3cdc8d1a040a771eda72d9ec3148e5443087970dbfd7377ecc"]},
 {"name": "nvidia-modelopt", "version": "0.40.0", "stage": 9, "sha256": ["0315f53aef014b902866e427038db5803e3c6787a8e1f09c3650031550885051"]},
@@ -3973,7 +4251,7 @@ LOCK = r"""
 {"name": "pydantic-extra-types", "version": "2.11.0", "stage": 9, "sha256": ["84b864d250a0fc62535b7ec591e36f2c5b4d1325fa0017eb8cda9aeb63b374a6"]},
 {"name": "pydantic-settings", "version": "2.12.0", "stage": 9, "sha256": ["fddb9fd99a5b18da837b29710391e945b1e30c135477f484084ee513adb93809"]},
 {"name": "pygments", "version": "2.19.2", "stage": 9, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
-{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "key": "936621d25f20b4df39e6df98c325300c", "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "key": "936621d25f20b4df39e6df98c325300c", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
 {"name": "pytest", "version": "9.0.2", "stage": 9, "sha256": ["711ffd45bf766d5264d487b917733b453d917afd2b0ad65223959f59089f875b"]},
 {"name": "pytest-cov", "version": "7.0.0", "stage": 9, "sha256": ["3b8e9558b16cc1479da72058bdecf8073661c7f57f7d3c5f22a1c23507f2d861"]},
 {"name": "pytest-mock", "version": "3.15.1", "stage": 9, "sha256": ["0a25e2eb88fe5168d535041d09a4529a188176ae608a6d249ee65abc0949630d"]},
@@ -4027,7 +4305,7 @@ LOCK = r"""
 {"name": "torchprofile", "version": "0.0.4", "stage": 9, "sha256": ["7151fe88dc770f0eeec241244a4c7feaec2c5e8c7852386bc2d6a8d7dde7384d"]},
 {"name": "torchvision", "version": "0.22.1", "stage": 9, "sha256": ["990de4d657a41ed71680cd8be2e98ebcab55371f30993dc9bd2e676441f7180e"]},
 {"name": "tqdm", "version": "4.67.1", "stage": 9, "sha256": ["26445eca388f82e72884e0d580d5464cd801a3ea01e63e5601bdff9ba6a48de2"]},
-{"name": "transformers", "version": "4.56.0.dev0", "stage": 5, "built": true, "key": "51cfd6ed5207daef048e8f64ab91f7e0", "commit": "8365f70e9259c21058bf18f876006f945d2a99de", "editable": true, "sha256": []},
+{"name": "transformers", "version": "4.56.0.dev0", "stage": 5, "built": true, "key": "51cfd6ed5207daef048e8f64ab91f7e0", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "commit": "8365f70e9259c21058bf18f876006f945d2a99de", "editable": true, "sha256": []},
 {"name": "typer", "version": "0.21.0", "stage": 9, "sha256": ["c79c01ca6b30af9fd48284058a7056ba0d3bf5cf10d0ff3d0c5b11b68c258ac6"]},
 {"name": "typing-extensions", "version": "4.15.0", "stage": 9, "sha256": ["f0fa19c6845758ab08074a0cfa8b7aecb71c999ca73d62883bc25cc018c4e548"]},
 {"name": "typing-inspection", "version": "0.4.2", "stage": 9, "sha256": ["4ed1cacbdc298c220f1bd249ed5287caa16f34d44ef4e9c3d0cbad5b521545e7"]},
@@ -4035,11 +4313,11 @@ LOCK = r"""
 {"name": "urllib3", "version": "2.6.2", "stage": 9, "sha256": ["ec21cddfe7724fc7cb4ba4bea7aa8e2ef36f607a4bab81aa6ce42a13dc3f03dd"]},
 {"name": "uvicorn", "version": "0.40.0", "stage": 9, "sha256": ["c6c8f55bc8bf13eb6fa9ff87ad62308bbbc33d0b67f84293151efe87e0d5f2ee"]},
 {"name": "uvloop", "version": "0.22.1", "stage": 9, "sha256": ["ac33ed96229b7790eb729702751c0e93ac5bc3bcf52ae9eccbff30da09194b86"]},
-{"name": "verl", "version": "0.5.0.dev0", "stage": 6, "built": true, "key": "50c4c4eff38cbf1752a8b1479bdb2929", "commit": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "editable": true, "sha256": []},
-{"name": "verl-npu", "version": "0.0.1", "stage": 12, "built": true, "key": "bc1e329c7b838fc59becae5ccdf31149", "commit": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "editable": true, "sha256": []},
+{"name": "verl", "version": "0.5.0.dev0", "stage": 6, "built": true, "key": "50c4c4eff38cbf1752a8b1479bdb2929", "env": [], "tools": ["cython==3.2.3", "numpy==1.26.0", "packaging==25.0", "py-cpuinfo==9.0.0", "pybind11==3.0.1", "setuptools==79.0.1", "setuptools-scm==9.2.2", "tomli==2.3.0", "wheel==0.45.1"], "commit": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "editable": true, "sha256": []},
+{"name": "verl-npu", "version": "0.0.1", "stage": 12, "built": true, "key": "bc1e329c7b838fc59becae5ccdf31149", "env": [], "tools": ["setuptools==79.0.1", "wheel==0.45.1"], "commit": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "editable": true, "sha256": []},
 {"name": "virtualenv", "version": "20.35.4", "stage": 9, "sha256": ["c21c9cede36c9753eeade68ba7d523529f228a403463376cf821eaae2b650f1b"]},
-{"name": "vllm", "version": "0.10.1.dev0+g38217877a.empty", "stage": 10, "built": true, "key": "8a9f6bb46a3675b7ede4a004ac782d0b", "commit": "38217877aa70041c0115ee367b75197af9cbc5ad", "editable": true, "sha256": []},
-{"name": "vllm-ascend", "version": "0.10.0rc2.dev53+g1de16ead", "stage": 11, "built": true, "key": "dd694a87fd59803ef9d9850fd3817597", "commit": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "editable": false, "sha256": []},
+{"name": "vllm", "version": "0.10.1.dev0+g38217877a.empty", "stage": 10, "built": true, "key": "8a9f6bb46a3675b7ede4a004ac782d0b", "env": [["SETUPTOOLS_SCM_PRETEND_VERSION", "0.10.1.dev0+g38217877a"], ["TORCH_DEVICE_BACKEND_AUTOLOAD", "0"], ["VLLM_TARGET_DEVICE", "empty"]], "tools": ["cmake==4.2.1", "jinja2==3.1.6", "ninja==1.13.0", "packaging==25.0", "regex==2025.11.3", "setuptools==79.0.1", "setuptools-scm==9.2.2", "torch==2.7.1", "wheel==0.45.1"], "commit": "38217877aa70041c0115ee367b75197af9cbc5ad", "editable": true, "sha256": []},
+{"name": "vllm-ascend", "version": "0.10.0rc2.dev53+g1de16ead", "stage": 11, "built": true, "key": "dd694a87fd59803ef9d9850fd3817597", "env": [["COMPILE_CUSTOM_KERNELS", "1"], ["SETUPTOOLS_SCM_PRETEND_VERSION", "0.10.0rc2.dev53+g1de16ead"], ["TORCH_DEVICE_BACKEND_AUTOLOAD", "0"]], "tools": ["cmake==4.2.1", "decorator==5.2.1", "einops==0.8.1", "msgpack==1.1.2", "numba==0.63.1", "numpy==1.26.0", "packaging==25.0", "pip==25.3", "pybind11==3.0.1", "pyyaml==6.0.3", "quart==0.20.0", "scipy==1.15.3", "setuptools==79.0.1", "setuptools-scm==9.2.2", "torch==2.7.1", "torch-npu==2.7.1", "wheel==0.45.1"], "commit": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "editable": false, "sha256": []},
 {"name": "wadler-lindig", "version": "0.1.7", "stage": 9, "sha256": ["e3ec83835570fd0a9509f969162aeb9c65618f998b1f42918cfc8d45122fe953"]},
 {"name": "wandb", "version": "0.23.1", "stage": 9, "sha256": ["6cc984cf85feb2f8ee0451d76bc9fb7f39da94956bb8183e30d26284cf203b65"]},
 {"name": "watchfiles", "version": "1.1.1", "stage": 9, "sha256": ["8ca65483439f9c791897f7db49202301deb6e15fe9f8fe2fed555bf986d10c31"]},
@@ -4056,6 +4334,11 @@ LOCK = r"""
 ],
 "texts": {
 "en": {
+"built-none": "{folder} has no wheel of {name}, so it is built",
+"built-otherwise": "the wheel of {name} in {folder} was built from another source, with other tools or variables, so it is built again",
+"built-elsewhere": "the wheel of {name} in {folder} was built for another machine: {what} {found}, this one has {here}; so it is built",
+"built-changed": "{file} in {folder} is missing or was changed after it was built, so {name} is built",
+"built-unreadable": "{path} cannot be read: {why}",
 "system-differs-what": "this is {found}, but the lock is for Linux",
 "system-differs-why": "its files are built for Linux",
 "system-differs-mend": "run this on the machine that the lock is for",
@@ -4312,6 +4595,11 @@ LOCK = r"""
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
 },
 "zh": {
+"built-none": "{folder} 中没有 {name} 的 wheel，因此将从源码构建",
+"built-otherwise": "{folder} 中 {name} 的 wheel 由其他来源、工具或变量构建，因此将重新构建",
+"built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：{what} {found}，本机为 {here}；因此将从源码构建",
+"built-changed": "{folder} 中的 {file} 缺失或在构建后被改动，因此将从源码构建 {name}",
+"built-unreadable": "无法读取 {path}：{why}",
 "system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
 "system-differs-why": "其中的文件都是为 Linux 构建的",
 "system-differs-mend": "请在锁文件面向的机器上运行",

@@ -51,17 +51,21 @@ languages=(en zh)
 lang=${languages[at]}
 
 usage() {
-    set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang LANGUAGE]
+    set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--build-wheels DIR | --built DIR] [--python PATH] [--system] [--skip-system-checks] [--lang LANGUAGE]
 
   --dry-run             check the machine and print what would be done; change nothing
   --wheelhouse DIR      take all files from DIR, without network access
+  --build-wheels DIR    also leave the wheels that are built from source in DIR, for machines like this one
+  --built DIR           take wheels that --build-wheels left in DIR instead of building (default: built in the wheelhouse)
   --python PATH         the environment's Python (default: the active environment's)
   --system              install into a Python outside a virtual environment
   --skip-system-checks  only warn if processor, glibc, CANN, driver, SoC or build tools do not match the lock
-  --lang LANGUAGE       language of messages, en or zh (default: by locale)" "用法：install.sh [--dry-run] [--wheelhouse 目录] [--python 路径] [--system] [--skip-system-checks] [--lang 语言]
+  --lang LANGUAGE       language of messages, en or zh (default: by locale)" "用法：install.sh [--dry-run] [--wheelhouse 目录] [--build-wheels 目录 | --built 目录] [--python 路径] [--system] [--skip-system-checks] [--lang 语言]
 
   --dry-run             检查机器，说明将要做什么；不改动任何东西
   --wheelhouse 目录     所有文件取自该目录，不使用网络
+  --build-wheels 目录   把从源码构建出的 wheel 也留在该目录，供同类机器使用
+  --built 目录          不构建，改用 --build-wheels 留在该目录的 wheel（默认为 wheelhouse 中的 built）
   --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
   --system              安装到不在虚拟环境中的 Python
   --skip-system-checks  处理器、glibc、CANN、驱动、SoC 或构建工具与锁文件不符时只警告，不停止
@@ -102,6 +106,8 @@ require_value() { # option, what follows it
 
 dry_run=no
 wheelhouse=
+built=
+build_wheels=
 python=
 system=no
 strict=yes
@@ -109,6 +115,8 @@ while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) dry_run=yes ;;
         --wheelhouse) require_value "$@"; wheelhouse=$2; shift ;;
+        --built) require_value "$@"; built=$2; shift ;;
+        --build-wheels) require_value "$@"; build_wheels=$2; shift ;;
         --python) require_value "$@"; python=$2; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
@@ -332,6 +340,36 @@ for pin in read_pins(sys.argv[1]).values():
 EOF
 }
 
+if [ -n "$wheelhouse" ]; then
+    if [ ! -d "$wheelhouse" ]; then
+        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" \
+        "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
+    else
+        wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+            fail "the --wheelhouse folder cannot be entered" "" \
+        "无法进入 --wheelhouse 指定的目录" ""
+    fi
+fi
+
+# Wheels that were built before, on a machine like this one, take the place of builds
+if [ -n "$build_wheels" ]; then
+    # an absolute path, as builds change the folder
+    build_wheels=$(readlink -f -- "$build_wheels") || fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
+        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --keep-wheels "$build_wheels" ||
+        refuse "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
+        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+    built=$build_wheels
+elif [ -n "$built" ]; then
+    if [ -d "$built" ]; then built=$(readlink -f -- "$built"); else refuse "the --built folder ${built} does not exist" "" \
+        "--built 指定的目录 ${built} 不存在" ""; fi
+elif [ -d "$wheelhouse/built" ]; then
+    built=$wheelhouse/built
+fi
+built_wheels() { # distributions: the path of the wheel of each; false, and why, unless there are all
+    [ -n "$built" ] && "$python" -I "$here/verify.py" --lang "$lang" --built-wheels "$built" "$@"
+}
+
 # What builds from source need of the machine: what is missing is told before anything is downloaded
 compiles() { # language, header, compilers: true if one of them works
     local compiler
@@ -351,19 +389,9 @@ sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.
     esac
 }
 on_machine c++ || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    mismatch 'building arctic-inference needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' '构建 arctic-inference 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
+    built_wheels arctic-inference >/dev/null 2>&1 || mismatch 'building arctic-inference needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' '构建 arctic-inference 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    mismatch 'building arctic-inference needs the header files of Python, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' '构建 arctic-inference 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.11-dev，或 dnf install python3-devel'
-if [ -n "$wheelhouse" ]; then
-    if [ ! -d "$wheelhouse" ]; then
-        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" \
-        "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
-    else
-        wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-            fail "the --wheelhouse folder cannot be entered" "" \
-        "无法进入 --wheelhouse 指定的目录" ""
-    fi
-fi
+    built_wheels arctic-inference >/dev/null 2>&1 || mismatch 'building arctic-inference needs the header files of Python, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' '构建 arctic-inference 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.11-dev，或 dnf install python3-devel'
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
 for line in ${machine[@]+"${machine[@]}"} "Python: $found ($python)"; do show '' "$line"; done
 
@@ -536,8 +564,40 @@ build_in() { # environment, variables and command
             case $name in PIP_CONFIG_FILE | PIP_DISABLE_PIP_VERSION_CHECK | PIP_NO_INPUT) ;; *) hidden+=(-u "$name") ;; esac
         done
     esac
-    run env "${hidden[@]}" HOME="$scratch/home" PYTHONNOUSERSITE=1 \
+    # the date that files in a wheel get: with that of the day, no wheel would be built twice alike
+    run env "${hidden[@]}" HOME="$scratch/home" PYTHONNOUSERSITE=1 SOURCE_DATE_EPOCH=315532800 \
         VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
+# Links the wheels of a stage that were built before. False unless there are all.
+take_built() { # number of the stage, distributions
+    local path paths
+    if [ -n "$build_wheels" ]; then
+        paths=$(built_wheels "${@:2}" 2>/dev/null) || return 1
+    else
+        paths=$(built_wheels "${@:2}") || return 1
+    fi
+    run mkdir "$scratch/wheels-$1"
+    while IFS= read -r path; do
+        run ln -s -t "$scratch/wheels-$1" -- "$path"
+    done <<<"$paths"
+    say "not built, but taken from ${built}: ${*:2}" "没有构建，而是取自 ${built}：${*:2}"
+}
+
+# Keeps wheels that have just been built for other machines, with --build-wheels
+keep_built() { # folder, pattern of wheels in there
+    local IFS='' wheels
+    [ -n "$build_wheels" ] || return 0
+    # shellcheck disable=SC2206  # it is a pattern
+    wheels=("$1"/$2)
+    "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
+        fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
+        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+}
+
+# With --build-wheels, what is installed already is built again unless its wheel is there
+is_unkept() { # distributions
+    [ -n "$build_wheels" ] && ! built_wheels "$@" >/dev/null 2>&1
 }
 
 # What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
@@ -865,30 +925,34 @@ if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'antlr4-python3-runtime, arctic-inference and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、arctic-inference 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt"; then
-    prepare_builder build-requirements.txt
-    # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
-    sources_of stages/2.txt
-    build_in "$builder" PIP_REQUIRE_HASHES=1 \
-        ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
-        fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+if stage 2 'antlr4-python3-runtime, arctic-inference and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、arctic-inference 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt" || is_unkept antlr4-python3-runtime arctic-inference pylatexenc; then
+    if ! take_built 2 antlr4-python3-runtime arctic-inference pylatexenc; then
+        prepare_builder build-requirements.txt
+        # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
+        sources_of stages/2.txt
+        build_in "$builder" PIP_REQUIRE_HASHES=1 \
+            ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
+            --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
+            ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
+            fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "第 2 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-    if [ "$dry_run" = no ]; then
-        for archive in "$scratch/archives-2"/*; do
-            tools=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        if [ "$dry_run" = no ]; then
+            for archive in "$scratch/archives-2"/*; do
+                tools=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                    fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-            [ -z "$tools" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+                [ -z "$tools" ] ||
+                    fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "构建 ${archive##*/} 需要锁文件没有写明的工具：${tools}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-        done
+            done
+        fi
+        build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
+            --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
+        run keep_built "$scratch/wheels-2" '*.whl'
     fi
-    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
     watched stages/2.txt "$python" \
-        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-2"/*.whl
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-2" \
+        antlr4-python3-runtime==4.9.3 arctic-inference==0.1.1 pylatexenc==2.10
 fi
 
 if stage 3 torch torch "$here/stages/3.txt"; then
@@ -910,39 +974,49 @@ if stage 6 '198 distributions' '198 个软件包' "$here/stages/6.txt"; then
 fi
 
 # vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:151)
-if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
-    sources_of stages/7.txt
-    watched stages/7.txt "$python" build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
-        ${nested[@]+"${nested[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
-        --force-reinstall \
-        --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
+if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt" || is_unkept vllm; then
+    if ! take_built 7 vllm; then
+        sources_of stages/7.txt
+        build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
+            ${nested[@]+"${nested[@]}"} "$python" -I -m pip wheel --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+            --no-binary vllm --require-hashes --wheel-dir "$scratch/wheels-7" \
+            ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
+        run keep_built "$scratch/wheels-7" '*.whl'
+    fi
+    watched stages/7.txt "$python" \
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-7" \
+        vllm==0.13.0
 fi
 
 # vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:383)
-if stage 8 'vllm-ascend, built from source in a separate environment' 'vllm-ascend，在独立的环境中从源码构建' "$here/stages/8.txt"; then
-    prepare_builder build-requirements.txt
-    # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
-    sources_of stages/8.txt
-    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 \
-        ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/8.txt" ||
-        fail "the source archives of stage 8 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+if stage 8 'vllm-ascend, built from source in a separate environment' 'vllm-ascend，在独立的环境中从源码构建' "$here/stages/8.txt" || is_unkept vllm-ascend; then
+    if ! take_built 8 vllm-ascend; then
+        prepare_builder build-requirements.txt
+        # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
+        sources_of stages/8.txt
+        build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_REQUIRE_HASHES=1 \
+            ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
+            --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-8" \
+            ${sources[@]+"${sources[@]}"} -r "$here/stages/8.txt" ||
+            fail "the source archives of stage 8 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "第 8 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-    if [ "$dry_run" = no ]; then
-        for archive in "$scratch/archives-8"/*; do
-            tools=$(build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        if [ "$dry_run" = no ]; then
+            for archive in "$scratch/archives-8"/*; do
+                tools=$(build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                    fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-            [ -z "$tools" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+                [ -z "$tools" ] ||
+                    fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "构建 ${archive##*/} 需要锁文件没有写明的工具：${tools}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-        done
+            done
+        fi
+        build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
+            --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-8" "$scratch/archives-8"/*
+        run keep_built "$scratch/wheels-8" '*.whl'
     fi
-    build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-8" "$scratch/archives-8"/*
     watched stages/8.txt "$python" \
-        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-8"/*.whl
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-8" \
+        vllm-ascend==0.13.0
 fi
 
 # --- 3. what was installed

@@ -43,7 +43,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
 from functools import total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
@@ -411,6 +411,10 @@ class LockedDistribution(NamedTuple):
     variant: str = ""
     # A digest of all that determines how it is built, empty if it is not built.
     key: str = ""
+    # The variables of its build, as pairs of name and value.
+    env: Sequence[tuple[str, str]] = ()
+    # The pins that build it, such as `setuptools==80.9.0`.
+    tools: Sequence[str] = ()
 
     @property
     def note(self) -> str:
@@ -601,6 +605,8 @@ class Group:
     remarks: Sequence[Mapping[str, str]] = ()
     # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
+    # What this machine has, by name: nodes of a cluster are compared by it.
+    machine: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -1030,7 +1036,8 @@ def check_machine(context: CheckContext) -> Group:
         findings.append(Finding("glibc-missing", glibc_values))
     elif _numbers(glibc) < _numbers(context.lock.glibc):
         findings.append(Finding("glibc-old", glibc_values))
-    return Group("machine", findings, {"system": system, "machine": machine, "glibc": glibc})
+    values = {"system": system, "machine": machine, "glibc": glibc}
+    return Group("machine", findings, values, machine={"processor": machine, "glibc": glibc})
 
 
 def _numbers(version: str) -> list[int]:
@@ -1047,7 +1054,8 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
-    return Group("python", [finding] if finding else [], values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:
@@ -1822,14 +1830,19 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
     """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
     system = context.lock.system
     if TOOLKIT in system:
-        yield check_cann(context)
+        yield _compared(check_cann(context), "found")
     if TORCH_PLUGIN in context.lock.pins or DRIVER in system or _asks_for_hdk(context):
-        yield check_hdk(context, tool)
+        yield _compared(check_hdk(context, tool), "found")
     if CHIP in system:
-        yield check_soc(context, tool)
+        yield _compared(check_soc(context, tool), "chip", npus=str(tool.npus))
     unchecked = [f"{name} {system[name]}" for name in system if name not in COMPONENTS]
     if unchecked:
         yield Group("components", [], {"list": ", ".join(unchecked)})
+
+
+def _compared(group: Group, key: str, **further: str) -> Group:
+    """Return the result of a check of a component, with what it found to compare machines by."""
+    return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: CheckContext) -> bool:
@@ -2572,6 +2585,243 @@ def _is_made_by_virtualenv() -> bool:
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
     return False
+
+
+# --- built
+#
+# Wheels that install.sh built from source, kept in a folder for machines like this one.
+#
+# The lock has no hashes of them, as a build may have others each time. So the folder has a file that
+# says of each wheel what it was built from, with what and where, and which sha256 it has.
+
+_BUILT_FILE = "built.toml"
+_BUILT_FORMAT = 1
+# A wheel with this ending has nothing that depends on the machine.
+_PURE = "-none-any.whl"
+# Name, version, build tag and tags of a wheel.
+_WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
+_BLOCK = 1 << 20
+
+
+class UnusableWheelError(Exception):
+    """A wheel cannot be taken. `code` and `values` are of the message that says why."""
+
+    def __init__(self, code: str, **values: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.values = values
+
+
+class BuildMachine(NamedTuple):
+    """What of a machine a build may depend on."""
+
+    processor: str
+    # The version of glibc. What is built runs with this one or a newer one.
+    glibc: str
+    # Major and minor version.
+    python: str
+    # The target's components, without the driver, which builds do not use.
+    system: Mapping[str, str]
+
+    @classmethod
+    def of(cls, context: CheckContext, machine: Mapping[str, str]) -> BuildMachine:
+        """Return this machine; `machine` has what the checks found of it."""
+        system = {
+            name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
+        }
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return cls(machine["processor"], machine["glibc"], python, system)
+
+    def require(self, other: Mapping[str, str]) -> None:
+        """Raise UnusableWheelError if what was built on another machine may not run here."""
+        here = {"processor": self.processor, "python": self.python, **self.system}
+        for name, value in here.items():
+            if other.get(name) != value:
+                found = other.get(name, "-")
+                raise UnusableWheelError("built-elsewhere", what=name, found=found, here=value)
+        glibc = other.get("glibc", "")
+        if _numbers_of(glibc) > _numbers_of(self.glibc):
+            raise UnusableWheelError(
+                "built-elsewhere", what="glibc", found=glibc or "-", here=self.glibc
+            )
+
+    def values(self) -> dict[str, str]:
+        """Return it as a row of the file has it."""
+        return {
+            "processor": self.processor,
+            "glibc": self.glibc,
+            "python": self.python,
+            **self.system,
+        }
+
+
+def _numbers_of(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()] or [sys.maxsize]
+
+
+def print_built_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, names: Iterable[str]
+) -> int:
+    """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
+
+    Why one is not taken goes to standard error.
+    """
+    paths = []
+    for name in names:
+        try:
+            paths.append(_usable_wheel(machine, folder, context.lock.pins[name]))
+        except UnusableWheelError as error:
+            text = context.lock.texts[context.language][error.code]
+            values = {"name": name, "folder": folder, **error.values}
+            sys.stderr.write(text.format(**values) + "\n")
+            return 1
+    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -> str:
+    """Return the path of the wheel of a pin. Raises UnusableWheelError if there is none for it."""
+    try:
+        rows = list(_built_rows(folder))
+    except UnreadableError as error:
+        raise UnusableWheelError("built-unreadable", **error.values) from None
+    rows = [row for row in rows if row.get("name") == pin.name]
+    if not rows:
+        raise UnusableWheelError("built-none")
+    row = rows[0]
+    if row.get("key") != pin.key:
+        raise UnusableWheelError("built-otherwise")
+    file = str(row.get("file", ""))
+    if not _is_wheel_of(pin, file):
+        raise UnusableWheelError("built-otherwise")
+    if not file.endswith(_PURE):
+        there = row.get("machine")
+        machine.require(there if isinstance(there, dict) else {})
+    path = os.path.join(folder, file)
+    if not os.path.isfile(path) or _sha256_of(path) != row.get("sha256"):
+        raise UnusableWheelError("built-changed", file=file)
+    return path
+
+
+def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
+    path = os.path.join(folder, _BUILT_FILE)
+    text = read_text(path)
+    if text is None:
+        return
+    try:
+        content = _toml().loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(path, str(error)) from None
+    rows = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+        raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
+    yield from (row for row in rows if isinstance(row, dict))
+
+
+def _toml() -> Any:
+    """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
+    try:
+        return importlib.import_module("tomllib")
+    except ModuleNotFoundError:
+        return importlib.import_module("pip._vendor.tomli")
+
+
+def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
+    """Return whether the name of a file is that of a wheel of a pin."""
+    match = _WHEEL.fullmatch(file)
+    if match is None:
+        return False
+    return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
+
+
+def keep_wheels(
+    context: CheckContext, machine: BuildMachine, folder: str, wheels: Sequence[str]
+) -> int:
+    """Copy wheels that were just built to a folder, and say in its file how; return the status.
+
+    Other rows stay. A wheel of no pin is left out, as install.sh installs none.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        rows = {str(row.get("name")): row for row in _built_rows(folder)}
+        for wheel in wheels:
+            file = os.path.basename(wheel)
+            for pin in context.lock.pins.values():
+                if pin.key and _is_wheel_of(pin, file):
+                    _copy_whole(wheel, os.path.join(folder, file))
+                    rows[pin.name] = _built_row(pin, machine, folder, file)
+        _write_built(folder, [rows[name] for name in sorted(rows)])
+    except UnreadableError as error:
+        text = context.lock.texts[context.language]["built-unreadable"]
+        sys.stderr.write(text.format(**error.values) + "\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or folder}: {error.strerror or error}\n")
+        return 1
+    return 0
+
+
+def _copy_whole(source: str, target: str) -> None:
+    """Copy a file so that the target is never a part of it."""
+    partial = f"{target}.part"
+    shutil.copyfile(source, partial)
+    os.replace(partial, target)
+
+
+def _built_row(
+    pin: LockedDistribution, machine: BuildMachine, folder: str, file: str
+) -> dict[str, Any]:
+    """Return what the file says of a wheel."""
+    row: dict[str, Any] = {
+        "name": pin.name,
+        "version": pin.version,
+        "file": file,
+        "sha256": _sha256_of(os.path.join(folder, file)),
+        "key": pin.key,
+    }
+    if pin.commit:
+        row["commit"] = pin.commit
+    else:
+        row["source"] = list(pin.sha256)
+    row["tools"] = list(pin.tools)
+    row["env"] = dict(pin.env)
+    row["machine"] = machine.values()
+    return row
+
+
+def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the folder's file. What it has of texts, lists and tables JSON writes as TOML does."""
+    lines = [
+        "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
+        "# like the one that each was built on. `key` stands for all that determines a build.",
+        f"format = {_BUILT_FORMAT}",
+    ]
+    for row in rows:
+        lines += ["", "[[wheel]]"]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+    path = os.path.join(folder, _BUILT_FILE)
+    with open(f"{path}.part", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    os.replace(file.name, path)
+
+
+def _toml_value(value: Any) -> str:
+    """Return a text, a list of texts or a table of texts as TOML."""
+    if isinstance(value, dict):
+        pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _sha256_of(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(_BLOCK), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 # --- checkouts
@@ -3408,6 +3658,7 @@ class Report:
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
+        self._machine: dict[str, str] = {}
         # Whether nothing else is to be checked.
         self.is_hopeless = False
 
@@ -3420,6 +3671,7 @@ class Report:
         """Print the line of a check, and keep its findings for the end."""
         row = self._group_row(group)
         self._groups.append(row)
+        self._machine.update(group.machine)
         self._print(self._group_line(group, row["state"]))
         for remark in group.remarks:
             self._print(self._fill("label-left-out", remark))
@@ -3474,10 +3726,12 @@ class Report:
             "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
+            "lock": lock.digest,
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "machine": self._machine,
             "groups": self._groups,
         }
 
@@ -3606,11 +3860,23 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.built_wheels or options.keep_wheels:
+        return _handle_wheels(context, options)
     if options.machine:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
     return _report_checks(context, report)
+
+
+def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
+    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    machine = BuildMachine.of(context, check_machine(context).machine)
+    if options.keep_wheels:
+        folder, *wheels = options.keep_wheels
+        return keep_wheels(context, machine, folder, wheels)
+    folder, *names = options.built_wheels
+    return print_built_wheels(context, machine, folder, names)
 
 
 def _discard_output() -> None:
@@ -3766,6 +4032,18 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="print what install.sh notes of an editable checkout that it has built",
     )
     parser.add_argument(
+        "--built-wheels",
+        nargs="+",
+        metavar=("DIR", "NAME"),
+        help="print the wheels in DIR that were built of these pins for a machine like this one",
+    )
+    parser.add_argument(
+        "--keep-wheels",
+        nargs="+",
+        metavar=("DIR", "WHEEL"),
+        help="copy wheels that install.sh has just built to DIR, and note there how",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON object and nothing else"
     )
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
@@ -3833,7 +4111,7 @@ LOCK = r"""
 {"name": "airportsdata", "version": "20250909", "stage": 6, "sha256": ["ce7dc6e1485afe3915e708212c7024ad158470c1c934e6a6cb217cf28b798ac7"]},
 {"name": "annotated-doc", "version": "0.0.4", "stage": 6, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
 {"name": "annotated-types", "version": "0.7.0", "stage": 6, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "2c6b29ab02a8e9413282af0113c6f32b", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "2c6b29ab02a8e9413282af0113c6f32b", "env": [], "tools": ["setuptools==80.9.0", "wheel==0.45.1"], "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.12.0", "stage": 6, "sha256": ["dad2376a628f98eeca4881fc56cd06affd18f659b17a747d3ff0307ced94b1bb"]},
 {"name": "asttokens", "version": "3.0.1", "stage": 6, "sha256": ["15a3ebc0f43c2d0a50eeafea25e19046c68398e487b9f1f5b517f7c0f40f976a"]},
 {"name": "attrs", "version": "25.4.0", "stage": 6, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
@@ -3939,7 +4217,7 @@ LOCK = r"""
 {"name": "pydantic", "version": "2.12.5", "stage": 6, "sha256": ["e561593fccf61e8a20fc46dfc2dfe075b8be7d0188df33f221ad1f0139180f9d"]},
 {"name": "pydantic-core", "version": "2.41.5", "stage": 6, "sha256": ["378bec5c66998815d224c9ca994f1e14c0c21cb95d2f52b6021cc0b2a58f2a5a"]},
 {"name": "pygments", "version": "2.19.2", "stage": 6, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
-{"name": "pylatexenc", "version": "2.10", "stage": 1, "built": true, "key": "2a584bf3fdf7966353a46edb3ea52f11", "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 1, "built": true, "key": "2a584bf3fdf7966353a46edb3ea52f11", "env": [], "tools": ["setuptools==80.9.0", "wheel==0.45.1"], "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
 {"name": "pynvml", "version": "13.0.1", "stage": 6, "sha256": ["e2b20e0a501eeec951e2455b7ab444759cf048e0e13a57b08049fa2775266aa8"]},
 {"name": "pyproject-hooks", "version": "1.2.0", "stage": 6, "sha256": ["9e5c6bfa8dcc30091c74b0cf803c81fdd29d94f01992a7707bc97babb1141913"]},
 {"name": "python-dateutil", "version": "2.9.0.post0", "stage": 6, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
@@ -3976,7 +4254,7 @@ LOCK = r"""
 {"name": "tiktoken", "version": "0.12.0", "stage": 6, "sha256": ["f18f249b041851954217e9fd8e5c00b024ab2315ffda5ed77665a05fa91f42dc"]},
 {"name": "tokenizers", "version": "0.22.1", "stage": 6, "sha256": ["19d2962dd28bc67c1f205ab180578a78eef89ac60ca7ef7cbe9635a46a56422a"]},
 {"name": "torch", "version": "2.6.0", "stage": 3, "sha256": ["ccbd0320411fe1a3b3fec7b4d3185aa7d0c52adac94480ab024b5c8f74a0bf1d"]},
-{"name": "torch-memory-saver", "version": "0.0.8", "stage": 2, "built": true, "key": "b63fc02c52e7340c748d27b865dd002e", "commit": "1221875d0c4095f8628d52811d21ebb1d0660e91", "editable": false, "sha256": []},
+{"name": "torch-memory-saver", "version": "0.0.8", "stage": 2, "built": true, "key": "b63fc02c52e7340c748d27b865dd002e", "env": [], "tools": ["setuptools==80.9.0", "wheel==0.45.1"], "commit": "1221875d0c4095f8628d52811d21ebb1d0660e91", "editable": false, "sha256": []},
 {"name": "torch-npu", "version": "2.6.0", "stage": 4, "sha256": ["a93d65074486c41f26d664bad69924096074f434ac8aef304c47ae7525c1a446"]},
 {"name": "torchao", "version": "0.9.0", "stage": 6, "sha256": ["ea5603c32762f1a9ade1a4dc7b00f5246623b24a28e49e666f614c79a408712a"]},
 {"name": "torchdata", "version": "0.11.0", "stage": 6, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
@@ -4003,6 +4281,11 @@ LOCK = r"""
 ],
 "texts": {
 "en": {
+"built-none": "{folder} has no wheel of {name}, so it is built",
+"built-otherwise": "the wheel of {name} in {folder} was built from another source, with other tools or variables, so it is built again",
+"built-elsewhere": "the wheel of {name} in {folder} was built for another machine: {what} {found}, this one has {here}; so it is built",
+"built-changed": "{file} in {folder} is missing or was changed after it was built, so {name} is built",
+"built-unreadable": "{path} cannot be read: {why}",
 "system-differs-what": "this is {found}, but the lock is for Linux",
 "system-differs-why": "its files are built for Linux",
 "system-differs-mend": "run this on the machine that the lock is for",
@@ -4259,6 +4542,11 @@ LOCK = r"""
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
 },
 "zh": {
+"built-none": "{folder} 中没有 {name} 的 wheel，因此将从源码构建",
+"built-otherwise": "{folder} 中 {name} 的 wheel 由其他来源、工具或变量构建，因此将重新构建",
+"built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：{what} {found}，本机为 {here}；因此将从源码构建",
+"built-changed": "{folder} 中的 {file} 缺失或在构建后被改动，因此将从源码构建 {name}",
+"built-unreadable": "无法读取 {path}：{why}",
 "system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
 "system-differs-why": "其中的文件都是为 Linux 构建的",
 "system-differs-mend": "请在锁文件面向的机器上运行",
