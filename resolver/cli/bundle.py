@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -27,17 +27,19 @@ from resolver.i18n import translate
 from resolver.index.locked_files import offered, save_sources, source_names
 from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
-from resolver.lock import bundle
+from resolver.lock import built, bundle
 from resolver.lock import file as lock_file
+from resolver.lock.built import BuiltWheel
 from resolver.lock.bundle import BundledFile, BundledLock, Manifest, ManifestFile
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
+from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
 from resolver.report import render
 from resolver.report.linkage import fault_sentence
-from resolver.report.script import bundle_script
+from resolver.report.script import build_key, bundle_script
 
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")
@@ -53,8 +55,21 @@ from resolver.report.script import bundle_script
     is_flag=True,
     help="Remove what no STACK of this run needs, such as files of an earlier lock.",
 )
+@click.option(
+    "--built",
+    "built_folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="WHEELS",
+    help="Put wheels in that `install.sh --build-wheels WHEELS` left (default: those in DIR).",
+)
 @settings("targets", "language", "own_matrices", "locks")
-def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool) -> int:
+def command(
+    run: Settings,
+    names: tuple[str, ...],
+    only_check: bool,
+    prune: bool,
+    built_folder: Path | None,
+) -> int:
     """Download every file that the locks of each STACK, or of `all`, need into DIR.
 
     Each file is checked by its hash. Files already there are kept, and interrupted downloads are
@@ -81,8 +96,14 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
             old = bundle.read(owned)
             if prune:
                 bundle.require_prunable(owned, old)
-            old = bundle.announce(owned, old, [path for part in parts for path in part.paths])
-            content = _gather(parts, old, owned, run, prune=prune)
+            wheels = _built_wheels(parts, built_folder, owned)
+            paths = [path for part in parts for path in part.paths]
+            paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)] if wheels else []
+            old = bundle.announce(owned, old, paths)
+            if built_folder is not None:
+                with _opened_wheels(built_folder) as source:
+                    built.copy(wheels, source, owned)
+            content = _gather(parts, old, owned, wheels, run, prune=prune)
             needed = {*(row.path for row in content.entries), *content.texts}
             leftover = bundle.left_over(owned, old, needed)
             manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
@@ -121,6 +142,37 @@ def _opened(folder: Path) -> OwnedFolder:
         raise files.input_error(error, what, folder, "choose another folder") from None
 
 
+def _opened_wheels(folder: Path) -> OwnedFolder:
+    """Open the folder of built wheels. Raise InputError if it fails."""
+    try:
+        return OwnedFolder.open(folder)
+    except OSError as error:
+        what = "the folder of built wheels cannot be opened"
+        raise files.input_error(error, what, folder) from None
+
+
+def _built_wheels(
+    parts: Sequence[_Part], chosen: Path | None, folder: OwnedFolder
+) -> list[BuiltWheel]:
+    """Return the built wheels that these locks can have, of the chosen folder or the bundle's own.
+
+    Raise InputError if one is not as it was built, or if the chosen folder has none.
+    """
+    keys = {key for part in parts for key in part.build_keys.values()}
+    if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:
+        return []
+    with _opened_wheels(chosen) if chosen else folder.folder(built.FOLDER) as source:
+        wheels = [wheel for wheel in built.read_built(source) if wheel.key in keys]
+        if chosen is not None and not wheels:
+            raise InputError(
+                "no wheel there was built from what these locks name",
+                where=f"--built {chosen}",
+                hint="build them with the install.sh of the same lock",
+            )
+        built.require_whole(wheels, source)
+    return wheels
+
+
 class _Part(msgspec.Struct, frozen=True):
     """A lock for the bundle."""
 
@@ -140,6 +192,21 @@ class _Part(msgspec.Struct, frozen=True):
         """Return the paths of what is written to the bundle for this lock."""
         fetched = [pin.file[0].name for pin in self.pins]
         return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
+
+    def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
+        """Yield the pins that are built, each with its wheel if there is one."""
+        by_key = {wheel.key: wheel for wheel in wheels}
+        keys = self.build_keys
+        for pin in self.lock.pin:
+            wheel = by_key.get(keys.get(pin.name, ""))
+            if wheel is not None:
+                yield pin, wheel
+
+    @property
+    def build_keys(self) -> dict[str, str]:
+        """Return the digests of how pins are built, by the names of the pins."""
+        built_pins = (pin for pin in self.lock.pin if pin.mode != "wheels")
+        return {pin.name: build_key(self.lock, pin) for pin in built_pins}
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
         """Return the row of a file of a pin, whose size is not known yet."""
@@ -224,6 +291,7 @@ def _gather(
     parts: Sequence[_Part],
     old: Manifest | None,
     folder: OwnedFolder,
+    wheels: Sequence[BuiltWheel],
     run: Settings,
     *,
     prune: bool,
@@ -253,6 +321,9 @@ def _gather(
                 continue
             complete.append(part)
             entries += [part.entry(pin, pin.file[0].name, pin.file[0].sha256) for pin in part.pins]
+            for pin, wheel in part.built_pins(wheels):
+                digests[wheel.path] = wheel.sha256
+                entries.append(part.entry(pin, wheel.path, wheel.sha256))
             for name, pin in sources.items():
                 digests[name] = bundle.sha256_of(folder, name)
                 entries.append(part.entry(pin, name, digests[name]))
@@ -272,8 +343,20 @@ def _gather(
     for part in complete:
         texts |= part.texts
     texts |= bundle_script(tuple(locks))
+    texts |= _text_of_wheels(wheels, {row.path for row in rows}, folder)
     rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
     return _Content(locks, rows, texts, fetched, failed)
+
+
+def _text_of_wheels(
+    wheels: Sequence[BuiltWheel], paths: Collection[str], folder: OwnedFolder
+) -> dict[str, str]:
+    """Return built.toml by its path, for the built wheels of this and of earlier runs."""
+    if not any(path.startswith(f"{built.FOLDER}/") for path in paths):
+        return {}
+    with folder.folder(built.FOLDER) as there:
+        every = [*built.read_built(there), *wheels]
+    return {built.TEXT_PATH: built.text_of(every, paths)}
 
 
 def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) -> dict[str, str]:

@@ -25,7 +25,7 @@ from resolver.verify.findings import (
     read_text,
 )
 
-_BUILT_FILE = "built.toml"
+BUILT_FILE = "built.toml"
 _BUILT_FORMAT = 1
 # A wheel with this ending has nothing that depends on the machine.
 _PURE = "-none-any.whl"
@@ -119,12 +119,11 @@ def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -
     rows = [row for row in rows if row.get("name") == pin.name]
     if not rows:
         raise UnusableWheelError("built-none")
+    rows = [row for row in rows if row.get("key") == pin.key]
+    if not rows or not _is_wheel_of(pin, str(rows[0].get("file", ""))):
+        raise UnusableWheelError("built-otherwise")
     row = rows[0]
-    if row.get("key") != pin.key:
-        raise UnusableWheelError("built-otherwise")
-    file = str(row.get("file", ""))
-    if not _is_wheel_of(pin, file):
-        raise UnusableWheelError("built-otherwise")
+    file = str(row["file"])
     if not file.endswith(_PURE):
         there = row.get("machine")
         machine.require(there if isinstance(there, dict) else {})
@@ -136,10 +135,14 @@ def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -
 
 def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
-    path = os.path.join(folder, _BUILT_FILE)
+    path = os.path.join(folder, BUILT_FILE)
     text = read_text(path)
-    if text is None:
-        return
+    if text is not None:
+        yield from parse_built(text, path)
+
+
+def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows in a text of built.toml. Raises UnreadableError, which names the path."""
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
@@ -175,14 +178,17 @@ def keep_wheels(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        rows = {str(row.get("name")): row for row in _built_rows(folder)}
+        rows = {str(row.get("file")): row for row in _built_rows(folder)}
         for wheel in wheels:
             file = os.path.basename(wheel)
             for pin in context.lock.pins.values():
                 if pin.key and _is_wheel_of(pin, file):
                     _copy_whole(wheel, os.path.join(folder, file))
-                    rows[pin.name] = _built_row(pin, machine, folder, file)
-        _write_built(folder, [rows[name] for name in sorted(rows)])
+                    rows[file] = _built_row(pin, machine, folder, file)
+        path = os.path.join(folder, BUILT_FILE)
+        with open(f"{path}.part", "w", encoding="utf-8") as part:
+            part.write(built_text(rows[file] for file in sorted(rows)))
+        os.replace(part.name, path)
     except UnreadableError as error:
         text = context.lock.texts[context.language]["built-unreadable"]
         sys.stderr.write(text.format(**error.values) + "\n")
@@ -221,8 +227,8 @@ def _built_row(
     return row
 
 
-def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the folder's file. What it has of texts, lists and tables JSON writes as TOML does."""
+def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of built.toml. Texts, lists and tables are in TOML as they are in JSON."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
         "# like the one that each was built on. `key` stands for all that determines a build.",
@@ -231,10 +237,7 @@ def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         lines += ["", "[[wheel]]"]
         lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
-    path = os.path.join(folder, _BUILT_FILE)
-    with open(f"{path}.part", "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    os.replace(file.name, path)
+    return "\n".join(lines) + "\n"
 
 
 def _toml_value(value: Any) -> str:

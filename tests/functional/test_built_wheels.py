@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 import tomli
 
-from tests.functional.machine import install, installed, make_environment, site_packages
+from tests.functional.machine import execute, install, installed, make_environment, site_packages
 from tests.functional.sources import add_backend, add_source, built_here, tree
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Workspace
 from tests.loopback import LoopbackIndex
@@ -178,3 +180,40 @@ def test_a_folder_of_wheels_that_cannot_be_used_is_refused_first(
     run = install(workspace, python, "--build-wheels", ".")
     assert (run.status, run.stdout) == (1, "")
     assert (workspace.root / "built.toml").read_text() == "[["
+
+
+def test_a_bundle_has_the_wheels_and_needs_no_compiler(built: Workspace) -> None:
+    run = built.run("bundle", "demo", "out", "--built", "wheels")
+    assert (run.status, run.stderr) == (0, "")
+    out = built.root / "out"
+    manifest = {row["path"]: row for row in json.loads((out / "bundle.json").read_text())["files"]}
+    assert manifest["built/apart-1.0-py3-none-any.whl"]["pins"] == ["apart==1.0"]
+    assert built.run("bundle", "demo", "out").status == 0, "those of the bundle stay"
+    assert built.run("bundle", "demo", "out", "--prune").stdout.count("removed") == 0
+    assert built.run("bundle", "--check", "out").status == 0
+    python = node(built, "second")
+    command = [str(out / "install.sh"), "--python", str(python)]
+    run = execute(built, command, **_NO_COMPILER, PIP_NO_INDEX="1")
+    assert run.stderr == ""
+    assert run.stdout.count("not built, but taken from <root>/out/built") == 3
+    assert installed(python) == installed(built.root / "first" / "bin" / "python")
+
+
+def test_a_bundle_takes_only_wheels_that_its_locks_can_have(built: Workspace) -> None:
+    folder = built.root / "wheels"
+    text = (folder / "built.toml").read_text()
+    (folder / "built.toml").write_text(re.sub(r'key = "\w+"', 'key = "other"', text))
+    run = built.run("bundle", "demo", "out", "--built", "wheels")
+    assert (run.status, run.error) == (2, "no wheel there was built from what these locks name")
+    (folder / "built.toml").write_text(text.replace("here-1.0-cp", "../here-1.0-cp"))
+    run = built.run("bundle", "demo", "out", "--built", "wheels")
+    assert (run.status, run.error) == (2, "the list of built wheels cannot be read")
+    (folder / "built.toml").write_text(text)
+    (folder / "apart-1.0-py3-none-any.whl").write_text("changed")
+    run = built.run("bundle", "demo", "out", "--built", "wheels")
+    assert (run.status, run.error.partition(", or")[0]) == (
+        2,
+        "`apart-1.0-py3-none-any.whl` is missing",
+    )
+    assert built.run("bundle", "demo", "out", "--built", "nowhere").status == 2
+    assert not list((built.root / "out").glob("built/*"))
