@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from packaging.utils import canonicalize_name
 
 from resolver import files
 from resolver.cli import options
@@ -25,6 +26,9 @@ from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
 from resolver.index.locked_files import offered, save_sources, source_names
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.wheel import wheel_metadata
+from resolver.index.protocol import UnusableFile
 from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
 from resolver.lock import built, bundle
@@ -38,6 +42,7 @@ from resolver.model.release import File
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
 from resolver.report import render
+from resolver.report.index_pages import IndexedFile, index_pages
 from resolver.report.linkage import fault_sentence
 from resolver.report.script import build_key, bundle_script
 
@@ -62,6 +67,12 @@ from resolver.report.script import build_key, bundle_script
     metavar="WHEELS",
     help="Put wheels in that `install.sh --build-wheels WHEELS` left (default: those in DIR).",
 )
+@click.option(
+    "--index",
+    "with_index",
+    is_flag=True,
+    help="Write pages into DIR/simple, so that a web server makes DIR an index for pip and uv.",
+)
 @settings("targets", "language", "own_matrices", "locks")
 def command(
     run: Settings,
@@ -69,6 +80,7 @@ def command(
     only_check: bool,
     prune: bool,
     built_folder: Path | None,
+    with_index: bool,
 ) -> int:
     """Download every file that the locks of each STACK, or of `all`, need into DIR.
 
@@ -94,6 +106,8 @@ def command(
         run.progress.label("cli.bundling", folder=folder)
         with owned.exclusive():
             old = bundle.read(owned)
+            # What has once been an index stays one.
+            with_index = with_index or bundle.is_index(old)
             if prune:
                 bundle.require_prunable(owned, old)
             wheels = _built_wheels(parts, built_folder, owned)
@@ -104,6 +118,9 @@ def command(
                 with _opened_wheels(built_folder) as source:
                     built.copy(wheels, source, owned)
             content = _gather(parts, old, owned, wheels, run, prune=prune)
+            if with_index:
+                content.texts.update(_index_texts(content.entries, owned))
+                old = bundle.announce(owned, old, content.texts)
             needed = {*(row.path for row in content.entries), *content.texts}
             leftover = bundle.left_over(owned, old, needed)
             manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
@@ -357,6 +374,27 @@ def _text_of_wheels(
     with folder.folder(built.FOLDER) as there:
         every = [*built.read_built(there), *wheels]
     return {built.TEXT_PATH: built.text_of(every, paths)}
+
+
+def _index_texts(entries: Iterable[BundledFile], folder: OwnedFolder) -> dict[str, str]:
+    """Return the pages that make the folder an index, by path, with the metadata of wheels."""
+    listed = []
+    for row in entries:
+        metadata = _metadata(row, folder) if row.path.endswith(".whl") else None
+        listed.append(IndexedFile(row.path, row.sha256, row.size, metadata))
+    return index_pages(listed)
+
+
+def _metadata(row: BundledFile, folder: OwnedFolder) -> str | None:
+    """Return the METADATA of a wheel in the folder, None if it cannot be read as text."""
+    filename = row.path.rpartition("/")[2]
+    name, _, version = row.pins[0].partition("==")
+    release = FileRelease(filename, canonicalize_name(name), version)
+    try:
+        with folder.open_file(row.path) as file:
+            return wheel_metadata(file, release).decode()
+    except (UnusableFile, UnicodeDecodeError):
+        return None
 
 
 def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) -> dict[str, str]:

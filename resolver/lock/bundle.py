@@ -3,6 +3,8 @@
 <file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
 locks/<stack>/<target>/…    the locks that it is for
 install.sh                  installs one of them from here
+built/…                     wheels that install.sh built from source, with built.toml
+simple/…                    the pages of an index of the files
 bundle.json                 every file with sha256, size and the pins that need it
 SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
 """
@@ -177,6 +179,11 @@ def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
     pins = sorted({*other.pins, *file.pins})
     locks = sorted({*other.locks, *file.locks})
     by_path[file.path] = replace(other, pins=tuple(pins), locks=tuple(locks))
+
+
+def is_index(manifest: Manifest | None) -> bool:
+    """Return whether the bundle has the pages of an index."""
+    return manifest is not None and any(row.path.startswith("simple/") for row in manifest.texts)
 
 
 def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
