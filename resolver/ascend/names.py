@@ -21,6 +21,8 @@ WARNING_CODES = (
     "hdk-file-unreadable",
     "hdk-not-running",
     "hdk-unmet",
+    "network-unread",
+    "network-unseen",
     "npu-absent",
     "soc-unknown",
     "soc-unnamed",

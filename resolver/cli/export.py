@@ -25,11 +25,14 @@ from resolver.lock.folder import lock_inputs
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
+from resolver.owned_folder import OwnedFolder
 from resolver.report import containerfile as containers
 from resolver.report import pylock as pylocks
+from resolver.report import render
+from resolver.report.ansible import ansible
 from resolver.report.requirements import by_hash, by_script, variants
 
-Format = Literal["pylock", "sbom", "containerfile"]
+Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 
 
 @click.command("export")
@@ -41,7 +44,13 @@ Format = Literal["pylock", "sbom", "containerfile"]
     required=True,
     help="Format to write.",
 )
-@options.output("stdout")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="File to write (default: stdout); for ansible, the folder.",
+)
 @click.option(
     "--base-image",
     metavar="NAME",
@@ -63,7 +72,8 @@ def command(
 ) -> int:
     """Write STACK's lock in a format for other tools.
 
-    That is pylock.toml (PEP 751), a CycloneDX SBOM, or a Containerfile that installs the lock.
+    That is pylock.toml (PEP 751), a CycloneDX SBOM, a Containerfile that installs the lock, or a
+    playbook of ansible that installs it on many nodes.
     """
     if form != "containerfile" and (base_image or wheelhouse):
         option = "--base-image" if base_image else "--wheelhouse"
@@ -92,6 +102,8 @@ def command(
     if lock.inputs != problem.digest:
         run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
+        case "ansible":
+            return _write_playbook(lock, output, run)
         case "pylock":
             text = _pylock(problem, lock, run)
         case "sbom":
@@ -109,6 +121,27 @@ def command(
         print_data(text)
     else:
         _write(text, form, output, run)
+    return 0
+
+
+def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
+    """Write a playbook and its role into a folder. Return the exit status."""
+    if output is None:
+        raise InputError(
+            "a playbook is several files",
+            where="--output",
+            hint="name a folder for them: -o FOLDER",
+        )
+    texts = ansible(lock, render(lock))
+    run.progress.clear()
+    try:
+        with OwnedFolder.open(output, make=True) as folder:
+            for path, text in texts.items():
+                folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
+    except OSError as error:
+        hint = "name another folder with --output"
+        raise files.input_error(error, "the export could not be written", output, hint) from None
+    run.print_message("cli.written-to", path=output)
     return 0
 
 

@@ -30,10 +30,10 @@ _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
 @options.output("stdout")
 @settings("language", "as_json")
 def command(run: Settings, reports: tuple[Path, ...], form: str, output: Path | None) -> int:
-    """Compare the nodes of a cluster by their reports of `verify.py --json`.
+    """Compare the nodes of a cluster by their reports.
 
-    REPORT is a file, named after its node, or a folder of such files. Nodes that are alike are
-    shown together, the largest group first.
+    REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files.
+    Nodes that are alike are shown together, the largest group first.
 
     The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has
     no readable report, 2 if the command is wrong, and 4 if nodes only differ from each other.

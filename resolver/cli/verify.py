@@ -32,6 +32,11 @@ from resolver.report.verify import FILE
 )
 @click.option("--quick", is_flag=True, help="Import only the modules that the stack lists.")
 @click.option(
+    "--network",
+    is_flag=True,
+    help="Also check the network between the NPUs of several nodes.",
+)
+@click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     metavar="N",

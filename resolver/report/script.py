@@ -124,7 +124,7 @@ def script(lock: Lock) -> str:
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
-        names_built=[name for stage in lock.stage for name in _wheels_built(lock, stage)],
+        names_built=[name for stage in lock.stage for name in wheels_built(lock, stage)],
         git=bool(sources),
         editable=any(git.editable for git in sources),
         external=list(_external(lock)),
@@ -235,12 +235,12 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "variants": [_variant(lock, file) for file in files if file.is_of_variant],
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": builds,
-        "names_built": _wheels_built(lock, stage),
+        "names_built": wheels_built(lock, stage),
         "pinned": [f"{pin.name}=={pin.version}" for pin in lock.pins_of(stage)],
     }
 
 
-def _wheels_built(lock: Lock, stage: LockedStage) -> list[str]:
+def wheels_built(lock: Lock, stage: LockedStage) -> list[str]:
     """Return the pins of a stage that are built as wheels, which other machines can take.
 
     An editable installation has no wheel.

@@ -40,6 +40,7 @@ MODULES = (
     "ascend/libraries",
     "verify/imports",
     "ascend/checks",
+    "ascend/network",
     "verify/record",
     "verify/strays",
     "verify/built",

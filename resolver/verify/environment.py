@@ -86,16 +86,28 @@ def _numbers(version: str) -> list[int]:
 
 def check_python(context: CheckContext, installed: Installed) -> Group:
     """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
-    values = {
-        "found": platform.python_version(),
-        "wanted": context.lock.python,
-        "python": sys.executable,
-    }
+    values = _python_values(context)
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
     machine = {"python": values["found"]}
     return Group("python", [finding] if finding else [], values, machine=machine)
+
+
+def check_interpreter(context: CheckContext) -> Group:
+    """Check whether this Python can have an environment for the lock."""
+    values = _python_values(context)
+    finding = _wrong_python(values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
+
+
+def _python_values(context: CheckContext) -> dict[str, str]:
+    return {
+        "found": platform.python_version(),
+        "wanted": context.lock.python,
+        "python": sys.executable,
+    }
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:

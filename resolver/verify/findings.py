@@ -158,6 +158,8 @@ class CheckContext:
     program: str = ""
     # Whether to skip the check that starts every module and command.
     quick: bool = False
+    # Whether to check the network between accelerators of several nodes.
+    network: bool = False
     # The limit of each start.
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.

@@ -8,13 +8,15 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.ascend.checks import ask_tool, check_components, check_computation
+from resolver.ascend.checks import NpuTool, ask_tool, check_components, check_computation
+from resolver.ascend.network import check_network
 from resolver.pip import print_pip_variables
 from resolver.verify.built import BuildMachine, keep_wheels, print_built_wheels
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (
     check_distributions,
+    check_interpreter,
     check_lock,
     check_machine,
     check_python,
@@ -70,11 +72,11 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
-    if options.machine:
+    if options.machine and not options.json:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(context, report)
+    return _report_checks(report, machine_checks(context) if options.machine else checks(context))
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -106,6 +108,7 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         language=_language(options.lang, lock.texts),
         program=program,
         quick=options.quick,
+        network=options.network,
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
     )
@@ -120,11 +123,11 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 
-def _report_checks(context: CheckContext, report: Report) -> int:
+def _report_checks(report: Report, groups: Iterator[Group]) -> int:
     """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
-        for group in checks(context):
+        for group in groups:
             report.add(group)
             if report.is_hopeless:
                 break
@@ -145,6 +148,19 @@ def _report_checks(context: CheckContext, report: Report) -> int:
         return _INTERRUPTED
 
 
+def machine_checks(context: CheckContext) -> Iterator[Group]:
+    """Make the checks that need no environment, as before an installation."""
+    yield check_machine(context)
+    yield check_interpreter(context)
+    yield from _component_checks(context, ask_tool(context))
+
+
+def _component_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    yield from check_components(context, tool)
+    if context.network:
+        yield check_network(context, tool)
+
+
 def checks(context: CheckContext) -> Iterator[Group]:
     """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
@@ -153,7 +169,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     tool = ask_tool(context)
-    yield from check_components(context, tool)
+    yield from _component_checks(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
@@ -218,6 +234,11 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="import only the modules that the stack lists, instead of all of them",
     )
     parser.add_argument(
+        "--network",
+        action="store_true",
+        help="also check the network between the accelerators of several nodes",
+    )
+    parser.add_argument(
         "--seconds",
         type=_positive,
         metavar="N",
@@ -227,7 +248,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine",
         action="store_true",
-        help="print what is wrong with the machine and its components, a line each",
+        help="check only the machine and its components: a line each, or with --json",
     )
     parser.add_argument(
         "--pip-settings",

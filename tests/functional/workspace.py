@@ -338,9 +338,11 @@ def tree(folder: Path) -> Tree:
     }
 
 
-def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def wait_until(
+    reached: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 30
+) -> None:
     """Until something is so; it must come to be so while the process runs."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + seconds
     while not reached():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline

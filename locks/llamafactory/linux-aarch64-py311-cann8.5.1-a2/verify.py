@@ -270,6 +270,8 @@ WARNING_CODES = (
     "hdk-file-unreadable",
     "hdk-not-running",
     "hdk-unmet",
+    "network-unread",
+    "network-unseen",
     "npu-absent",
     "soc-unknown",
     "soc-unnamed",
@@ -529,6 +531,8 @@ class CheckContext:
     program: str = ""
     # Whether to skip the check that starts every module and command.
     quick: bool = False
+    # Whether to check the network between accelerators of several nodes.
+    network: bool = False
     # The limit of each start.
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.
@@ -1046,16 +1050,28 @@ def _numbers(version: str) -> list[int]:
 
 def check_python(context: CheckContext, installed: Installed) -> Group:
     """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
-    values = {
-        "found": platform.python_version(),
-        "wanted": context.lock.python,
-        "python": sys.executable,
-    }
+    values = _python_values(context)
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
         finding = Finding("python-shared", values)
     machine = {"python": values["found"]}
     return Group("python", [finding] if finding else [], values, machine=machine)
+
+
+def check_interpreter(context: CheckContext) -> Group:
+    """Check whether this Python can have an environment for the lock."""
+    values = _python_values(context)
+    finding = _wrong_python(values)
+    machine = {"python": values["found"]}
+    return Group("python", [finding] if finding else [], values, machine=machine)
+
+
+def _python_values(context: CheckContext) -> dict[str, str]:
+    return {
+        "found": platform.python_version(),
+        "wanted": context.lock.python,
+        "python": sys.executable,
+    }
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:
@@ -2154,6 +2170,107 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
     return is_in_line == (sign == "==")
 
 
+# --- network
+#
+# The check of the network between NPUs of several nodes, which `hccn_tool` of the driver tells.
+#
+# vllm-ascend's guides to several nodes have people type these commands on each node, and say that
+# every link must be UP and every health Success. That all NPUs of a job need the same TLS state is in
+# the documents of HCCL (error EI0016).
+
+# The options with which hccn_tool prints a property, and the property in what it prints.
+_ANSWERS: Mapping[str, tuple[str, str]] = {
+    "link": ("-link", r"link status:\s*(\S+)"),
+    "health": ("-net_health", r"net health status:\s*(\S.*?)\s*$"),
+    "address": ("-ip", r"ipaddr:\s*(\S+)"),
+    "tls": ("-tls", r"tls switch\[(\d+)\]"),
+    "mtu": ("-mtu", r"mtu:\s*(\d+)"),
+}
+_UP = "UP"
+_HEALTHY = "Success"
+
+
+class _Port(NamedTuple):
+    """The network port of an NPU. What hccn_tool does not tell is empty."""
+
+    number: int
+    link: str
+    health: str
+    address: str
+    # `1` if connections are encrypted, `0` if not.
+    tls: str
+    mtu: str
+
+
+def check_network(context: CheckContext, tool: NpuTool) -> Group:
+    """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
+
+    The states of TLS and the sizes of packets are told of the machine, as nodes must share them.
+    """
+    program = _hccn_tool(context)
+    values = {"count": str(tool.npus), "tls": "-", "mtu": "-"}
+    if program is None or tool.npus == 0:
+        return Group("network", [Finding("network-unseen", values)], values)
+    ports = [_read_port(context, program, number) for number in range(tool.npus)]
+    if not any(port.link for port in ports):
+        return Group("network", [Finding("network-unread", values)], values)
+    machine = {"tls": _values_of(ports, "tls"), "mtu": _values_of(ports, "mtu")}
+    values |= {name: value or "-" for name, value in machine.items()}
+    findings = [
+        *_faulty("network-down", ports, lambda port: port.link != _UP),
+        *_faulty("network-unhealthy", ports, lambda port: port.health not in ("", _HEALTHY)),
+        *_faulty("network-address-missing", ports, lambda port: not port.address),
+        *_shared_addresses(ports),
+    ]
+    if "/" in machine["tls"]:
+        findings.append(Finding("network-tls-mixed", values))
+    return Group("network", findings, values, machine=machine)
+
+
+def _hccn_tool(context: CheckContext) -> str | None:
+    """Return the path of hccn_tool. The driver has it, often beside PATH."""
+    path = f"{context.environ.get('PATH', '')}:{context.ascend}/driver/tools"
+    return shutil.which("hccn_tool", path=path)
+
+
+def _read_port(context: CheckContext, program: str, number: int) -> _Port:
+    found = {}
+    for name, (option, pattern) in _ANSWERS.items():
+        result = run_program([program, "-i", str(number), option, "-g"], context.environ)
+        match = re.search(pattern, result.output, re.MULTILINE)
+        found[name] = match[1] if match and result.status == 0 else ""
+    return _Port(number, **found)
+
+
+def _values_of(ports: Sequence[_Port], name: str) -> str:
+    """Return the different values of a property, with `/` between them."""
+    values: set[str] = {getattr(port, name) for port in ports}
+    return "/".join(sorted(values - {""}))
+
+
+def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool]) -> list[Finding]:
+    """Return a finding about the ports with a fault, if there are any."""
+    faulty = [port for port in ports if is_faulty(port)]
+    if not faulty:
+        return []
+    numbers = ", ".join(str(port.number) for port in faulty)
+    states = ", ".join(sorted({port.health or "-" for port in faulty}))
+    return [Finding(code, {"numbers": numbers, "states": states})]
+
+
+def _shared_addresses(ports: Sequence[_Port]) -> list[Finding]:
+    """Return a finding for each address that several NPUs have."""
+    numbers: dict[str, list[str]] = {}
+    for port in ports:
+        if port.address:
+            numbers.setdefault(port.address, []).append(str(port.number))
+    return [
+        Finding("network-address-shared", {"address": address, "numbers": ", ".join(owners)})
+        for address, owners in numbers.items()
+        if len(owners) > 1
+    ]
+
+
 # --- record
 #
 # The checks of installed files against RECORD: sizes, hashes, and files of two distributions.
@@ -2594,7 +2711,7 @@ def _is_made_by_virtualenv() -> bool:
 # The lock has no hashes of them, as a build may have others each time. So the folder has a file that
 # says of each wheel what it was built from, with what and where, and which sha256 it has.
 
-_BUILT_FILE = "built.toml"
+BUILT_FILE = "built.toml"
 _BUILT_FORMAT = 1
 # A wheel with this ending has nothing that depends on the machine.
 _PURE = "-none-any.whl"
@@ -2688,12 +2805,11 @@ def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -
     rows = [row for row in rows if row.get("name") == pin.name]
     if not rows:
         raise UnusableWheelError("built-none")
+    rows = [row for row in rows if row.get("key") == pin.key]
+    if not rows or not _is_wheel_of(pin, str(rows[0].get("file", ""))):
+        raise UnusableWheelError("built-otherwise")
     row = rows[0]
-    if row.get("key") != pin.key:
-        raise UnusableWheelError("built-otherwise")
-    file = str(row.get("file", ""))
-    if not _is_wheel_of(pin, file):
-        raise UnusableWheelError("built-otherwise")
+    file = str(row["file"])
     if not file.endswith(_PURE):
         there = row.get("machine")
         machine.require(there if isinstance(there, dict) else {})
@@ -2705,10 +2821,14 @@ def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -
 
 def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
-    path = os.path.join(folder, _BUILT_FILE)
+    path = os.path.join(folder, BUILT_FILE)
     text = read_text(path)
-    if text is None:
-        return
+    if text is not None:
+        yield from parse_built(text, path)
+
+
+def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows in a text of built.toml. Raises UnreadableError, which names the path."""
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
@@ -2744,14 +2864,17 @@ def keep_wheels(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        rows = {str(row.get("name")): row for row in _built_rows(folder)}
+        rows = {str(row.get("file")): row for row in _built_rows(folder)}
         for wheel in wheels:
             file = os.path.basename(wheel)
             for pin in context.lock.pins.values():
                 if pin.key and _is_wheel_of(pin, file):
                     _copy_whole(wheel, os.path.join(folder, file))
-                    rows[pin.name] = _built_row(pin, machine, folder, file)
-        _write_built(folder, [rows[name] for name in sorted(rows)])
+                    rows[file] = _built_row(pin, machine, folder, file)
+        path = os.path.join(folder, BUILT_FILE)
+        with open(f"{path}.part", "w", encoding="utf-8") as part:
+            part.write(built_text(rows[file] for file in sorted(rows)))
+        os.replace(part.name, path)
     except UnreadableError as error:
         text = context.lock.texts[context.language]["built-unreadable"]
         sys.stderr.write(text.format(**error.values) + "\n")
@@ -2790,8 +2913,8 @@ def _built_row(
     return row
 
 
-def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the folder's file. What it has of texts, lists and tables JSON writes as TOML does."""
+def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of built.toml. Texts, lists and tables are in TOML as they are in JSON."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
         "# like the one that each was built on. `key` stands for all that determines a build.",
@@ -2800,10 +2923,7 @@ def _write_built(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         lines += ["", "[[wheel]]"]
         lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
-    path = os.path.join(folder, _BUILT_FILE)
-    with open(f"{path}.part", "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    os.replace(file.name, path)
+    return "\n".join(lines) + "\n"
 
 
 def _toml_value(value: Any) -> str:
@@ -3862,11 +3982,11 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
-    if options.machine:
+    if options.machine and not options.json:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(context, report)
+    return _report_checks(report, machine_checks(context) if options.machine else checks(context))
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -3898,6 +4018,7 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         language=_language(options.lang, lock.texts),
         program=program,
         quick=options.quick,
+        network=options.network,
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
     )
@@ -3912,11 +4033,11 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 
-def _report_checks(context: CheckContext, report: Report) -> int:
+def _report_checks(report: Report, groups: Iterator[Group]) -> int:
     """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
-        for group in checks(context):
+        for group in groups:
             report.add(group)
             if report.is_hopeless:
                 break
@@ -3937,6 +4058,19 @@ def _report_checks(context: CheckContext, report: Report) -> int:
         return _INTERRUPTED
 
 
+def machine_checks(context: CheckContext) -> Iterator[Group]:
+    """Make the checks that need no environment, as before an installation."""
+    yield check_machine(context)
+    yield check_interpreter(context)
+    yield from _component_checks(context, ask_tool(context))
+
+
+def _component_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    yield from check_components(context, tool)
+    if context.network:
+        yield check_network(context, tool)
+
+
 def checks(context: CheckContext) -> Iterator[Group]:
     """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
@@ -3945,7 +4079,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     tool = ask_tool(context)
-    yield from check_components(context, tool)
+    yield from _component_checks(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
@@ -4010,6 +4144,11 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="import only the modules that the stack lists, instead of all of them",
     )
     parser.add_argument(
+        "--network",
+        action="store_true",
+        help="also check the network between the accelerators of several nodes",
+    )
+    parser.add_argument(
         "--seconds",
         type=_positive,
         metavar="N",
@@ -4019,7 +4158,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine",
         action="store_true",
-        help="print what is wrong with the machine and its components, a line each",
+        help="check only the machine and its components: a line each, or with --json",
     )
     parser.add_argument(
         "--pip-settings",
@@ -4324,6 +4463,29 @@ LOCK = r"""
 "built-elsewhere": "the wheel of {name} in {folder} was built for another machine: {what} {found}, this one has {here}; so it is built",
 "built-changed": "{file} in {folder} is missing or was changed after it was built, so {name} is built",
 "built-unreadable": "{path} cannot be read: {why}",
+"group-network": "network",
+"note-network": "{count} NPUs, TLS {tls}, MTU {mtu}",
+"network-unseen-what": "the network between NPUs was not checked: this machine has no NPU or no hccn_tool",
+"network-unseen-why": "only hccn_tool of the driver knows the network ports of NPUs",
+"network-unseen-mend": "run this on a node with NPUs; in a container, mount /usr/local/Ascend/driver",
+"network-unread-what": "hccn_tool tells nothing of the links of {count} NPUs",
+"network-unread-why": "it may need root, or this chip may have no network ports of its own",
+"network-unread-mend": "run `hccn_tool -i 0 -link -g` and see what it says",
+"network-down-what": "the network link is not UP on NPU {numbers}",
+"network-down-why": "a job on several nodes waits for this NPU until it times out",
+"network-down-mend": "check the cable and the optical module, then `hccn_tool -i N -link -g`",
+"network-unhealthy-what": "the network health is {states} on NPU {numbers}",
+"network-unhealthy-why": "the NPU does not reach the address that its health is tested with, mostly its gateway",
+"network-unhealthy-mend": "compare `hccn_tool -i N -netdetect -g` and `hccn_tool -i N -gateway -g` with a healthy node",
+"network-address-missing-what": "NPU {numbers} has no network address",
+"network-address-missing-why": "other nodes cannot connect to it",
+"network-address-missing-mend": "set one: hccn_tool -i N -ip -s address ADDRESS netmask MASK",
+"network-address-shared-what": "NPUs {numbers} have the same network address {address}",
+"network-address-shared-why": "messages for one of them reach the other",
+"network-address-shared-mend": "give one of them another address: hccn_tool -i N -ip -s address ADDRESS netmask MASK",
+"network-tls-mixed-what": "TLS is on for some NPUs and off for others ({tls})",
+"network-tls-mixed-why": "HCCL refuses a job whose NPUs differ in it (EI0016)",
+"network-tls-mixed-mend": "use the same for all NPUs of all nodes: hccn_tool -i N -tls -s enable 0",
 "system-differs-what": "this is {found}, but the lock is for Linux",
 "system-differs-why": "its files are built for Linux",
 "system-differs-mend": "run this on the machine that the lock is for",
@@ -4585,6 +4747,29 @@ LOCK = r"""
 "built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：{what} {found}，本机为 {here}；因此将从源码构建",
 "built-changed": "{folder} 中的 {file} 缺失或在构建后被改动，因此将从源码构建 {name}",
 "built-unreadable": "无法读取 {path}：{why}",
+"group-network": "网络",
+"note-network": "{count} 个 NPU，TLS {tls}，MTU {mtu}",
+"network-unseen-what": "没有检查 NPU 间的网络：本机没有 NPU 或没有 hccn_tool",
+"network-unseen-why": "只有驱动中的 hccn_tool 知道 NPU 的网口",
+"network-unseen-mend": "请在有 NPU 的节点上执行；在容器中请挂载 /usr/local/Ascend/driver",
+"network-unread-what": "hccn_tool 没有给出 {count} 个 NPU 的链路状态",
+"network-unread-why": "它可能需要 root 权限，或这种芯片没有自己的网口",
+"network-unread-mend": "请执行 `hccn_tool -i 0 -link -g` 查看输出",
+"network-down-what": "NPU {numbers} 的网络链路不是 UP",
+"network-down-why": "多机任务会等待该 NPU，直到超时",
+"network-down-mend": "请检查线缆和光模块，再执行 `hccn_tool -i N -link -g`",
+"network-unhealthy-what": "NPU {numbers} 的网络健康状态为 {states}",
+"network-unhealthy-why": "该 NPU 无法访问用于健康检测的地址（通常是网关）",
+"network-unhealthy-mend": "请与正常节点比较 `hccn_tool -i N -netdetect -g` 和 `hccn_tool -i N -gateway -g`",
+"network-address-missing-what": "NPU {numbers} 没有网络地址",
+"network-address-missing-why": "其他节点无法连接它",
+"network-address-missing-mend": "请设置：hccn_tool -i N -ip -s address 地址 netmask 掩码",
+"network-address-shared-what": "NPU {numbers} 的网络地址相同：{address}",
+"network-address-shared-why": "发给其中一个的消息会到达另一个",
+"network-address-shared-mend": "请为其中一个设置其他地址：hccn_tool -i N -ip -s address 地址 netmask 掩码",
+"network-tls-mixed-what": "部分 NPU 开启了 TLS，部分未开启（{tls}）",
+"network-tls-mixed-why": "各 NPU 的 TLS 状态不一致时，HCCL 拒绝建立通信域（EI0016）",
+"network-tls-mixed-mend": "请让所有节点的所有 NPU 一致：hccn_tool -i N -tls -s enable 0",
 "system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
 "system-differs-why": "其中的文件都是为 Linux 构建的",
 "system-differs-mend": "请在锁文件面向的机器上运行",

@@ -1,0 +1,108 @@
+"""The check of the network between NPUs of several nodes, which `hccn_tool` of the driver tells.
+
+vllm-ascend's guides to several nodes have people type these commands on each node, and say that
+every link must be UP and every health Success. That all NPUs of a job need the same TLS state is in
+the documents of HCCL (error EI0016).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from resolver.ascend.checks import NpuTool
+from resolver.verify.findings import CheckContext, Finding, Group, run_program
+
+# The options with which hccn_tool prints a property, and the property in what it prints.
+_ANSWERS: Mapping[str, tuple[str, str]] = {
+    "link": ("-link", r"link status:\s*(\S+)"),
+    "health": ("-net_health", r"net health status:\s*(\S.*?)\s*$"),
+    "address": ("-ip", r"ipaddr:\s*(\S+)"),
+    "tls": ("-tls", r"tls switch\[(\d+)\]"),
+    "mtu": ("-mtu", r"mtu:\s*(\d+)"),
+}
+_UP = "UP"
+_HEALTHY = "Success"
+
+
+class _Port(NamedTuple):
+    """The network port of an NPU. What hccn_tool does not tell is empty."""
+
+    number: int
+    link: str
+    health: str
+    address: str
+    # `1` if connections are encrypted, `0` if not.
+    tls: str
+    mtu: str
+
+
+def check_network(context: CheckContext, tool: NpuTool) -> Group:
+    """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
+
+    The states of TLS and the sizes of packets are told of the machine, as nodes must share them.
+    """
+    program = _hccn_tool(context)
+    values = {"count": str(tool.npus), "tls": "-", "mtu": "-"}
+    if program is None or tool.npus == 0:
+        return Group("network", [Finding("network-unseen", values)], values)
+    ports = [_read_port(context, program, number) for number in range(tool.npus)]
+    if not any(port.link for port in ports):
+        return Group("network", [Finding("network-unread", values)], values)
+    machine = {"tls": _values_of(ports, "tls"), "mtu": _values_of(ports, "mtu")}
+    values |= {name: value or "-" for name, value in machine.items()}
+    findings = [
+        *_faulty("network-down", ports, lambda port: port.link != _UP),
+        *_faulty("network-unhealthy", ports, lambda port: port.health not in ("", _HEALTHY)),
+        *_faulty("network-address-missing", ports, lambda port: not port.address),
+        *_shared_addresses(ports),
+    ]
+    if "/" in machine["tls"]:
+        findings.append(Finding("network-tls-mixed", values))
+    return Group("network", findings, values, machine=machine)
+
+
+def _hccn_tool(context: CheckContext) -> str | None:
+    """Return the path of hccn_tool. The driver has it, often beside PATH."""
+    path = f"{context.environ.get('PATH', '')}:{context.ascend}/driver/tools"
+    return shutil.which("hccn_tool", path=path)
+
+
+def _read_port(context: CheckContext, program: str, number: int) -> _Port:
+    found = {}
+    for name, (option, pattern) in _ANSWERS.items():
+        result = run_program([program, "-i", str(number), option, "-g"], context.environ)
+        match = re.search(pattern, result.output, re.MULTILINE)
+        found[name] = match[1] if match and result.status == 0 else ""
+    return _Port(number, **found)
+
+
+def _values_of(ports: Sequence[_Port], name: str) -> str:
+    """Return the different values of a property, with `/` between them."""
+    values: set[str] = {getattr(port, name) for port in ports}
+    return "/".join(sorted(values - {""}))
+
+
+def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool]) -> list[Finding]:
+    """Return a finding about the ports with a fault, if there are any."""
+    faulty = [port for port in ports if is_faulty(port)]
+    if not faulty:
+        return []
+    numbers = ", ".join(str(port.number) for port in faulty)
+    states = ", ".join(sorted({port.health or "-" for port in faulty}))
+    return [Finding(code, {"numbers": numbers, "states": states})]
+
+
+def _shared_addresses(ports: Sequence[_Port]) -> list[Finding]:
+    """Return a finding for each address that several NPUs have."""
+    numbers: dict[str, list[str]] = {}
+    for port in ports:
+        if port.address:
+            numbers.setdefault(port.address, []).append(str(port.number))
+    return [
+        Finding("network-address-shared", {"address": address, "numbers": ", ".join(owners)})
+        for address, owners in numbers.items()
+        if len(owners) > 1
+    ]

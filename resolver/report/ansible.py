@@ -1,0 +1,52 @@
+"""A playbook and a role for ansible-core that install a lock on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from resolver.files import json_text
+from resolver.model.lock import Lock
+from resolver.report.script import wheels_built
+
+_TEMPLATES: Final = "templates/ansible"
+_ROLE: Final = "roles/ascend_lock"
+# Where each file that is the same for every lock goes.
+_COPIES: Final[Mapping[str, str]] = {
+    "site.yml": "site.yml",
+    "check.yml": f"{_ROLE}/tasks/check.yml",
+    "build.yml": f"{_ROLE}/tasks/build.yml",
+    "install.yml": f"{_ROLE}/tasks/install.yml",
+}
+
+
+def ansible(lock: Lock, lock_texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the files by path: the playbook, and the role with the files of the lock's folder."""
+    texts = {}
+    for name, path in _COPIES.items():
+        source = files("resolver.report").joinpath(f"{_TEMPLATES}/{name}")
+        texts[path] = source.read_text(encoding="utf-8")
+    texts[f"{_ROLE}/defaults/main.yml"] = _defaults(lock)
+    for name, text in lock_texts.items():
+        texts[f"{_ROLE}/files/lock/{name}"] = text
+    return texts
+
+
+def _defaults(lock: Lock) -> str:
+    """Return the variables of the role. JSON is YAML, so each value is written as JSON."""
+    environment = Environment(
+        loader=PackageLoader("resolver.report"),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  the output is YAML
+        keep_trailing_newline=True,
+    )
+    builds = any(wheels_built(lock, stage) for stage in lock.stage)
+    return environment.get_template("ansible/defaults.yml.j2").render(
+        stack=lock.stack,
+        folder=json_text(f"/opt/ascend-lock/{lock.stack}", indent=None),
+        python=json_text(f"python{lock.target.python_line}", indent=None),
+        builds=json_text(builds),
+    )
