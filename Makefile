@@ -28,7 +28,7 @@ $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-floors test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-floors test-fleet test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -110,7 +110,7 @@ SMOKE   := tests/unit/config tests/unit/resolve tests/unit/test_i18n.py tests/pr
 	$(SHIPPED)_the_report_of_a_conflict $(SHIPPED)_check_knows_stacks_that_have_no_lock_but_a_report \
 	tests/functional/test_install.py::test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
-PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not live"
+PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not live and not fleet"
 
 smoke: $(VENV)/.dev ## does this checkout work? the tests that tell first, in less than a minute
 	@$(COMPILE)
@@ -127,9 +127,16 @@ test-floors: $(VENV)/.dev ## run the first tests with the oldest releases that p
 	@$(BIN)/uv pip install -q --python $(FLOORS)/bin/python --resolution lowest-direct \
 		--only-binary :all: --no-binary ascend-lock -e '.[sbom]'
 	@$(BIN)/uv pip install -q --python $(FLOORS)/bin/python pytest pytest-xdist hypothesis
-	@$(FLOORS)/bin/python -m pytest -q -n 4 -p no:cacheprovider -W default --disable-warnings -m "not live" \
+	@$(FLOORS)/bin/python -m pytest -q -n 4 -p no:cacheprovider -W default --disable-warnings -m "not live and not fleet" \
 		tests/unit/config tests/unit/resolve tests/unit/explain tests/unit/test_i18n.py \
 		tests/property/test_check_laws.py tests/property/test_refutation_laws.py tests/functional/test_lock.py
+
+# ansible-core is in an environment of its own, as no other test needs it. uv takes its index from its own settings.
+FLEET   := $(abspath $(VENV)/fleet)
+test-fleet: $(VENV)/.dev ## install a lock on three nodes on loopback with ansible-core (needs sshd and an index; a few minutes)
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python $(FLEET)
+	@$(BIN)/uv pip install -q --python $(FLEET)/bin/python 'ansible-core>=2.16'
+	@PATH="$(FLEET)/bin:$$PATH" $(BIN)/python -m pytest -q -m fleet $(ARGS)
 
 test-live: $(VENV)/.dev ## run the few tests that use the index that pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

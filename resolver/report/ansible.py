@@ -20,6 +20,7 @@ _COPIES: Final[Mapping[str, str]] = {
     "check.yml": f"{_ROLE}/tasks/check.yml",
     "build.yml": f"{_ROLE}/tasks/build.yml",
     "install.yml": f"{_ROLE}/tasks/install.yml",
+    "send.yml": f"{_ROLE}/tasks/send.yml",
 }
 
 

@@ -87,6 +87,7 @@ class Cluster:
             "ANSIBLE_LOCAL_TEMP": str(self.root / "ansible"),
             "ANSIBLE_REMOTE_TEMP": str(self.root / "remote"),
             "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PIPELINING": "True",
             "HOME": str(self.root),
         }
         return subprocess.Popen(
@@ -161,6 +162,7 @@ def _start_sshd(stack: ExitStack, root: Path, name: str) -> int:
         "UsePAM": "no",
         "PermitRootLogin": "yes",
         "PasswordAuthentication": "no",
+        "Subsystem": "sftp internal-sftp",
     }
     command = [str(_SSHD), "-D", "-f", "/dev/null"]
     for option, value in options.items():
