@@ -22,6 +22,7 @@ WARNING_CODES = (
     "hdk-not-running",
     "hdk-unmet",
     "npu-absent",
+    "soc-mixed",
     "soc-unknown",
     "soc-unnamed",
 )
