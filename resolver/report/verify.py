@@ -41,6 +41,7 @@ MODULES = (
     "verify/imports",
     "ascend/checks",
     "verify/record",
+    "verify/bytecode",
     "verify/strays",
     "verify/checkouts",
     "verify/starter",

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from resolver.ascend.checks import ask_tool, check_components, check_computation
 from resolver.pip import print_pip_variables
+from resolver.verify.bytecode import check_bytecode
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (
@@ -145,6 +146,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, overwritten)
+    if context.full:
+        yield check_bytecode(context, installed)
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
@@ -197,7 +200,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--full",
         action="store_true",
-        help="compare the content of every file, not just of a sample",
+        help="compare every file, not just a sample, and bytecode with its source",
     )
     parser.add_argument(
         "--quick",
