@@ -19,6 +19,7 @@ from types import CodeType
 from resolver.verify.distributions import Installed, InstalledDistribution
 from resolver.verify.environment import checkout_folder
 from resolver.verify.findings import CheckContext, Finding, Group, is_shared, list_and_count
+from resolver.verify.record import others_here
 
 # The folder of compiled files beside their sources.
 _CACHE = "__pycache__"
@@ -36,17 +37,20 @@ _MOST_NAMED = 20
 
 
 def check_bytecode(context: CheckContext, installed: Installed) -> Group:
-    """Check the compiled files of the lock's distributions and editable checkouts.
+    """Check the compiled files of the distributions of this environment, and of checkouts.
 
     Those of other Pythons, and those that Python would not use, do not count.
     """
     compared = 0
     differing = []
-    names = sorted(name for name in context.lock.pins if name in installed)
-    for number, name in enumerate(names):
-        context.progress(f"{number}/{len(names)} {name}")
-        sources = _sources(installed[name])
-        if context.lock.pins[name].editable:
+    pins = context.lock.pins
+    distributions = [installed[name] for name in sorted(pins) if name in installed]
+    distributions += others_here(context, installed)
+    for number, distribution in enumerate(distributions):
+        name = distribution.name
+        context.progress(f"{number}/{len(distributions)} {name}")
+        sources = _sources(distribution)
+        if name in pins and pins[name].editable:
             sources += _sources_below(checkout_folder(name))
         for source in sources:
             for path, level in _compiled_files(source):
