@@ -99,6 +99,8 @@ def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 def check_cann(context: CheckContext) -> Group:
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
     wanted = context.lock.system[TOOLKIT]
+    if not _is_version(wanted):
+        return Group("cann", [_unknown_value(TOOLKIT, wanted)], {"found": ""})
     variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
     home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
@@ -136,6 +138,20 @@ def check_cann(context: CheckContext) -> Group:
     return Group("cann", findings, values)
 
 
+def _is_version(text: str) -> bool:
+    """Return whether a text is a version of CANN or HDK."""
+    try:
+        parse_version(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _unknown_value(component: str, wanted: str) -> Finding:
+    """Return the finding about a value that only a lock which was edited has: it is no version."""
+    return Finding("component-invalid", {"component": component, "wanted": wanted})
+
+
 def _releases(path: str) -> Iterator[_Release]:
     """Yield the releases of the parts of CANN that a file names, the toolkit first.
 
@@ -147,10 +163,10 @@ def _releases(path: str) -> Iterator[_Release]:
     values = assignments(text)
     folder, name = os.path.split(path)
     if name == "ascend_toolkit_install.info":
-        version = _parse_version(values.get("version", ""), path)
+        version = _parse_version(values.get("version", ""), path, "version")
         yield _Release("toolkit", path, version)
     elif name == "version.info" and "version_dir" in values:
-        version = _parse_version(values["version_dir"], path)
+        version = _parse_version(values["version_dir"], path, "version_dir")
         yield _Release(os.path.basename(folder), path, version)
     elif name == "version.cfg":
         keys = [key for key in values if key.endswith("_running_version")]
@@ -159,13 +175,13 @@ def _releases(path: str) -> Iterator[_Release]:
             if pair is None:
                 raise UnreadableError(path, f"`{key}` is not [internal:release]")
             part = key[: -len("_running_version")]
-            yield _Release(part, path, _parse_version(pair[1], path))
+            yield _Release(part, path, _parse_version(pair[1], path, key))
 
 
-def _parse_version(text: str, path: str) -> SystemVersion:
-    """Return the version in a file. Raises UnreadableError if it is none, or empty."""
+def _parse_version(text: str, path: str, key: str) -> SystemVersion:
+    """Return the version that a key of a file has. Raises UnreadableError if it has none."""
     if not text:
-        raise UnreadableError(path, "it has no line `Version=`")
+        raise UnreadableError(path, f"it states nothing for `{key}`")
     try:
         return parse_version(text)
     except ValueError as error:
@@ -185,7 +201,7 @@ def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Findin
             path = f"{folder}/version.info"
             found = assignments(read_text(path) or "").get("version")
             if found is not None:
-                if _parse_version(found, path).same_release(release):
+                if _parse_version(found, path, "Version").same_release(release):
                     return []
                 values = {"found": found, "wanted": str(release), "path": path}
                 return [Finding("nnal-differs", values)]
@@ -224,10 +240,15 @@ class NpuTool(NamedTuple):
 
     # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
-    # The name of the first chip, empty if npu-smi does not tell.
-    chip: str = ""
+    # The names of the chips, each once, that of the first NPU first; without what it does not tell.
+    chips: tuple[str, ...] = ()
     # The number of NPUs, 0 without npu-smi.
     npus: int = 0
+
+    @property
+    def chip(self) -> str:
+        """Return the name of the first chip, empty if npu-smi does not tell."""
+        return self.chips[0] if self.chips else ""
 
     @property
     def has_device(self) -> bool:
@@ -249,14 +270,19 @@ def ask_tool(context: CheckContext) -> NpuTool:
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
-    if not chips:
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
+    if not rows:
         return NpuTool()
-    card, chip = chips[0]
-    board_values = assignments(output("-t", "board", "-i", card))
-    chip_values = assignments(output("-t", "board", "-i", card, "-c", chip))
-    driver = board_values.get("software version", "")
-    return NpuTool(driver, _chip_name(chip_values), len(chips))
+    driver = assignments(output("-t", "board", "-i", rows[0][0])).get("software version", "")
+    names = []
+    seen = set()
+    for card, chip, short_name in rows:
+        # each question takes a second, and machines have 16 of one chip
+        if short_name not in seen:
+            seen.add(short_name)
+            values = assignments(output("-t", "board", "-i", card, "-c", chip))
+            names.append(_chip_name(values))
+    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
 
 
 def _chip_name(values: Mapping[str, str]) -> str:
@@ -283,8 +309,12 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
-    if family.upper() == wanted.upper():
+    others = [chip for chip in tool.chips if soc_family(chip).upper() != wanted.upper()]
+    if tool.chips and not others:
         return Group("soc", [], values)
+    if len(others) < len(tool.chips):
+        values = {**values, "found": wanted, "list": ", ".join(others)}
+        return Group("soc", [Finding("soc-mixed", values)], values)
     if family:
         code = "soc-differs"
     elif tool.chip:
@@ -320,6 +350,8 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the driver is as new as the target's, and meets the lock's other requirements."""
     wanted = context.lock.system.get(DRIVER, "")
+    if wanted and not _is_version(wanted):
+        return Group("hdk", [_unknown_value(DRIVER, wanted)], {"found": ""})
     needs = [need for need in context.lock.driver if need.component == DRIVER]
     requirements = [f"{need.by}: {need.wanted}" for need in needs]
     if wanted:
@@ -343,7 +375,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         else:
             missing = [Finding("hdk-missing", values)] if wanted else []
             return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-        version = _parse_version(values["found"], values["path"])
+        version = _parse_version(values["found"], values["path"], "Version")
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)

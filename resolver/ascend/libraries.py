@@ -10,8 +10,34 @@ from resolver.verify.findings import CheckContext
 # The finding about a module that needs CANN, where CANN is installed and not active.
 INACTIVE_TOOLKIT = "import-without-cann"
 
+# How their names go on after `lib`. A test has all that systems.toml names.
+_LIBRARY_PREFIXES = (
+    "acl_",
+    "ascend",
+    "atb",
+    "dcmi",
+    "drv",
+    "error_manager",
+    "exe_graph",
+    "fmk_",
+    "ge_",
+    "graph",
+    "hccl",
+    "mmpa",
+    "msprofiler",
+    "nnopbase",
+    "opapi",
+    "ops_base",
+    "optiling",
+    "profapi",
+    "runtime",
+    "tiling",
+    "unified_dlog",
+)
+# Of names that others might begin with, too, the whole.
+_LIBRARY_NAMES = ("c_sec", "platform", "register")
 _MISSING_LIBRARY = re.compile(
-    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
+    rf"(lib(?:(?:{'|'.join(_LIBRARY_PREFIXES)})\w*|{'|'.join(_LIBRARY_NAMES)})\.so[\w.]*)"
     r": cannot open shared object"
 )
 

@@ -24,6 +24,7 @@ WARNING_CODES = (
     "network-unread",
     "network-unseen",
     "npu-absent",
+    "soc-mixed",
     "soc-unknown",
     "soc-unnamed",
 )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
+from resolver.ascend.names import COMPONENTS as CHECKED_COMPONENTS
 from resolver.config.decode import parse_need, parse_requirement, require_known_values
 from resolver.config.edits import EditedStack, edited
 from resolver.config.fact_rules import FactFiles
@@ -41,7 +42,7 @@ from resolver.model.problem import (
     UnknownValue,
 )
 from resolver.model.release import Source
-from resolver.model.requirement import Requirement, named_values
+from resolver.model.requirement import ComponentRequirement, Requirement, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target
 
@@ -111,6 +112,7 @@ def _problems(
     stack = _stack(inputs.stack, declared_facts, components)
     facts_and_practices = tuple(_without_relaxed(declared_facts, stack.relaxed))
     targets = compile_targets(inputs)
+    _require_stated(inputs.stack, stack.requirements, targets)
     lines = (*stack.requirements, *stack.constraints, *stack.overrides)
     _check_markers(lines, facts_and_practices, targets)
     facts, practices = _partition(facts_and_practices, inputs.stack.content.stack.practices)
@@ -178,6 +180,27 @@ def _root_requirement(
     need = document.parse(read, line, *path)
     require_known_values(need, components, document.place(*path))
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
+
+
+def _require_stated(
+    document: Document[StackFile], roots: Sequence[RootRequirement], targets: Sequence[Target]
+) -> None:
+    """Raise InputError for a line on a component that no target states and no machine is asked for.
+
+    Such a line has no effect, and might be meant for a project of this name.
+    """
+    for number, root in enumerate(roots):
+        if not isinstance(root.need, ComponentRequirement):
+            continue
+        name = root.need.component
+        if name in CHECKED_COMPONENTS or any(name in target.system for target in targets):
+            continue
+        raise InputError(
+            f"no target has a component `{name}`, so `{root.need}` asks for nothing",
+            where=document.place("stack", "requires", number),
+            hint=f"state {name} in [target.system]; if a project is meant, give the component of "
+            "systems.toml another name",
+        )
 
 
 def _project_lines(

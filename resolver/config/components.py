@@ -72,6 +72,21 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
     return replace(component, known=tuple(known), names=row.names)
 
 
+def require_no_component(project: str, components: Components, where: str) -> None:
+    """Raise InputError for a project that has the name of a component.
+
+    A line such as `torch >= 2` would be about the component, and nothing would install the project.
+    """
+    if project in components:
+        raise InputError(
+            f"`{project}` is a project here, and a component in systems.toml",
+            where=where,
+            why=f"a line such as `{project} >= 2` would ask nothing of the project",
+            hint=f"give the component of systems.toml another name than `{project}`; "
+            "`title` is what people read",
+        )
+
+
 def _require_plain(name: str, row: ComponentRow, text: TomlText) -> None:
     """Raise InputError for a key that says how a component that every target has is compared."""
     plain = ComponentRow(summary=row.summary)

@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
+from resolver.config.components import require_no_component
 from resolver.config.decode import require_known_values
 from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
@@ -85,6 +86,8 @@ class FactFiles:
         """Return the facts of a table. Raise InputError for what facts must not have."""
         rows = list(_rows_of_table(table, place, project))
         for row in rows:
+            for named in _projects_of(row.fact):
+                require_no_component(named, self._components, row.place())
             _check(row.fact, row.place, self._components)
             if project and row.fact.package != project:
                 raise InputError(
@@ -134,6 +137,13 @@ def _check_over(row: _Row, generated_files: Collection[str], generated: Collecti
             otherwise = "it may be gone upstream: see `ascend-lock facts import --diff`"
             hint = did_you_mean(replaced_id, generated, otherwise)
             raise InputError(f"there is no generated fact `{replaced_id}`", where=where, hint=hint)
+
+
+def _projects_of(fact: model.Fact) -> Sequence[NormalizedName]:
+    """Return the projects that a fact is about or names. A pairing may be about a component."""
+    if isinstance(fact, model.Pairs):
+        return fact.named_projects
+    return (fact.package, *fact.named_projects)
 
 
 def _check(fact: model.Fact, place: Place, components: Components) -> None:

@@ -7,9 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from resolver.config.components import require_no_component
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import IndexesFile, IndexRow, StackFile
 from resolver.errors import InputError
+from resolver.model.component import Components
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
 from resolver.model.target import PLATFORMS
 
@@ -29,13 +31,13 @@ def compile_indexes(inputs: Inputs) -> Indexes:
     """
     shipped = _ONLY_PYPI
     if inputs.indexes is not None:
-        shipped = _extended(_ONLY_PYPI, inputs.indexes)
+        shipped = _extended(_ONLY_PYPI, inputs.indexes, inputs.components)
     stack = inputs.stack.content
     own_only = stack.policy.own_indexes_only
     if not own_only and not stack.index and not stack.binding:
         return shipped
     base = _ONLY_PYPI if own_only else shipped
-    indexes = _extended(base, inputs.stack)
+    indexes = _extended(base, inputs.stack, inputs.components)
     return replace(
         indexes,
         bindings=(*indexes.bindings, *base.bindings),
@@ -61,7 +63,7 @@ def compile_recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
     return tuple(rows.values())
 
 
-def _extended(base: Indexes, document: _IndexDocument) -> Indexes:
+def _extended(base: Indexes, document: _IndexDocument, components: Components) -> Indexes:
     """Return the indexes of `base` and of a file, with the bindings of the file alone."""
     indexes = dict(base.indexes)
     seen: set[str] = set()
@@ -78,6 +80,10 @@ def _extended(base: Indexes, document: _IndexDocument) -> Indexes:
                 raise document.unknown("there is no index", name, indexes, *path)
     bindings = _bindings(document)
     _require_effect(document, bindings)
+    for table_path, bound in bindings.items():
+        for position, project in enumerate(bound.packages):
+            where = document.place(*table_path, "packages", position)
+            require_no_component(project, components, where)
     return Indexes(indexes=indexes, bindings=tuple(bindings.values()))
 
 

@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from msgspec.structs import replace
 from resolver import files
 from resolver.errors import InputError
 from resolver.files import json_text
-from resolver.model.lock import FolderName, Lock, PythonVersion
+from resolver.model.lock import FolderName, Lock, PythonVersion, Sha256
 from resolver.model.message import Message, message
 from resolver.model.target import Platform
 from resolver.openat import Kind
@@ -68,9 +69,9 @@ class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
 
     # The path in the bundle.
     path: str
-    sha256: str
+    sha256: Sha256
     # In bytes.
-    size: int
+    size: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class BundledFile(ManifestFile, frozen=True, kw_only=True):
@@ -124,6 +125,7 @@ def _require_sound(manifest: Manifest) -> None:
     """Raise ValueError for a manifest that `write` would not have written."""
     if manifest.format != FORMAT:
         raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
+    _require_printable(msgspec.to_builtins(manifest))
     for path in sorted(manifest.paths):
         if not is_inside(path):
             raise ValueError(f"it names a file outside of the bundle: {path}")
@@ -131,6 +133,22 @@ def _require_sound(manifest: Manifest) -> None:
     for lock in manifest.locks:
         if lock.folder != f"locks/{lock.stack}/{lock.target}":
             raise ValueError(f"`{lock.folder}` is not the folder of its lock")
+
+
+def _require_printable(value: Any) -> None:
+    """Raise ValueError for a text in a value of JSON that a line break or the like would end.
+
+    Each path is a line of SHA256SUMS, and install.sh has names of locks.
+    """
+    if isinstance(value, str) and not value.isprintable():
+        raise ValueError(f"`{value}` has characters that do not print")
+    elements: Collection[Any] = ()
+    if isinstance(value, dict):
+        elements = value.values()
+    elif isinstance(value, (list, tuple)):
+        elements = value
+    for element in elements:
+        _require_printable(element)
 
 
 def is_inside(path: str) -> bool:

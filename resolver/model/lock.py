@@ -34,7 +34,7 @@ FolderName = Annotated[str, Meta(pattern=patterns.NAME.whole)]
 PythonVersion = Annotated[str, Meta(pattern=patterns.PYTHON.whole)]
 _Project = Annotated[str, Meta(pattern=patterns.PROJECT.whole)]
 _Version = Annotated[str, Meta(pattern=patterns.VERSION.whole)]
-_Sha256 = Annotated[str, Meta(pattern=patterns.SHA256.whole)]
+Sha256 = Annotated[str, Meta(pattern=patterns.SHA256.whole)]
 _Variable = Annotated[str, Meta(pattern=patterns.VARIABLE_NAME.whole)]
 _Module = Annotated[str, Meta(pattern=patterns.MODULE.whole)]
 _Label = Annotated[str, Meta(pattern=rf"{patterns.LABEL.whole}|\A\Z")]
@@ -71,7 +71,7 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     """
 
     name: str
-    sha256: _Sha256
+    sha256: Sha256
 
 
 class LockedVariant(_Row, kw_only=True, frozen=True):
@@ -408,7 +408,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     # Where the stack is from, such as a guide.
     source: str = ""
     # The sha256 of the files that the lock was made from.
-    inputs: _Sha256
+    inputs: Sha256
     # The lines of the stack.
     requires: tuple[str, ...]
     target: LockedTarget

@@ -40,9 +40,11 @@ from resolver.report.template import render_page
 # What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a
 # word, `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
-# What a forge takes for a person or an issue. The hash of a commit after `@` is neither.
+# What a forge takes for a person or an issue, which may be of another project: `owner/project#1`.
+# The hash of a commit after `@` is neither, nor is the epoch of a version (`1!2.0`).
 _MENTION = re.compile(
-    r"(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|[#!](?=[0-9])|GH-(?=[0-9]))"
+    r"(?P<epoch>(?<![\w./-])[0-9]+!(?=[0-9]))|[#!](?=[0-9])"
+    r"|(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|GH-(?=[0-9]))"
 )
 _LANGUAGES = {"zh": "zh-Hans"}
 # A text that is split by it has the names at its odd places.
@@ -66,7 +68,7 @@ def _without_mentions(text: str) -> str:
     Forges look for mentions in what Markdown shows, so that no escape helps: a space without width
     does.
     """
-    return _MENTION.sub(r"\g<0>&#8203;", text)
+    return _MENTION.sub(lambda match: match[0] if match["epoch"] else f"{match[0]}&#8203;", text)
 
 
 def markdown_text(document: Document, language: Language) -> str:

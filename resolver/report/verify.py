@@ -42,6 +42,7 @@ MODULES = (
     "ascend/checks",
     "ascend/network",
     "verify/record",
+    "verify/bytecode",
     "verify/strays",
     "verify/built",
     "verify/checkouts",

@@ -12,6 +12,7 @@ from resolver.ascend.checks import NpuTool, ask_tool, check_components, check_co
 from resolver.ascend.network import check_network
 from resolver.pip import print_pip_variables
 from resolver.verify.built import BuildMachine, keep_wheels, print_built_wheels
+from resolver.verify.bytecode import check_bytecode
 from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (
@@ -174,6 +175,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, overwritten)
+    if context.full:
+        yield check_bytecode(context, installed)
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
@@ -226,7 +229,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--full",
         action="store_true",
-        help="compare the content of every file, not just of a sample",
+        help="compare every file, not just a sample, and bytecode with its source",
     )
     parser.add_argument(
         "--quick",

@@ -7,7 +7,7 @@ import hashlib
 import os
 import shlex
 import stat
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
@@ -64,12 +64,43 @@ def check_files(
         file_count += len(rows)
         compared_count += len(compared)
         findings += _file_findings(distribution, rows, compared)
+    if context.full:
+        for distribution in others_here(context, installed):
+            hashed = [row for row in distribution.rows if row.digest]
+            rows = [row for row in hashed if (distribution.name, row.path) not in overwritten]
+            findings += _extra_findings(context, distribution, rows)
     values = {
         "files": str(file_count),
         "compared": str(compared_count),
         "kept": ", ".join(rewritten),
     }
     return Group("files", findings, values, "files-kept" if rewritten else "")
+
+
+def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:
+    """Return the distributions of this environment that the lock does not have, such as pip.
+
+    conda changes files of its own.
+    """
+    others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
+    return [other for other in others if other.is_ours and other.installer != "conda"]
+
+
+def _extra_findings(
+    context: CheckContext, distribution: InstalledDistribution, rows: Sequence[RecordRow]
+) -> Iterator[Finding]:
+    """Yield what is changed of a distribution that the lock does not have. Files may be gone."""
+    changed = [
+        os.path.relpath(row.path, distribution.root)
+        for row in rows
+        if _file_code(row, compare=True) == "file-changed"
+    ]
+    if changed:
+        pinned = f"{distribution.name}=={distribution.version}"
+        install = f"{context.python} -m pip install --force-reinstall --no-deps"
+        about = {"name": distribution.name, "version": distribution.version}
+        remedy = f"{install} {shlex.quote(pinned)}"
+        yield Finding("extra-changed", {**about, **list_and_count(changed)}, remedy)
 
 
 def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:

@@ -243,6 +243,9 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
                 f"demo/of_{name}/__init__.py": "",
                 f"demo/of_{name}.py": "",
                 f"alone_{name}.py": "",
+                # a folder that pip puts aside, and of which the other version's record says nothing
+                f"only_{name}/__init__.py": "",
+                f"only_{name}/inner/__init__.py": "",
             }
             files[f"demo-{version}.dist-info/entry_points.txt"] = (
                 "[console_scripts]\ndemo = demo.m0:main\n"
@@ -331,6 +334,7 @@ def _of_environment(python: Path) -> Tree:
         for path in python.parent.iterdir()
         if path.name == "demo"
     }
+    found |= {path.name: path.read_bytes() for path in python.parents[1].glob(".ascend-lock*")}
     return {path: content for path, content in found.items() if "__pycache__" not in path}
 
 

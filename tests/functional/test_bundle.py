@@ -162,6 +162,38 @@ def test_bundle_refuses_a_forged_manifest_before_writing_scripts(
     assert tree(workspace.root / "out") == before
 
 
+@pytest.mark.parametrize("kind", ["files", "texts"])
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("path", "a.whl\n" + "0" * 64 + "  /etc/passwd", "do not print"),
+        ("path", "a\x9b31m\u202e.whl", "do not print"),
+        ("sha256", "0" * 64 + "  a\n", "at `$.{kind}[0].sha256`"),
+        ("size", -1, "at `$.{kind}[0].size`"),
+    ],
+)
+@pytest.mark.usefixtures("base")
+def test_bundle_refuses_rows_that_no_run_has_written(
+    workspace: Workspace, kind: str, field: str, value: object, why: str
+) -> None:
+    """Each path is a line of SHA256SUMS, which is written anew with what other locks need."""
+    bundle(workspace)
+    workspace.locked_stack("base", name="another", target=HERE)
+    path = workspace.root / "out" / "bundle.json"
+    manifest = json.loads(path.read_text())
+    manifest[kind][0][field] = value
+    path.write_text(json.dumps(manifest))
+    before = tree(workspace.root / "out")
+    for code, arguments in ((2, ["another", "out"]), (4, ["--check", "out"])):
+        run = workspace.run("bundle", *arguments)
+        assert (run.status, run.stdout) == (code, "")
+        assert run.error == "the bundle's manifest cannot be read"
+        assert why.format(kind=kind) in run.stderr
+        assert not {"\x9b", "\u202e"} & set(run.stderr)
+        assert "\n0000" not in run.stderr
+    assert tree(workspace.root / "out") == before
+
+
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/index/test_transfer.py)
 
 

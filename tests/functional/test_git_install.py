@@ -81,6 +81,29 @@ SCRIPT = (
 )
 
 
+def test_install_shows_no_control_character_of_a_git_server(
+    workspace: Workspace, python: Path
+) -> None:
+    """A server says what it wants, which git passes on."""
+    add_backend(workspace.index)
+    stack_of(workspace, f"plain={plain(workspace)}")
+    workspace.locked()
+    git = shutil.which("git")
+    tool = workspace.root / "tools" / "git"
+    tool.parent.mkdir()
+    tool.write_text(
+        "#!/bin/bash\n"
+        "case \" $* \" in *' fetch '*) printf 'remote: \\e[31m\\u009b32mred\\nremote: 目录' >&2 ;; esac\n"
+        f'exec {git} "$@"\n'
+    )
+    tool.chmod(0o755)
+    run = install(workspace, python, PATH=f"{tool.parent}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
+    assert run.status == 0, run
+    assert "remote: 目录\n" in run.stderr
+    assert r"\E[31m" in run.stderr
+    assert not {"\x1b", "\x9b"} & set(run.stderr)
+
+
 def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
     workspace: Workspace, python: Path
 ) -> None:

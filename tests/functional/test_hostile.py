@@ -218,15 +218,15 @@ def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace) -> None
 def test_report_mentions_nobody(workspace: Workspace) -> None:
     """On a forge, a reason for yanking would notify people and refer to issues."""
     reason = "@maintainer and (@org/team), 请@user; see #12, me@host.example, a#3 and <@x> # 4"
-    reason += ", !5, GH-6, x!7 and aGH-8"
+    reason += ", !5, GH-6, x!7, aGH-8, org/team#9, org/team1!10 and 1!2.0"
     workspace.index.add_wheel("demo", "1.0", yanked=reason)
     workspace.stack("demo==1.0")
     workspace.locked()
     line = next(line for line in workspace.read("report.md").splitlines() if "maintainer" in line)
     shown = (
         "@&#8203;maintainer and (@&#8203;org/team), 请@&#8203;user; see #&#8203;12, "
-        r"me@host.example, a#3 and \<@&#8203;x> # 4, "
-        "!&#8203;5, GH-&#8203;6, x!7 and aGH-8"
+        r"me@host.example, a#&#8203;3 and \<@&#8203;x> # 4, "
+        "!&#8203;5, GH-&#8203;6, x!&#8203;7, aGH-8, org/team#&#8203;9, org/team1!&#8203;10 and 1!2.0"
     )
     assert shown in line
 

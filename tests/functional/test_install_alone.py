@@ -5,15 +5,17 @@ started in.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.functional.machine import execute, install, installed, site_packages
 from tests.functional.sources import built_here
-from tests.functional.workspace import HERE, PYTHON_LINE, Workspace
+from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
 from tests.loopback import LoopbackIndex
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
@@ -173,31 +175,48 @@ def test_install_loads_no_module_of_the_folder(
     assert not marker.exists()
 
 
+# C0, C1 (a terminal takes U+009B for ESC [), a separator of lines, and two that turn the direction
+# of text; then the byte that U+009B is in the encodings of a single byte.
+_ACTED_ON = ("\x1b[31m\x07", "\x9b31m", "\x85", "\u2028", "\u202e", "\u2066", "\udc9b31m")
+_LOCALES = ("C", "C.UTF-8", "xx_YY.UTF-8")
+
+
+def require_escaped(run: Callable[[str, str], Run]) -> None:
+    """Require that a run which gets a name and a locale shows the name with escapes."""
+    for text in _ACTED_ON:
+        for locale in _LOCALES:
+            shown = run(f"no{text}such", locale)
+            assert shown.status == 1
+            assert re.search(r"no\\[\w\[\\]+such", shown.stderr), (text, locale, shown)
+            assert not [char for char in shown.stderr if not char.isprintable() and char != "\n"]
+
+
 def test_bundle_shows_no_control_characters(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
     assert workspace.run("bundle", "demo", "out").status == 0
-    run = execute(workspace, [str(workspace.root / "out" / "install.sh"), "no\x1b[31m\x07such"])
-    assert run.status == 1
-    assert "\\E[31m\\asuch" in run.stderr
-    assert "demo/here" in run.stderr
-    assert "\x1b" not in run.stderr
+    script = str(workspace.root / "out" / "install.sh")
+    require_escaped(lambda name, locale: execute(workspace, [script, name], LC_ALL=locale))
+    assert "demo/here" in execute(workspace, [script, "other"]).stderr
 
 
 def test_activate_shows_no_control_characters(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
-    script = workspace.folder() / "activate.sh"
-    run = execute(workspace, ["bash", "-c", f". {script}"], ASCEND_LOCK_ENV="/no\x1b[31m\x07such")
-    assert run.status == 1
-    assert "\\E[31m\\asuch" in run.stderr
-    assert "\x1b" not in run.stderr
+    command = ["bash", "-c", f". {workspace.folder() / 'activate.sh'}"]
+
+    def run(name: str, locale: str) -> Run:
+        return execute(workspace, command, ASCEND_LOCK_ENV=f"/{name}", LC_ALL=locale)
+
+    require_escaped(run)
+    for letters in ("目录", "Größe — “é”", "😀", "עברית", "ภาษา"):
+        for locale in _LOCALES:
+            assert f"/{letters}" in run(letters, locale).stderr
 
 
 def test_install_shows_no_control_characters(workspace: Workspace, python: Path) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
-    run = install(workspace, python, "--wheelhouse", "no\x1b[31m\x07such")
-    assert run.status == 1
-    assert "\\E[31m\\asuch" in run.stderr
-    assert "\x1b" not in run.stderr
+    require_escaped(
+        lambda name, locale: install(workspace, python, "--wheelhouse", name, LC_ALL=locale)
+    )

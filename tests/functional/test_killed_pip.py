@@ -235,12 +235,16 @@ def test_modules_of_an_unfinished_release_without_a_record_are_told(
     environment.install("1")
 
 
-def kill_install(workspace: Workspace, python: Path) -> None:
-    """Kill install.sh with its pip, which has installed all files of boot but the last ones."""
+# The last file of a wheel that pip unpacks: all others of boot are there.
+_UNPACKED = "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0])"
+
+
+def kill_install(workspace: Workspace, python: Path, moment: str = _UNPACKED) -> None:
+    """Kill install.sh with its pip at an event of Python's audit hooks."""
     killer = site_packages(python) / "killer.pth"
     killer.write_text(
         "import os, sys; sys.addaudithook(lambda event, values: "
-        "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0]) and os.killpg(0, 9))\n"
+        f"event in ('open', 'os.rename', 'shutil.rmtree') and {moment} and os.killpg(0, 9))\n"
     )
     script = str(workspace.folder() / "install.sh")
     run = workspace.begin(
@@ -249,6 +253,56 @@ def kill_install(workspace: Workspace, python: Path) -> None:
     run.communicate()
     assert run.returncode == -signal.SIGKILL
     killer.unlink()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "event == 'os.rename' and str(values[0]).endswith('RECORD.new')",
+        "event == 'open' and str(values[0]).endswith('ascend-lock.txt') and 'x' in str(values[1])",
+    ],
+)
+def test_a_note_that_was_cut_off_leaves_nothing(environment: Environment, moment: str) -> None:
+    """One run is enough, whether it goes on or back."""
+    steady = {"1": environment.content()}
+    environment.install("2")
+    steady["2"] = environment.content()
+    for next_version in ("2", "1"):
+        environment.install("1")
+        environment.choose("2")
+        kill_install(environment.workspace, environment.python, moment)
+        environment.install(next_version)
+        assert environment.content() == steady[next_version]
+
+
+@pytest.mark.parametrize("way", ["replaced", "absent"])
+def test_a_folder_put_aside_without_a_record_is_removed(
+    workspace: Workspace, python: Path, way: str
+) -> None:
+    """pip removes the record that it put aside before it removes the folder, whose name says little:
+    the new release has no such folder.
+    """
+    site = site_packages(python)
+    workspace.index.add_wheel(
+        "demo", "1", files={"of_1/__init__.py": "", "of_1/sub/__init__.py": ""}
+    )
+    workspace.index.add_wheel("demo", "2", files={"of_2.py": ""})
+    workspace.serve("base 1")
+    workspace.locked_stack("demo==1", "base", target=HERE)
+    assert install(workspace, python).status == 0
+    if way == "replaced":
+        workspace.locked_stack("demo==2", "base", target=HERE)
+    else:
+        rows = '[[absent]]\npackage = "demo"\nreason = "r"\n'
+        workspace.locked_stack("base", target=HERE, more=rows)
+    kill_install(workspace, python, "event == 'shutil.rmtree' and '/~f_1' in str(values[0])")
+    assert (site / "~f_1").exists()
+    assert list(site.glob("~*.dist-info")) == []
+    (site / "~mine").mkdir()
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert [path.name for path in site.glob("~*")] == ["~mine"]
+    assert list(python.parents[1].glob(".ascend-lock*")) == []
 
 
 def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:

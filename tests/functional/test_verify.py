@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import marshal
 import os
 import platform
 import re
@@ -197,8 +199,24 @@ def test_verify_says_the_same_however_it_is_called(machine: Machine) -> None:
     )
     assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
     full = machine.verify("--full")
-    assert (full.status, full.stdout) == (0, GROUPS.replace("26 compared", "32 compared"))
+    expected = GROUPS.replace("26 compared", "32 compared").replace(
+        "  collisions ",
+        "  bytecode       ok       N compiled files are made of their sources\n  collisions ",
+    )
+    # pip is among them, which is this machine's
+    told = re.sub(r"\d+(?= compiled files)", "N", full.stdout)
+    assert (full.status, told) == (0, expected)
     assert {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()} == before
+
+
+def test_verify_finds_bytecode_that_was_planted(machine: Machine) -> None:
+    """It is hash-based and unchecked, so that Python asks for no source."""
+    header = importlib.util.MAGIC_NUMBER + b"\x01" + bytes(11)
+    planted = Path(importlib.util.cache_from_source(str(machine.site / "base.py")))
+    planted.write_bytes(header + marshal.dumps(compile("planted = 1", "x", "exec")))
+    run = machine.verify("--full")
+    assert (run.status, run.stdout.count("[bytecode-differs]")) == (1, 1)
+    assert "[bytecode-differs]" not in machine.verify().stdout
 
 
 def test_verify_refuses_a_program_of_another_lock(machine: Machine) -> None:

@@ -20,9 +20,11 @@ import functools
 import glob
 import hashlib
 import importlib
+import importlib.util
 import io
 import json
 import keyword
+import marshal
 import mmap
 import operator
 import os
@@ -40,6 +42,7 @@ import tempfile
 import time
 import traceback
 import unicodedata
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -48,6 +51,7 @@ from email.parser import HeaderParser
 from functools import total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from itertools import combinations
+from types import CodeType
 from typing import Any, Dict, NamedTuple
 from urllib.parse import unquote
 
@@ -273,6 +277,7 @@ WARNING_CODES = (
     "network-unread",
     "network-unseen",
     "npu-absent",
+    "soc-mixed",
     "soc-unknown",
     "soc-unnamed",
 )
@@ -1657,8 +1662,34 @@ def lines_of(path: str) -> list[str]:
 # The finding about a module that needs CANN, where CANN is installed and not active.
 INACTIVE_TOOLKIT = "import-without-cann"
 
+# How their names go on after `lib`. A test has all that systems.toml names.
+_LIBRARY_PREFIXES = (
+    "acl_",
+    "ascend",
+    "atb",
+    "dcmi",
+    "drv",
+    "error_manager",
+    "exe_graph",
+    "fmk_",
+    "ge_",
+    "graph",
+    "hccl",
+    "mmpa",
+    "msprofiler",
+    "nnopbase",
+    "opapi",
+    "ops_base",
+    "optiling",
+    "profapi",
+    "runtime",
+    "tiling",
+    "unified_dlog",
+)
+# Of names that others might begin with, too, the whole.
+_LIBRARY_NAMES = ("c_sec", "platform", "register")
 _MISSING_LIBRARY = re.compile(
-    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
+    rf"(lib(?:(?:{'|'.join(_LIBRARY_PREFIXES)})\w*|{'|'.join(_LIBRARY_NAMES)})\.so[\w.]*)"
     r": cannot open shared object"
 )
 
@@ -1874,6 +1905,8 @@ def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 def check_cann(context: CheckContext) -> Group:
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
     wanted = context.lock.system[TOOLKIT]
+    if not _is_version(wanted):
+        return Group("cann", [_unknown_value(TOOLKIT, wanted)], {"found": ""})
     variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
     home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
@@ -1911,6 +1944,20 @@ def check_cann(context: CheckContext) -> Group:
     return Group("cann", findings, values)
 
 
+def _is_version(text: str) -> bool:
+    """Return whether a text is a version of CANN or HDK."""
+    try:
+        parse_version(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _unknown_value(component: str, wanted: str) -> Finding:
+    """Return the finding about a value that only a lock which was edited has: it is no version."""
+    return Finding("component-invalid", {"component": component, "wanted": wanted})
+
+
 def _releases(path: str) -> Iterator[_Release]:
     """Yield the releases of the parts of CANN that a file names, the toolkit first.
 
@@ -1922,10 +1969,10 @@ def _releases(path: str) -> Iterator[_Release]:
     values = assignments(text)
     folder, name = os.path.split(path)
     if name == "ascend_toolkit_install.info":
-        version = _parse_version(values.get("version", ""), path)
+        version = _parse_version(values.get("version", ""), path, "version")
         yield _Release("toolkit", path, version)
     elif name == "version.info" and "version_dir" in values:
-        version = _parse_version(values["version_dir"], path)
+        version = _parse_version(values["version_dir"], path, "version_dir")
         yield _Release(os.path.basename(folder), path, version)
     elif name == "version.cfg":
         keys = [key for key in values if key.endswith("_running_version")]
@@ -1934,13 +1981,13 @@ def _releases(path: str) -> Iterator[_Release]:
             if pair is None:
                 raise UnreadableError(path, f"`{key}` is not [internal:release]")
             part = key[: -len("_running_version")]
-            yield _Release(part, path, _parse_version(pair[1], path))
+            yield _Release(part, path, _parse_version(pair[1], path, key))
 
 
-def _parse_version(text: str, path: str) -> SystemVersion:
-    """Return the version in a file. Raises UnreadableError if it is none, or empty."""
+def _parse_version(text: str, path: str, key: str) -> SystemVersion:
+    """Return the version that a key of a file has. Raises UnreadableError if it has none."""
     if not text:
-        raise UnreadableError(path, "it has no line `Version=`")
+        raise UnreadableError(path, f"it states nothing for `{key}`")
     try:
         return parse_version(text)
     except ValueError as error:
@@ -1960,7 +2007,7 @@ def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Findin
             path = f"{folder}/version.info"
             found = assignments(read_text(path) or "").get("version")
             if found is not None:
-                if _parse_version(found, path).same_release(release):
+                if _parse_version(found, path, "Version").same_release(release):
                     return []
                 values = {"found": found, "wanted": str(release), "path": path}
                 return [Finding("nnal-differs", values)]
@@ -1999,10 +2046,15 @@ class NpuTool(NamedTuple):
 
     # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
-    # The name of the first chip, empty if npu-smi does not tell.
-    chip: str = ""
+    # The names of the chips, each once, that of the first NPU first; without what it does not tell.
+    chips: tuple[str, ...] = ()
     # The number of NPUs, 0 without npu-smi.
     npus: int = 0
+
+    @property
+    def chip(self) -> str:
+        """Return the name of the first chip, empty if npu-smi does not tell."""
+        return self.chips[0] if self.chips else ""
 
     @property
     def has_device(self) -> bool:
@@ -2024,14 +2076,19 @@ def ask_tool(context: CheckContext) -> NpuTool:
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
-    if not chips:
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
+    if not rows:
         return NpuTool()
-    card, chip = chips[0]
-    board_values = assignments(output("-t", "board", "-i", card))
-    chip_values = assignments(output("-t", "board", "-i", card, "-c", chip))
-    driver = board_values.get("software version", "")
-    return NpuTool(driver, _chip_name(chip_values), len(chips))
+    driver = assignments(output("-t", "board", "-i", rows[0][0])).get("software version", "")
+    names = []
+    seen = set()
+    for card, chip, short_name in rows:
+        # each question takes a second, and machines have 16 of one chip
+        if short_name not in seen:
+            seen.add(short_name)
+            values = assignments(output("-t", "board", "-i", card, "-c", chip))
+            names.append(_chip_name(values))
+    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
 
 
 def _chip_name(values: Mapping[str, str]) -> str:
@@ -2058,8 +2115,12 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
-    if family.upper() == wanted.upper():
+    others = [chip for chip in tool.chips if soc_family(chip).upper() != wanted.upper()]
+    if tool.chips and not others:
         return Group("soc", [], values)
+    if len(others) < len(tool.chips):
+        values = {**values, "found": wanted, "list": ", ".join(others)}
+        return Group("soc", [Finding("soc-mixed", values)], values)
     if family:
         code = "soc-differs"
     elif tool.chip:
@@ -2095,6 +2156,8 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     """Check that the driver is as new as the target's, and meets the lock's other requirements."""
     wanted = context.lock.system.get(DRIVER, "")
+    if wanted and not _is_version(wanted):
+        return Group("hdk", [_unknown_value(DRIVER, wanted)], {"found": ""})
     needs = [need for need in context.lock.driver if need.component == DRIVER]
     requirements = [f"{need.by}: {need.wanted}" for need in needs]
     if wanted:
@@ -2118,7 +2181,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
         else:
             missing = [Finding("hdk-missing", values)] if wanted else []
             return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-        version = _parse_version(values["found"], values["path"])
+        version = _parse_version(values["found"], values["path"], "Version")
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
@@ -2319,12 +2382,43 @@ def check_files(
         file_count += len(rows)
         compared_count += len(compared)
         findings += _file_findings(distribution, rows, compared)
+    if context.full:
+        for distribution in others_here(context, installed):
+            hashed = [row for row in distribution.rows if row.digest]
+            rows = [row for row in hashed if (distribution.name, row.path) not in overwritten]
+            findings += _extra_findings(context, distribution, rows)
     values = {
         "files": str(file_count),
         "compared": str(compared_count),
         "kept": ", ".join(rewritten),
     }
     return Group("files", findings, values, "files-kept" if rewritten else "")
+
+
+def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:
+    """Return the distributions of this environment that the lock does not have, such as pip.
+
+    conda changes files of its own.
+    """
+    others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
+    return [other for other in others if other.is_ours and other.installer != "conda"]
+
+
+def _extra_findings(
+    context: CheckContext, distribution: InstalledDistribution, rows: Sequence[RecordRow]
+) -> Iterator[Finding]:
+    """Yield what is changed of a distribution that the lock does not have. Files may be gone."""
+    changed = [
+        os.path.relpath(row.path, distribution.root)
+        for row in rows
+        if _file_code(row, compare=True) == "file-changed"
+    ]
+    if changed:
+        pinned = f"{distribution.name}=={distribution.version}"
+        install = f"{context.python} -m pip install --force-reinstall --no-deps"
+        about = {"name": distribution.name, "version": distribution.version}
+        remedy = f"{install} {shlex.quote(pinned)}"
+        yield Finding("extra-changed", {**about, **list_and_count(changed)}, remedy)
 
 
 def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
@@ -2482,6 +2576,144 @@ def _top_name(owner: InstalledDistribution, path: str) -> str:
     if relative.startswith(".."):
         return os.path.basename(relative)
     return relative.split("/")[0]
+
+
+# --- bytecode
+#
+# The check of bytecode: whether what Python runs in place of a source was made of that source.
+#
+# Python runs a file of `__pycache__` without a look at the source if it has the time and the size of
+# the source, or if it is hash-based and unchecked (PEP 552). Neither says what it was made of, and
+# RECORD has no hash of it. So each source is compiled, and the code is compared.
+
+# The folder of compiled files beside their sources.
+_CACHE = "__pycache__"
+_SOURCE = ".py"
+# What a compiled file is called for each level of optimization: Python looks for those of -O and
+# -OO only if it was started so.
+_ENDINGS = (".pyc", ".opt-1.pyc", ".opt-2.pyc")
+# A magic number, flags, and either the time and size of the source or its hash.
+_HEADER_BYTES = 16
+# A flag: the header has the hash of the source.
+_HASHED = 1
+_MOST_FLAGS = 3
+# A command removes at most so many files by name.
+_MOST_NAMED = 20
+
+
+def check_bytecode(context: CheckContext, installed: Installed) -> Group:
+    """Check the compiled files of the distributions of this environment, and of checkouts.
+
+    Those of other Pythons, and those that Python would not use, do not count.
+    """
+    compared = 0
+    differing = []
+    pins = context.lock.pins
+    distributions = [installed[name] for name in sorted(pins) if name in installed]
+    distributions += others_here(context, installed)
+    for number, distribution in enumerate(distributions):
+        name = distribution.name
+        context.progress(f"{number}/{len(distributions)} {name}")
+        sources = _sources(distribution)
+        if name in pins and pins[name].editable:
+            sources += _sources_below(checkout_folder(name))
+        for source in sources:
+            for path, level in _compiled_files(source):
+                compared += 1
+                if not _is_of_source(path, source, level):
+                    differing.append(path)
+    context.progress("")
+    findings = []
+    if differing:
+        remedy = _removal(context, differing)
+        findings.append(Finding("bytecode-differs", list_and_count(differing), remedy))
+    return Group("bytecode", findings, {"compared": str(compared)})
+
+
+def _removal(context: CheckContext, paths: Sequence[str]) -> str:
+    """Return the command that removes compiled files. Python makes them again of their sources."""
+    if is_shared():
+        return context.venv_command
+    if len(paths) <= _MOST_NAMED:
+        return shlex.join(["rm", *paths])
+    return shlex.join(["find", sys.prefix, "-path", f"*/{_CACHE}/*.pyc", "-delete"])
+
+
+def _sources(distribution: InstalledDistribution) -> list[str]:
+    """Return the sources in the RECORD of a distribution."""
+    return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
+
+
+def _sources_below(folder: str) -> list[str]:
+    """Return the sources in a checkout."""
+    sources = []
+    for parent, folders, names in os.walk(folder):
+        if parent == folder and ".git" in folders:
+            folders.remove(".git")
+        sources += [f"{parent}/{name}" for name in names if name.endswith(_SOURCE)]
+    return sorted(sources)
+
+
+def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the paths of what Python may run in place of a source, each with its level."""
+    folder, name = os.path.split(source)
+    stem = f"{folder}/{_CACHE}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
+    for level, ending in enumerate(_ENDINGS):
+        if os.path.exists(stem + ending):
+            yield stem + ending, level
+
+
+def _is_of_source(path: str, source: str, level: int) -> bool:
+    """Return whether a compiled file has the code of its source, or Python would not run it."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+        with open(source, "rb") as file:
+            status = os.fstat(file.fileno())
+            text = file.read()
+    except OSError:
+        # Python cannot read it either, or the check of files tells that
+        return True
+    if not _is_used(content, status):
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = compile(text, source, "exec", dont_inherit=True, optimize=level)
+        # read as Python would when it imports the module; it is not run
+        found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
+    except (ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return isinstance(found, CodeType) and _is_same_code(found, made)
+
+
+def _is_used(content: bytes, status: os.stat_result) -> bool:
+    """Return whether Python runs a compiled file in place of a source with this status.
+
+    A hash may be checked or not: an option of Python decides.
+    """
+    if len(content) < _HEADER_BYTES or content[:4] != importlib.util.MAGIC_NUMBER:
+        return False
+    flags, seconds, size = (
+        int.from_bytes(content[start : start + 4], "little") for start in (4, 8, 12)
+    )
+    if flags & _HASHED:
+        return flags <= _MOST_FLAGS
+    is_current = seconds == int(status.st_mtime) & 0xFFFFFFFF
+    return flags == 0 and is_current and size == status.st_size & 0xFFFFFFFF
+
+
+def _is_same_code(left: CodeType, right: CodeType) -> bool:
+    """Return whether Python does the same with both. The name of the source does not count."""
+    return left == right and list(_stack_sizes(left)) == list(_stack_sizes(right))
+
+
+def _stack_sizes(code: CodeType) -> Iterator[int]:
+    """Yield the sizes of the stacks of code and of what is defined in it, which `==` leaves out."""
+    yield code.co_stacksize
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _stack_sizes(constant)
 
 
 # --- strays
@@ -4084,6 +4316,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, overwritten)
+    if context.full:
+        yield check_bytecode(context, installed)
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
@@ -4136,7 +4370,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--full",
         action="store_true",
-        help="compare the content of every file, not just of a sample",
+        help="compare every file, not just a sample, and bytecode with its source",
     )
     parser.add_argument(
         "--quick",
@@ -4522,6 +4756,9 @@ LOCK = r"""
 "cann-half-active-what": "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
 "cann-half-active-why": "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
 "cann-half-active-mend": "source CANN's set_env.sh, which sets both",
+"component-invalid-what": "the lock states {component} {wanted}, which is no version of CANN or HDK",
+"component-invalid-why": "nothing on the machine can be compared with it; the lock was not written so by ascend-lock",
+"component-invalid-mend": "state the version in the stack's target and lock again",
 "cann-unreadable-what": "the CANN release in {home} could not be read from {path}: {why}",
 "cann-unreadable-why": "it is unknown whether this is {wanted}, and the installation may be incomplete",
 "cann-unreadable-mend": "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
@@ -4564,6 +4801,9 @@ LOCK = r"""
 "soc-unnamed-what": "npu-smi reports the chip {chip}, which belongs to no known SoC family",
 "soc-unnamed-why": "the lock's binaries and CANN's operators are for {wanted}",
 "soc-unnamed-mend": "compare the chip with component.soc in matrices/systems.toml",
+"soc-mixed-what": "this machine has chips of several families: beside {found} also {list}",
+"soc-mixed-why": "the lock's binaries and CANN's operators are for {wanted}; a program that runs on another chip fails",
+"soc-mixed-mend": "let programs see only the NPUs of {wanted}: ASCEND_RT_VISIBLE_DEVICES",
 "soc-differs-what": "the SoC is {found} ({chip}), but the lock is for {wanted}",
 "soc-differs-why": "binaries and operators for another SoC load but fail when they run",
 "soc-differs-mend": "set soc = \"{found}\" in the stack's target and lock again",
@@ -4614,9 +4854,15 @@ LOCK = r"""
 "file-changed-what": "files of {name} {version} were changed after installation: {list} ({count} in all)",
 "file-changed-why": "what runs is not what the lock pins",
 "file-changed-mend": "{again}",
+"extra-changed-what": "files of {name} {version}, which the lock does not have, were changed after installation: {list} ({count} in all)",
+"extra-changed-why": "it is in the same environment: what it runs there, perhaps at each start of Python, is not what its installer wrote",
+"extra-changed-mend": "install {name} again",
 "file-unreadable-what": "files of {name} {version} cannot be read: {list} ({count} in all)",
 "file-unreadable-why": "they could not be compared",
 "file-unreadable-mend": "{again}",
+"bytecode-differs-what": "{count} compiled files that Python runs are not made of their sources: {list}",
+"bytecode-differs-why": "Python runs a file in __pycache__ without a look at the source, and RECORD has no hash of it: another patch release of Python compiled it, or somebody put it there",
+"bytecode-differs-mend": "remove it: Python compiles the source again",
 "file-stale-what": "files in the packages of {owners} belong to no distribution: {list} ({count} in all)",
 "file-stale-why": "they can be imported although the lock does not have them; an interrupted installation left them, or somebody added them",
 "file-added-what": "files were added to the packages of {owners}: {list} ({count} in all)",
@@ -4695,6 +4941,7 @@ LOCK = r"""
 "group-soc": "SoC",
 "group-distributions": "distributions",
 "group-files": "files",
+"group-bytecode": "bytecode",
 "group-checkouts": "checkouts",
 "note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
@@ -4720,6 +4967,7 @@ LOCK = r"""
 "note-files-kept": "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack rewrites",
 "note-collisions": "none",
 "note-strays-but": "not judged: what may belong to {list} ({count} in all), as nothing lists their files as they are",
+"note-bytecode": "{compared} compiled files are made of their sources",
 "note-strays": "every module belongs to a distribution",
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
@@ -4806,6 +5054,9 @@ LOCK = r"""
 "cann-half-active-what": "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
 "cann-half-active-why": "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
 "cann-half-active-mend": "source CANN 的 set_env.sh，它会设置这两个变量",
+"component-invalid-what": "锁文件写的是 {component} {wanted}，这不是 CANN 或 HDK 的版本",
+"component-invalid-why": "无法拿机器上的版本与它比较；ascend-lock 不会写出这样的锁文件",
+"component-invalid-mend": "在技术栈的 target 中写明版本，然后重新锁定",
 "cann-unreadable-what": "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
 "cann-unreadable-why": "无法判断它是否为 {wanted}，安装也可能不完整",
 "cann-unreadable-mend": "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
@@ -4848,6 +5099,9 @@ LOCK = r"""
 "soc-unnamed-what": "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
 "soc-unnamed-why": "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
 "soc-unnamed-mend": "请与 matrices/systems.toml 中的 component.soc 比较",
+"soc-mixed-what": "这台机器有几个系列的芯片：除 {found} 外还有 {list}",
+"soc-mixed-why": "锁文件中的二进制文件和 CANN 的算子面向 {wanted}；在其他芯片上运行的程序会失败",
+"soc-mixed-mend": "用 ASCEND_RT_VISIBLE_DEVICES 让程序只看到 {wanted} 的 NPU",
 "soc-differs-what": "SoC 是 {found}（{chip}），而锁文件面向 {wanted}",
 "soc-differs-why": "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
 "soc-differs-mend": "在软件栈的目标中设置 soc = \"{found}\" 并重新锁定",
@@ -4898,9 +5152,15 @@ LOCK = r"""
 "file-changed-what": "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
 "file-changed-why": "实际运行的不是锁文件固定的内容",
 "file-changed-mend": "{again}",
+"extra-changed-what": "锁文件中没有的 {name} {version} 有文件在安装后被更改：{list}（共 {count} 个）",
+"extra-changed-why": "它在同一环境中：它在那里运行的内容（可能在每次启动 Python 时）不是其安装程序写入的内容",
+"extra-changed-mend": "重新安装 {name}",
 "file-unreadable-what": "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
 "file-unreadable-why": "无法比较它们",
 "file-unreadable-mend": "{again}",
+"bytecode-differs-what": "Python 会运行的 {count} 个编译文件并非由其源文件生成：{list}",
+"bytecode-differs-why": "Python 运行 __pycache__ 中的文件时不看源文件，RECORD 也没有它的哈希：它由另一个 Python 补丁版本编译，或由人放入",
+"bytecode-differs-mend": "删除它：Python 会重新编译源文件",
 "file-stale-what": "{owners} 的包中有不属于任何发行包的文件：{list}（共 {count} 个）",
 "file-stale-why": "锁文件中没有它们，但它们可被导入；是被中断的安装留下的，或由人添加",
 "file-added-what": "{owners} 的包中新增了文件：{list}（共 {count} 个）",
@@ -4979,6 +5239,7 @@ LOCK = r"""
 "group-soc": "SoC",
 "group-distributions": "软件包",
 "group-files": "文件",
+"group-bytecode": "字节码",
 "group-checkouts": "检出",
 "note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
@@ -5004,6 +5265,7 @@ LOCK = r"""
 "note-files-kept": "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
 "note-collisions": "无",
 "note-strays-but": "未判断：可能属于 {list} 的文件（共 {count} 项），因为没有它们现有文件的清单",
+"note-bytecode": "{compared} 个编译文件均由其源文件生成",
 "note-strays": "每个模块都属于某个发行包",
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",

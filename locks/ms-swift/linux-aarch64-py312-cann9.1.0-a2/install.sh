@@ -74,13 +74,28 @@ usage() {
     printf '%s\n' "$1"
 }
 
-# Writes a line, and what a terminal would act on as escapes: the name of a file can have any character
-show() { # label, text
-    case $2 in
-        *[[:cntrl:]]*) printf '%s%q\n' "$1" "$2" ;;
-        *) printf '%s%s\n' "$1" "$2" ;;
-    esac
-}
+# Writes a line. One that a terminal would act on is written with escapes, as the name of a file can have any character.
+# Fine is UTF-8 without control characters (C0, C1), line separators and what turns the direction of text. It is judged by
+# bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
+# does not have is set again.
+show() ( # label, text
+    LC_ALL=C
+    more=$'[\x80-\xbf]'
+    fine='^([ -~]'
+    fine+=$'|\xc2[\xa0-\xbf]' # not U+0080 to U+009F
+    fine+=$'|[\xc3-\xd7\xd9-\xdf]'$more
+    fine+=$'|\xd8[\x80-\x9b\x9d-\xbf]' # not U+061C
+    fine+=$'|\xe0[\xa0-\xbf]'$more
+    fine+=$'|\xe2\x80[\x80-\x8d\x90-\xa7\xaf-\xbf]' # not U+200E, U+200F, U+2028 to U+202E
+    fine+=$'|\xe2\x81[\x80-\xa5\xaa-\xbf]' # not U+2066 to U+2069
+    fine+=$'|\xe2[\x82-\xbf]'$more
+    fine+=$'|[\xe1\xe3-\xec\xee\xef]'$more$more
+    fine+=$'|\xed[\x80-\x9f]'$more
+    fine+=$'|\xf0[\x90-\xbf]'$more$more
+    fine+=$'|[\xf1-\xf3]'$more$more$more
+    fine+=$'|\xf4[\x80-\x8f]'$more$more')*$'
+    if [[ $2 =~ $fine ]]; then printf '%s%s\n' "$1" "$2"; else printf '%s%q\n' "$1" "$2"; fi
+)
 # Texts are given in each language, one after the other, and with each its hint, which may be empty
 say() {
     shift "$at"
@@ -171,6 +186,7 @@ found=$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/d
     fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
         "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
 python=$("$python" -I -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+environment=$("$python" -I -c 'import sys; print(sys.prefix)')  # editable checkouts stay in $environment/src
 [ "$found" = 3.12 ] ||
     refuse "${python} is Python ${found}, but the lock is for 3.12" "create one: python3.12 -m venv env && . env/bin/activate" \
         "${python} 是 Python ${found}，而锁文件面向 3.12" "请建立环境：python3.12 -m venv env && . env/bin/activate"
@@ -294,24 +310,29 @@ def read_note(found):
 
 
 def write_beside(found, texts):
-    """Write files beside the metadata of a distribution, and list them in RECORD; texts has them by name."""
+    """Write files beside the metadata of a distribution, and list them in RECORD; texts has them by name.
+
+    RECORD is the first, so that pip removes whatever is there if this is killed, and the note is the last.
+    """
     inside = os.path.dirname(entry(found, "RECORD"))
     folder = str(found.locate_file(inside))
+    paths = {name: f"{inside}/{name}" for name in texts}
     with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.reader(file) if row and os.path.basename(row[0]) not in texts]
+        rows = [row for row in csv.reader(file) if row and row[0] not in paths.values()]
     for name, text in texts.items():
-        path = os.path.join(folder, name)
-        if os.path.lexists(path):
-            os.remove(path)
-        with open(path, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        rows.append([f"{inside}/{name}", f"sha256={digest}", str(len(text.encode()))])
+        rows.append([paths[name], f"sha256={digest}", str(len(text.encode()))])
     whole = io.StringIO(newline="")
     csv.writer(whole, lineterminator="\n").writerows(rows)
     with open(os.path.join(folder, "RECORD.new"), "w", encoding="utf-8", newline="") as file:
         file.write(whole.getvalue())
     os.replace(file.name, os.path.join(folder, "RECORD"))
+    for name in sorted(texts, key=lambda name: name == NOTE):
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            os.remove(path)
+        with open(path, "x", encoding="utf-8", newline="") as file:
+            file.write(texts[name])
 '
 
 # The names of the distributions in requirements files that are not installed as locked
@@ -644,14 +665,16 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
 # writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
 # new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
 # file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
-# Of what is called `~…`, only folders go whose name pip makes of a name in such a record or an installed one. Nothing
-# goes that a record of something installed has, or that is behind a link.
+# Of what is called `~…`, only folders go whose name pip makes of a name in such a record or an installed one. pip may
+# remove the record first: so the folders of what is installed are noted before it begins, until all is installed.
+# Nothing goes that a record of something installed has, or that is behind a link.
 sweep() { # names of what must not be installed, requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
     "$python" -I - "$told" "$@" <<'PYTHON'
-import csv, glob, os, re, shutil, sys, sysconfig
+import csv, glob, json, os, re, shutil, sys, sysconfig
 
+sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the letters of a name
 told, absent, *paths = sys.argv[1:]
 ours = set(absent.split())
 for path in paths:
@@ -719,12 +742,12 @@ class Record:
         return {path for path in self.paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
 
     def folders(self):
-        """Return the folders in site-packages that it has files in, and its own; those called like it if it is not known."""
+        """Return the folders that it has files in, and its own; those called like it if it is not known."""
         found = {os.path.join(self.root, self.name)}
         found.update(os.path.join(self.root, name.replace("-", "_")) for name in self.may_be)
         for path in self.paths:
             folder = os.path.dirname(path)
-            while folder.startswith(self.root + os.sep) and folder not in found:
+            while folder.startswith(prefix) and folder not in lasting and folder not in found:
                 found.add(folder)
                 folder = os.path.dirname(folder)
         return found
@@ -783,6 +806,28 @@ def put_aside(folders, others):
                 yield path
 
 
+def read_folders():
+    """Return the folders that an unfinished run has noted."""
+    try:
+        with open(journal, encoding="utf-8") as file:
+            return {folder for folder in json.load(file) if folder.startswith(prefix)}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return set()
+
+
+def write_folders(folders):
+    """Note the folders that pip may put aside. Where that cannot be done, pip can put none aside either."""
+    try:
+        with open(journal + ".new", "w", encoding="utf-8") as file:
+            json.dump(sorted(folders), file)
+        os.replace(file.name, journal)
+    except OSError:
+        pass
+
+
+journal = os.path.join(prefix, ".ascend-lock-folders")
+noted = read_folders()
+to_note = set()
 lasting = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
 for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
     entries = sorted(entry for entry in os.listdir(root) if entry.endswith(".dist-info"))
@@ -802,7 +847,8 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
         for path in sorted(record.files() - kept):
             if os.path.dirname(path) != record.path:
                 remove_file(path)
-    folders = {folder for record in whole + unfinished if record.is_ours for folder in record.folders()}
+    installed = {folder for record in whole if record.is_ours for folder in record.folders()}
+    folders = installed.union(noted, *(record.folders() for record in unfinished))
     others = {folder for record in left if record.is_aside and not record.is_ours for folder in record.folders()}
     for path in put_aside(folders, others):
         if path not in occupied:
@@ -815,10 +861,17 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
                 path = os.path.join(cache, name)
                 if re.search(r"\.pyc\.[0-9]+$", name) and path not in kept:
                     os.remove(path)
+    # of a note that was being written
+    for record in records:
+        path = os.path.join(record.path, "RECORD.new")
+        if record.is_ours and is_real(record.path) and os.path.isfile(path) and path not in kept:
+            os.remove(path)
+    to_note |= installed
     # the records last: with them, this can be done again
     for record in unfinished:
         if os.path.lexists(record.path):
             remove(record.path)
+write_folders(to_note)
 PYTHON
 }
 
@@ -837,8 +890,7 @@ stage() { # number, title in each language, requirements files: true where somet
 # One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
 # its install.sh was killed is not disturbed. The kernel releases it when the last of them has ended; no file is left.
 reserve() {
-    local environment others
-    environment=$("$python" -I -c 'import sys; print(sys.prefix)')
+    local others
     exec 9<"$environment"
     others=$("$python" -I - $$ <<'EOF'
 import fcntl, glob, os, sys
@@ -914,6 +966,8 @@ fi
 if stage 4 '121 distributions' '121 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
+
+if [ "$dry_run" = no ]; then rm -f "$environment/.ascend-lock-folders"; fi
 
 # --- 3. what was installed
 

@@ -20,24 +20,39 @@ _ascend_lock_say() { # a text in each language; the locale (UTF-8) chooses one
     local at
     at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
     shift "$at"
-    printf '%s' "$1" >&2
+    printf '%s' "$1"
 }
 
 _ascend_lock_tell() { # what is wrong and a hint, in each language
     local at
     at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
     shift $((2 * at))
-    _ascend_lock_say "activate.sh: " "activate.sh："
-    _ascend_lock_show "$1"
-    if [ -n "$2" ]; then _ascend_lock_say "hint: " "提示："; _ascend_lock_show "$2"; fi
+    _ascend_lock_show "$(_ascend_lock_say "activate.sh: " "activate.sh：")" "$1" >&2
+    if [ -n "$2" ]; then _ascend_lock_show "$(_ascend_lock_say "hint: " "提示：")" "$2" >&2; fi
 }
 
-_ascend_lock_show() { # a line; what a terminal would act on is shown as escapes
-    case $1 in
-        *[[:cntrl:]]*) printf '%q\n' "$1" >&2 ;;
-        *) printf '%s\n' "$1" >&2 ;;
-    esac
-}
+# Writes a line. One that a terminal would act on is written with escapes, as the name of a file can have any character.
+# Fine is UTF-8 without control characters (C0, C1), line separators and what turns the direction of text. It is judged by
+# bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
+# does not have is set again.
+_ascend_lock_show() ( # label, text
+    LC_ALL=C
+    more=$'[\x80-\xbf]'
+    fine='^([ -~]'
+    fine+=$'|\xc2[\xa0-\xbf]' # not U+0080 to U+009F
+    fine+=$'|[\xc3-\xd7\xd9-\xdf]'$more
+    fine+=$'|\xd8[\x80-\x9b\x9d-\xbf]' # not U+061C
+    fine+=$'|\xe0[\xa0-\xbf]'$more
+    fine+=$'|\xe2\x80[\x80-\x8d\x90-\xa7\xaf-\xbf]' # not U+200E, U+200F, U+2028 to U+202E
+    fine+=$'|\xe2\x81[\x80-\xa5\xaa-\xbf]' # not U+2066 to U+2069
+    fine+=$'|\xe2[\x82-\xbf]'$more
+    fine+=$'|[\xe1\xe3-\xec\xee\xef]'$more$more
+    fine+=$'|\xed[\x80-\x9f]'$more
+    fine+=$'|\xf0[\x90-\xbf]'$more$more
+    fine+=$'|[\xf1-\xf3]'$more$more$more
+    fine+=$'|\xf4[\x80-\x8f]'$more$more')*$'
+    if [[ $2 =~ $fine ]]; then printf '%s%s\n' "$1" "$2"; else printf '%s%q\n' "$1" "$2"; fi
+)
 
 _ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
     local al_file=$1

@@ -21,7 +21,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, read_text, stack_names
 from resolver.errors import InputError
 from tests.functional.workspace import REPOSITORY
-from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message
+from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message, requiring
 from tests.unit.config.test_config_sources import SOURCE
 
 MISTAKES = tomli.loads((REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8"))
@@ -56,6 +56,57 @@ def test_index_mistake_has_its_message(rows: str, expected: str, tmp_path: Path)
 def test_commit_mistake_has_its_message(old: str, new: str, expected: str, tmp_path: Path) -> None:
     assert SOURCE.count(old) == 1
     assert message(tmp_path, facts=HEAD + SOURCE.replace(old, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "place"),
+    [
+        ("verl", {}, "matrices/facts/verl.toml:6: requires[0]"),
+        (
+            "vllm",
+            {"facts": f'{HEAD}[[collides]]\nwith = "vllm"\nmodule = "m"\nreason = "r"\n'},
+            "matrices/facts/verl.toml:6",
+        ),
+        (
+            "torch",
+            {"indexes": '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'},
+            "matrices/indexes.toml:2: binding[0].packages[0]",
+        ),
+        (
+            "torch",
+            {"stack": STACK + '\n[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'},
+            "matrices/stacks/s.toml:18: binding[0].packages[0]",
+        ),
+    ],
+)
+def test_component_named_like_a_project_is_refused(
+    tmp_path: Path, name: str, files: dict[str, str], place: str
+) -> None:
+    """A line on the project would be one on the component, and nothing would be installed."""
+    folder = matrices(tmp_path, **files)
+    with (folder / "systems.toml").open("a") as systems:
+        systems.write(f'[component.{name}]\nsummary = "s"\nminimum = true\n')
+    with pytest.raises(InputError) as caught:
+        compile_problems(load("s", folder))
+    assert caught.value.message == f"`{name}` is a project here, and a component in systems.toml"
+    assert caught.value.where.startswith(place)
+
+
+def test_component_of_no_target_swallows_no_line(tmp_path: Path) -> None:
+    folder = matrices(tmp_path, requiring("verl", "leaf>=2"))
+    with (folder / "systems.toml").open("a") as systems:
+        systems.write('[component.leaf]\nsummary = "s"\nminimum = true\n')
+    with pytest.raises(InputError) as caught:
+        compile_problems(load("s", folder))
+    assert str(caught.value) == (
+        "no target has a component `leaf`, so `leaf>=2` asks for nothing\n"
+        "  at matrices/stacks/s.toml:4: stack.requires[1]\n"
+        "hint: state leaf in [target.system]; if a project is meant, give the component of "
+        "systems.toml another name"
+    )
+    stack = requiring("verl", "leaf>=2") + 'leaf = "3"\n'
+    (folder / "stacks" / "s.toml").write_text(stack)
+    assert compile_problems(load("s", folder))
 
 
 @pytest.mark.parametrize(

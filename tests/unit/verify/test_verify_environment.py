@@ -108,6 +108,20 @@ def test_files_compiled_scripts_and_without_a_hash(site: Site) -> None:
     assert site.codes() == ["file-changed one bin/one"]
 
 
+def test_files_of_a_distribution_beside_the_lock(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may run at each start of Python, by a `.pth` file, as setuptools does."""
+    monkeypatch.setattr(sys, "prefix", str(site.root.parent))
+    site.add("ours", {"ours.py": ""})
+    site.add("tool", {"tool.pth": "import hack\n", "hack.py": "", "gone.py": ""}, locked=False)
+    (site.root / "gone.py").unlink()
+    assert site.codes(full=True) == ["distribution-extra tool"]
+    (site.root / "hack.py").write_text("print()\n")
+    assert "extra-changed tool hack.py" in site.codes(full=True)
+    assert not any("changed" in code for code in site.codes())
+
+
 def test_files_sample_and_full(site: Site) -> None:
     site.add(
         "big",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tomli
 
 from resolver.ascend.checks import (
     NpuTool,
@@ -17,11 +18,13 @@ from resolver.ascend.checks import (
     check_soc,
     soc_family,
 )
+from resolver.ascend.libraries import missing_library
 from resolver.ascend.machine import Machine, this_machine
 from resolver.report.verify import texts
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
 from resolver.verify.report import Report
+from tests.functional.workspace import REPOSITORY
 
 MACHINE = platform.machine()
 NO_VERSION = "is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
@@ -100,7 +103,7 @@ class Installation:
 
     def hdk(self, running: str = "") -> list[str]:
         return self.codes_of(
-            check_hdk(self.context, NpuTool(running, "", 1) if running else NpuTool())
+            check_hdk(self.context, NpuTool(running, (), 1) if running else NpuTool())
         )
 
 
@@ -185,8 +188,8 @@ def test_cann_gone_or_half_active(installation: Installation) -> None:
     ("record", "why"),
     [
         (b"package_name=Ascend\nversion=8.5", f"`8.5` {NO_VERSION}"),
-        (b"package_name=Ascend-ca", "it has no line `Version=`"),
-        (b"", "it has no line `Version=`"),
+        (b"package_name=Ascend-ca", "it states nothing for `version`"),
+        (b"", "it states nothing for `version`"),
         (b"version=\xff\xfe8.5.0\n", "byte 8 is not UTF-8"),
         (None, "no such file"),
     ],
@@ -206,6 +209,23 @@ def test_cann_with_a_broken_file(installation: Installation) -> None:
     assert installation.messages[0].endswith(
         ": `toolkit_running_version` is not [internal:release]"
     )
+
+
+def test_cann_part_without_a_release(installation: Installation) -> None:
+    installation.write("cann-8.5.0/opp/version.info", "Version=8.5.0.2.220\nversion_dir=\n")
+    assert installation.cann() == ["cann-file-unreadable"]
+    assert installation.messages[0].endswith(
+        "opp/version.info could not be read: it states nothing for `version_dir`"
+    )
+
+
+def test_component_of_an_edited_lock_that_is_no_version(installation: Installation) -> None:
+    installation.system |= {"cann": "banana", "hdk": "26"}
+    assert installation.cann() == ["component-invalid"]
+    assert installation.messages == [
+        "the lock states cann banana, which is no version of CANN or HDK"
+    ]
+    assert installation.hdk() == ["component-invalid"]
 
 
 def test_cann_with_a_part_of_another_release(installation: Installation) -> None:
@@ -371,7 +391,7 @@ def npu_smi(installation: Installation, script: str) -> NpuTool:
         ("no program", NpuTool()),
         (
             "#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n",
-            NpuTool("", "", 1),
+            NpuTool("", (), 1),
         ),
     ],
 )
@@ -399,9 +419,66 @@ def test_npu_smi_that_tells_little(
 def test_soc_families(installation: Installation, names: str, family: str) -> None:
     assert {soc_family(name) for name in names.split()} == {family}
     expected = installation.codes_of(
-        check_soc(installation.context, NpuTool("", names.split()[0], 1))
+        check_soc(installation.context, NpuTool("", (names.split()[0],), 1))
     )
     assert (expected == ["soc-unnamed"]) is (family == "")
+
+
+@pytest.mark.parametrize(
+    ("chips", "code"),
+    [
+        (("Ascend910B4", "Ascend910B3"), "A2 (Ascend910B4)"),
+        (("Ascend910B4", "Ascend310P3"), "soc-mixed"),
+        (("Ascend310P3", "Ascend910B4"), "soc-mixed"),
+        (("Ascend310P3", "Ascend910_9392"), "soc-differs"),
+    ],
+)
+def test_soc_of_several_chips(
+    installation: Installation, chips: tuple[str, ...], code: str
+) -> None:
+    (found,) = installation.codes_of(check_soc(installation.context, NpuTool("", chips, 2)))
+    assert found == code
+
+
+def test_npu_smi_is_asked_once_for_each_kind_of_chip(installation: Installation) -> None:
+    log = installation.root / "log"
+    tool = npu_smi(
+        installation,
+        f"""#!/bin/bash
+echo "$*" >>{log}
+case "$*" in
+"info -m")
+    echo "  0  0  0  Ascend 910B4"
+    echo "  1  0  1  Ascend 910B4"
+    echo "  1  1  -  Mcu"
+    echo "  5  0  2  Ascend 310P3"
+    ;;
+"info -t board -i 0") echo "Software Version : 25.5.1" ;;
+"info -t board -i 0 -c 0") printf "Chip Type : Ascend\nChip Name : 910B4\n" ;;
+"info -t board -i 5 -c 0") printf "Chip Type : Ascend\nChip Name : 310P3\n" ;;
+esac
+""",
+    )
+    assert tool == NpuTool("25.5.1", ("Ascend910B4", "Ascend310P3"), 3)
+    assert len(log.read_text().splitlines()) == 4
+
+
+# --- missing libraries
+
+
+def test_every_library_of_systems_is_known() -> None:
+    """Other tools have libgomp.so.1 as well."""
+    rows = tomli.loads((REPOSITORY / "matrices" / "systems.toml").read_text("utf-8"))["component"]
+    libraries = {*rows["cann"]["libraries"], *rows["hdk"]["libraries"]} - {"libgomp.so.1"}
+    error = "{}: cannot open shared object file: No such file or directory"
+    assert {missing_library(error.format(name)) for name in libraries} == libraries
+
+
+@pytest.mark.parametrize(
+    "name", ["libgomp.so.1", "libtorch.so", "libplatform_x.so", "libcudart.so.12", "libgetopt.so"]
+)
+def test_library_of_others_is_not_the_vendors(name: str) -> None:
+    assert missing_library(f"{name}: cannot open shared object file") == ""
 
 
 # --- the target that a machine would be
