@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.ascend.checks import NpuTool
@@ -37,6 +37,12 @@ class _Port(NamedTuple):
     # `1` if connections are encrypted, `0` if not.
     tls: str
     mtu: str
+
+
+def network_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check the network between nodes if that is asked for."""
+    if context.network:
+        yield check_network(context, tool)
 
 
 def check_network(context: CheckContext, tool: NpuTool) -> Group:

@@ -34,7 +34,7 @@ from resolver.report.verify import FILE
 @click.option(
     "--network",
     is_flag=True,
-    help="Also check the network between the NPUs of several nodes.",
+    help="Also check the network between the accelerators of several nodes.",
 )
 @click.option(
     "--seconds",

@@ -8,8 +8,8 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.ascend.checks import NpuTool, ask_tool, check_components, check_computation
-from resolver.ascend.network import check_network
+from resolver.ascend.checks import ask_tool, check_components, check_computation
+from resolver.ascend.network import network_checks
 from resolver.pip import print_pip_variables
 from resolver.verify.built import BuildMachine, keep_wheels, print_built_wheels
 from resolver.verify.bytecode import check_bytecode
@@ -153,13 +153,9 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
     """Make the checks that need no environment, as before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
-    yield from _component_checks(context, ask_tool(context))
-
-
-def _component_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    tool = ask_tool(context)
     yield from check_components(context, tool)
-    if context.network:
-        yield check_network(context, tool)
+    yield from network_checks(context, tool)
 
 
 def checks(context: CheckContext) -> Iterator[Group]:
@@ -170,7 +166,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     tool = ask_tool(context)
-    yield from _component_checks(context, tool)
+    yield from check_components(context, tool)
+    yield from network_checks(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)

@@ -2265,6 +2265,12 @@ class _Port(NamedTuple):
     mtu: str
 
 
+def network_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check the network between nodes if that is asked for."""
+    if context.network:
+        yield check_network(context, tool)
+
+
 def check_network(context: CheckContext, tool: NpuTool) -> Group:
     """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
 
@@ -4294,13 +4300,9 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
     """Make the checks that need no environment, as before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
-    yield from _component_checks(context, ask_tool(context))
-
-
-def _component_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    tool = ask_tool(context)
     yield from check_components(context, tool)
-    if context.network:
-        yield check_network(context, tool)
+    yield from network_checks(context, tool)
 
 
 def checks(context: CheckContext) -> Iterator[Group]:
@@ -4311,7 +4313,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     tool = ask_tool(context)
-    yield from _component_checks(context, tool)
+    yield from check_components(context, tool)
+    yield from network_checks(context, tool)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
