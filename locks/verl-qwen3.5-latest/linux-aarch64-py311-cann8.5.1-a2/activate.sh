@@ -36,6 +36,7 @@ _ascend_lock_tell() { # what is wrong and a hint, in each language
 # bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
 # does not have is set again.
 _ascend_lock_show() ( # label, text
+    { set +x; } 2>/dev/null # bash -x would show the bytes below as they are
     LC_ALL=C
     more=$'[\x80-\xbf]'
     fine='^([ -~]'

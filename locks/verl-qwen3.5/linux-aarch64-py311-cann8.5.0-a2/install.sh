@@ -79,6 +79,7 @@ usage() {
 # bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
 # does not have is set again.
 show() ( # label, text
+    { set +x; } 2>/dev/null # bash -x would show the bytes below as they are
     LC_ALL=C
     more=$'[\x80-\xbf]'
     fine='^([ -~]'
