@@ -21,6 +21,7 @@ import click
 from resolver import __version__
 from resolver.cli import COMMANDS
 from resolver.cli.console import print_json, print_text, print_to_stderr, write
+from resolver.cli.words import ANSWERS
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 
@@ -60,9 +61,10 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         if cmd_name not in COMMANDS:
+            others = f"commands are {', '.join(COMMANDS)}"
             raise InputError(
                 f"there is no command `{cmd_name}`",
-                hint=did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}"),
+                hint=ANSWERS.get(cmd_name) or did_you_mean(cmd_name, COMMANDS, others),
             )
         module_name, _, function = COMMANDS[cmd_name].partition(".")
         module = import_module(f"resolver.cli.{module_name}")

@@ -24,7 +24,7 @@ from resolver.cli.outcome import (
     print_targets,
     result_json,
 )
-from resolver.cli.selection import named_stacks
+from resolver.cli.selection import named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
@@ -32,9 +32,10 @@ from resolver.model.lock import Lock
 
 
 @click.command("lock")
-@options.stacks("stacks", "STACK...")
-@click.option("--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
+@options.stacks("stacks", "[STACK...]", required=False)
+@click.option("-U", "--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(
+    "-P",
     "--upgrade-package",
     "packages",
     multiple=True,
@@ -72,13 +73,16 @@ def command(
     check: bool,
     dry_run: bool,
 ) -> int:
-    """Lock each STACK for all of its targets.
+    """Lock each STACK for all of its targets; without any, list the stacks.
 
     STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that
     fails does not keep the others from being locked. The exit status is the highest of them; with
     `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
     counts as done.
     """
+    if not stacks:
+        print_stacks(run)
+        return 0
     names = named_stacks(stacks, run)
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None

@@ -201,10 +201,15 @@ def _own_file(name: str, run: Settings) -> Path:
 @settings("language", "own_matrices")
 def stacks(run: Settings) -> int:
     """List the stacks, one per line."""
+    print_stacks(run)
+    return 0
+
+
+def print_stacks(run: Settings) -> None:
+    """Print the name and the summary of each stack."""
     names = stack_names(run.matrices)
     width = max(map(len, names), default=0)
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
         summary = translate(verbatim(stack.summary, stack.summary_zh), run.language)
         print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
-    return 0

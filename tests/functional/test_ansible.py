@@ -103,7 +103,7 @@ class Cluster:
     def play(self, *arguments: str) -> Run:
         """Run the playbook to its end."""
         process = self.begin(*arguments)
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=900)
         return Run(process.returncode, output, "")
 
     def kill_while_installing(self) -> None:
@@ -112,7 +112,7 @@ class Cluster:
         index.clear()
         index.fault("/files/*/base*", delayed(60), times=len(NODES))
         process = self.begin()
-        wait_until(lambda: any("/base-1.0" in asked.path for asked in index.requests), process, 240)
+        wait_until(lambda: any("/base-1.0" in asked.path for asked in index.requests), process, 900)
         process.kill()
         process.communicate()
         for program in ("installed/lock/install.sh", "installed/env/bin/python"):
