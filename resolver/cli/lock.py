@@ -75,10 +75,10 @@ def command(
 ) -> int:
     """Lock each STACK for all of its targets.
 
-    Without a STACK, the stacks are listed. STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that
-    fails does not keep the others from being locked. The exit status is the highest of them; with
-    `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
-    counts as done.
+    Without a STACK, the stacks are listed. STACK is a name in matrices/stacks, the path of a .toml
+    file, or `all`. A stack or target that fails does not keep the others from being locked. The
+    exit status is the highest of them; with `all`, a target that so far has a conflict report
+    instead of a lock, and still has no solution, counts as done.
     """
     if not stacks:
         print_stacks(run)
