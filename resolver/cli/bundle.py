@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -17,34 +17,29 @@ from packaging.utils import canonicalize_name
 from resolver import files
 from resolver.cli import options
 from resolver.cli.binaries import from_folder, judge_lock
+from resolver.cli.bundle_parts import BundlePart, chosen_parts, opened_wheels, wheels_built_of
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line, print_to_stderr
-from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.selection import locked_stacks, named_stacks
-from resolver.config.compile import compile_problems
-from resolver.config.load import load, stack_names
+from resolver.cli.options import Settings, settings
+from resolver.config.load import stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
-from resolver.index.locked_files import offered, save_sources, source_names
+from resolver.index.locked_files import offered, save_sources
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
 from resolver.lock import built, bundle
-from resolver.lock import file as lock_file
 from resolver.lock.built import BuiltWheel
 from resolver.lock.bundle import BundledFile, BundledLock, Manifest, ManifestFile
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import LockedPin
 from resolver.model.message import joined, message
-from resolver.model.problem import Problem
 from resolver.model.release import File
-from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
-from resolver.report import render
 from resolver.report.index_pages import IndexedFile, index_pages
 from resolver.report.linkage import fault_sentence
-from resolver.report.script import build_key, bundle_script
+from resolver.report.script import bundle_script
 
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")
@@ -99,7 +94,7 @@ def command(
             "a stack and a folder are needed",
             hint=f"ascend-lock bundle {example}",
         )
-    parts = _parts(stacks, run)
+    parts = chosen_parts(stacks, run)
     _require_apart(folder, run.locks)
     with _opened(folder) as owned:
         # Another run may have to end first.
@@ -110,12 +105,12 @@ def command(
             with_index = with_index or bundle.is_index(old)
             if prune:
                 bundle.require_prunable(owned, old)
-            wheels = _built_wheels(parts, built_folder, owned)
+            wheels = wheels_built_of(parts, built_folder, owned)
             paths = [path for part in parts for path in part.paths]
             paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)] if wheels else []
             old = bundle.announce(owned, old, paths)
             if built_folder is not None:
-                with _opened_wheels(built_folder) as source:
+                with opened_wheels(built_folder) as source:
                     built.copy(wheels, source, owned)
             content = _gather(parts, old, owned, wheels, run, prune=prune)
             if with_index:
@@ -159,85 +154,6 @@ def _opened(folder: Path) -> OwnedFolder:
         raise files.input_error(error, what, folder, "choose another folder") from None
 
 
-def _opened_wheels(folder: Path) -> OwnedFolder:
-    """Open the folder of built wheels. Raise InputError if it fails."""
-    try:
-        return OwnedFolder.open(folder)
-    except OSError as error:
-        what = "the folder of built wheels cannot be opened"
-        raise files.input_error(error, what, folder) from None
-
-
-def _built_wheels(
-    parts: Sequence[_Part], chosen: Path | None, folder: OwnedFolder
-) -> list[BuiltWheel]:
-    """Return the built wheels that these locks can have, of the chosen folder or the bundle's own.
-
-    Raise InputError if one is not as it was built, or if the chosen folder has none.
-    """
-    keys = {key for part in parts for key in part.build_keys.values()}
-    if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:
-        return []
-    with _opened_wheels(chosen) if chosen else folder.folder(built.FOLDER) as source:
-        wheels = [wheel for wheel in built.read_built(source) if wheel.key in keys]
-        if chosen is not None and not wheels:
-            raise InputError(
-                "no wheel there was built from what these locks name",
-                where=f"--built {chosen}",
-                hint="build them with the install.sh of the same lock",
-            )
-        built.require_whole(wheels, source)
-    return wheels
-
-
-class _Part(msgspec.Struct, frozen=True):
-    """A lock for the bundle."""
-
-    # What the lock solves.
-    problem: Problem
-    # The lock.
-    lock: Lock
-    # The row of the lock in the manifest.
-    row: BundledLock
-    # The pins from indexes. pip uses the first file of each.
-    pins: Sequence[LockedPin]
-    # The files of the lock's folder, by their paths in the bundle.
-    texts: Mapping[str, str]
-
-    @property
-    def paths(self) -> list[str]:
-        """Return the paths of what is written to the bundle for this lock."""
-        fetched = [pin.file[0].name for pin in self.pins]
-        return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
-
-    def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
-        """Yield the pins that are built, each with its wheel if there is one."""
-        by_key = {wheel.key: wheel for wheel in wheels}
-        keys = self.build_keys
-        for pin in self.lock.pin:
-            wheel = by_key.get(keys.get(pin.name, ""))
-            if wheel is not None:
-                yield pin, wheel
-
-    @property
-    def build_keys(self) -> dict[str, str]:
-        """Return the digests of how pins are built, by the names of the pins."""
-        built_pins = (pin for pin in self.lock.pin if pin.mode != "wheels")
-        return {pin.name: build_key(self.lock, pin) for pin in built_pins}
-
-    def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
-        """Return the row of a file of a pin, whose size is not known yet."""
-        pins = (f"{pin.name}=={pin.version}",)
-        return BundledFile(
-            path=path,
-            sha256=sha256,
-            size=0,
-            index=pin.index,
-            pins=pins,
-            locks=(self.row.folder,),
-        )
-
-
 class _Content(msgspec.Struct, frozen=True):
     """The content of a bundle."""
 
@@ -253,59 +169,8 @@ class _Content(msgspec.Struct, frozen=True):
     failed: dict[str, ResolverError]
 
 
-def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
-    """Return the chosen targets of the stacks, with their locks.
-
-    `all` stands for the stacks that have a lock. Raise InputError if there is no lock or target,
-    and StaleLock if a named target has no lock.
-    """
-    names: list[str] = []
-    if ALL in stacks:
-        every = locked_stacks((ALL,), run)
-        names += [
-            name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))
-        ]
-    names += named_stacks([stack for stack in stacks if stack != ALL], run)
-    if not names:
-        raise InputError(
-            "there are no locks to bundle",
-            where=str(run.locks),
-            hint=run.command("lock", "STACK"),
-        )
-    problems: list[tuple[str, Problem]] = []
-    for name in dict.fromkeys(names):
-        problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
-    targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
-    for target in run.targets:
-        if target not in targets:
-            raise InputError(
-                f"no stack named here has a target `{target}`",
-                where="--target",
-                hint=f"the targets are: {', '.join(targets)}",
-            )
-    return [
-        _part(name, problem, run)
-        for name, problem in problems
-        if not run.targets or problem.target.name in run.targets
-    ]
-
-
-def _part(name: str, problem: Problem, run: Settings) -> _Part:
-    """Return a target with its lock. Raise StaleLock if it has none."""
-    lock = lock_file.read_own(run.lock_folder(problem))
-    if lock is None:
-        raise StaleLock(
-            f"{name} has no lock for {problem.target.name}",
-            hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
-        )
-    pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
-    row = BundledLock.of(lock)
-    texts = {f"{row.folder}/{name}": text for name, text in render(lock).items()}
-    return _Part(problem, lock, row, pins, texts)
-
-
 def _gather(
-    parts: Sequence[_Part],
+    parts: Sequence[BundlePart],
     old: Manifest | None,
     folder: OwnedFolder,
     wheels: Sequence[BuiltWheel],
@@ -325,7 +190,7 @@ def _gather(
     digests = _digests(parts, kept, folder)
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
-    complete: list[_Part] = []
+    complete: list[BundlePart] = []
     entries: list[BundledFile] = []
     to_fetch: dict[str, File] = {}
     with closing(Catalogs(run)) as catalogs:
@@ -397,7 +262,9 @@ def _metadata(row: BundledFile, folder: OwnedFolder) -> str | None:
         return None
 
 
-def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) -> dict[str, str]:
+def _digests(
+    parts: Sequence[BundlePart], old: Manifest | None, folder: OwnedFolder
+) -> dict[str, str]:
     """Return the sha256 of each file in the folder that a lock or the old manifest names."""
     names: set[str] = set()
     for part in parts:
@@ -410,7 +277,7 @@ def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) 
 
 
 def _missing_files(
-    part: _Part,
+    part: BundlePart,
     digests: Mapping[str, str],
     to_fetch: Container[str],
     catalogs: Catalogs,
@@ -432,7 +299,7 @@ def _missing_files(
 
 
 def _kept_texts(
-    old: Manifest | None, locks: Iterable[BundledLock], parts: Iterable[_Part]
+    old: Manifest | None, locks: Iterable[BundledLock], parts: Iterable[BundlePart]
 ) -> list[ManifestFile]:
     """Return the rows of texts in the folders of locks that only earlier runs have bundled."""
     if old is None:
@@ -453,7 +320,7 @@ def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: Ow
 
 
 def _warn_of_binaries(
-    parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings
+    parts: Sequence[BundlePart], folder: Path, catalogs: Catalogs, run: Settings
 ) -> None:
     """Warn of what the binaries in the folder need and their locks do not have."""
     for part in parts:

@@ -1,0 +1,156 @@
+"""The locks to be bundled, each with its pins and texts, and wheels that were built of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from resolver import files
+from resolver.cli.options import ALL, Settings
+from resolver.cli.selection import locked_stacks, named_stacks
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
+from resolver.errors import InputError, StaleLock
+from resolver.index.locked_files import source_names
+from resolver.lock import built
+from resolver.lock import file as lock_file
+from resolver.lock.built import BuiltWheel
+from resolver.lock.bundle import BundledFile, BundledLock
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.problem import Problem
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
+from resolver.report import render
+from resolver.report.script import build_key, bundle_script
+
+
+class BundlePart(msgspec.Struct, frozen=True):
+    """A lock that is to be bundled."""
+
+    # What the lock solves.
+    problem: Problem
+    # The lock.
+    lock: Lock
+    # The row of the lock in the manifest.
+    row: BundledLock
+    # The pins from indexes. pip uses the first file of each.
+    pins: Sequence[LockedPin]
+    # The files of the lock's folder, by their paths in the bundle.
+    texts: Mapping[str, str]
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of what is written to the bundle for this lock."""
+        fetched = [pin.file[0].name for pin in self.pins]
+        return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
+
+    def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
+        """Yield the pins that are built, each with its wheel if there is one."""
+        by_key = {wheel.key: wheel for wheel in wheels}
+        keys = self.build_keys
+        for pin in self.lock.pin:
+            wheel = by_key.get(keys.get(pin.name, ""))
+            if wheel is not None:
+                yield pin, wheel
+
+    @property
+    def build_keys(self) -> dict[str, str]:
+        """Return the digests of how pins are built, by the names of the pins."""
+        built_pins = (pin for pin in self.lock.pin if pin.mode != "wheels")
+        return {pin.name: build_key(self.lock, pin) for pin in built_pins}
+
+    def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
+        """Return the row of a file of a pin, whose size is not known yet."""
+        pins = (f"{pin.name}=={pin.version}",)
+        return BundledFile(
+            path=path,
+            sha256=sha256,
+            size=0,
+            index=pin.index,
+            pins=pins,
+            locks=(self.row.folder,),
+        )
+
+
+def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
+    """Return the chosen targets of the stacks, with their locks.
+
+    `all` stands for the stacks that have a lock. Raise InputError if there is no lock or target,
+    and StaleLock if a named target has no lock.
+    """
+    names: list[str] = []
+    if ALL in stacks:
+        every = locked_stacks((ALL,), run)
+        names += [
+            name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))
+        ]
+    names += named_stacks([stack for stack in stacks if stack != ALL], run)
+    if not names:
+        raise InputError(
+            "there are no locks to bundle",
+            where=str(run.locks),
+            hint=run.command("lock", "STACK"),
+        )
+    problems: list[tuple[str, Problem]] = []
+    for name in dict.fromkeys(names):
+        problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
+    targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
+    for target in run.targets:
+        if target not in targets:
+            raise InputError(
+                f"no stack named here has a target `{target}`",
+                where="--target",
+                hint=f"the targets are: {', '.join(targets)}",
+            )
+    return [
+        _part_of(name, problem, run)
+        for name, problem in problems
+        if not run.targets or problem.target.name in run.targets
+    ]
+
+
+def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
+    """Return a target with its lock. Raise StaleLock if it has none."""
+    lock = lock_file.read_own(run.lock_folder(problem))
+    if lock is None:
+        raise StaleLock(
+            f"{name} has no lock for {problem.target.name}",
+            hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
+        )
+    pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
+    row = BundledLock.of(lock)
+    texts = {f"{row.folder}/{name}": text for name, text in render(lock).items()}
+    return BundlePart(problem, lock, row, pins, texts)
+
+
+def opened_wheels(folder: Path) -> OwnedFolder:
+    """Open the folder of built wheels. Raise InputError if it fails."""
+    try:
+        return OwnedFolder.open(folder)
+    except OSError as error:
+        what = "the folder of built wheels cannot be opened"
+        raise files.input_error(error, what, folder) from None
+
+
+def wheels_built_of(
+    parts: Sequence[BundlePart], chosen: Path | None, folder: OwnedFolder
+) -> list[BuiltWheel]:
+    """Return the built wheels that these locks can have, of the chosen folder or the bundle's own.
+
+    Raise InputError if one is not as it was built, or if the chosen folder has none.
+    """
+    keys = {key for part in parts for key in part.build_keys.values()}
+    if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:
+        return []
+    with opened_wheels(chosen) if chosen else folder.folder(built.FOLDER) as source:
+        wheels = [wheel for wheel in built.read_built(source) if wheel.key in keys]
+        if chosen is not None and not wheels:
+            raise InputError(
+                "no wheel there was built from what these locks name",
+                where=f"--built {chosen}",
+                hint="build them with the install.sh of the same lock",
+            )
+        built.require_whole(wheels, source)
+    return wheels
