@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from resolver.i18n import LANGUAGES
+from resolver.model.fleet import Fleet, Node, NodeFinding
+from resolver.model.text import Language
 from resolver.report.explanation.conflict import report_files
+from resolver.report.fleet import fleet_document
+from resolver.report.markup import html_text
 from resolver.report.matrix import matrix_page
 from tests.axe import AXE, show_in, violations
 from tests.browser import CHROMIUM, DRIVER, Browser, browser
@@ -65,6 +69,24 @@ def test_axe_finds_nothing_in_the_page_of_a_conflict(
     show_in(window, scheme)
     window.open(path.as_uri())
     unfold(window)
+    assert violations(window) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_axe_finds_nothing_in_the_page_of_a_fleet(
+    window: Browser, tmp_path: Path, language: Language, scheme: str
+) -> None:
+    machines: list[dict[str, str]] = [{"glibc": "2.35"}, {"glibc": "2.35"}, {"glibc": "2.31"}]
+    finding = NodeFinding("hdk-old", "wrong", "the driver is 25.3.rc1", "install 25.5.0")
+    nodes = [
+        Node(name=f"n{number}", stack="demo", target="here", machine=machine, findings=(finding,))
+        for number, machine in enumerate(machines)
+    ]
+    path = tmp_path / "fleet.html"
+    path.write_text(html_text(fleet_document(Fleet(tuple(nodes))), language), encoding="utf-8")
+    show_in(window, scheme)
+    window.open(path.as_uri())
     assert violations(window) == []
 
 
