@@ -77,6 +77,8 @@ def summary(
 ) -> str:
     """Return the final summary on a terminal: what was locked, what changed, what to do next.
 
+    What to do next is said after a first lock alone.
+
     `written` tells whether a file changed in this run, and `moved` whether a pin did. Of the
     warnings, those in `shown` are shown; `columns` is the longest line of prose.
     """
@@ -97,8 +99,9 @@ def summary(
         lines.append(translate("cli.notes", language))
     for note in lock.notes:
         lines += _item(note, language, columns)
-    next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
-    lines += [translate(code, language, folder=folder) for code in next_steps]
+    if moved and lock.first:
+        next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
+        lines += [translate(code, language, folder=folder) for code in next_steps]
     return "\n".join(lines) + "\n"
 
 

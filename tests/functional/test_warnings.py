@@ -70,7 +70,6 @@ def test_lock_prints_new_and_grave_warnings_in_two_lines(
         "  - other: It is slow and it takes much of the memory that the others want and more of "
         "it where\n"
         "    there are many of them.\n"
-        "Next:\n"
     ) in told
     workspace.facts("other", f'[[warns]]\ntext = "{LONG}, {LONG}."\nreason = "r"\n')
     cut = workspace.locked().stdout.partition("  - other: ")[2].partition("\nNext:")[0]
