@@ -72,7 +72,7 @@ def test_lock_prints_new_and_grave_warnings_in_two_lines(
         "    there are many of them.\n"
     ) in told
     workspace.facts("other", f'[[warns]]\ntext = "{LONG}, {LONG}."\nreason = "r"\n')
-    cut = workspace.locked().stdout.partition("  - other: ")[2].partition("\nNext:")[0]
+    cut = workspace.locked().stdout.partition("  - other: ")[2].removesuffix("\n")
     assert (cut.count("\n"), cut[-1]) == (1, "…")
     assert f"{LONG}, {LONG}.".startswith(" ".join(cut[:-1].split()))
     assert workspace.warnings()[2] == f"other: {LONG}, {LONG}. (matrices/facts/other.toml:6)"
