@@ -28,7 +28,7 @@ from resolver.model.dependency import Candidate
 from resolver.model.fact import Need, Warns, component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import Release
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -137,7 +137,7 @@ class Alternatives:
             if opened in _AHEAD:
                 clauses.prefetch.prefetch_releases(candidates[place : place + _AHEAD[opened]])
             opened += 1
-            _open(clauses, candidate)
+            open_release(clauses, candidate)
             if clauses.satisfiable(variables):
                 completed = {**choice, constraint: candidate}
                 yield from self._complete(options, free[1:], completed, looks)
@@ -196,6 +196,41 @@ class Alternatives:
             candidate for candidate in releases if self._is_prerelease_of_pin(specifiers, candidate)
         ]
         return sorted(final, key=distance) + further
+
+    def listed_releases(self, need: Requirement) -> list[Candidate]:
+        """Return the releases of a project that its tables list, nearest to a line first.
+
+        Those that the line admits are among them. Releases with objections come later. Unless the
+        line names a pre-release, those of a release that it pins come last but for all others.
+        """
+        package = Package(need.name)
+        self._clauses.add_package(package)
+        requested = _position(need.specifier, self._clauses.universe.project(need.name))
+        takes_prereleases = names_prerelease(need.specifier)
+
+        def order(candidate: Candidate) -> tuple[bool, bool, int, int, bool]:
+            position = candidate.release.position
+            is_last = candidate.version.is_prerelease and not takes_prereleases
+            return (
+                is_last,
+                is_last and not self._is_prerelease_of_pin(need.specifier, candidate),
+                self._doubt(candidate, self._system) // UNSURE,
+                abs(position - requested),
+                position > requested,
+            )
+
+        releases = [
+            candidate
+            for candidate in self._clauses.packages[package]
+            if not candidate.release.yanked and not self._is_unlisted(candidate)
+        ]
+        return sorted(releases, key=order)
+
+    def component_needs(self, candidate: Candidate) -> list[ComponentRequirement]:
+        """Return what facts say that a release needs of the target's components."""
+        project = self._clauses.universe.project(text.name(candidate.package.name))
+        about = project.facts_about(candidate.release.position, facts.Requires)
+        return [need for fact in about for need in component_requirements(fact.needs)]
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
         """Return whether a release is a pre-release of a pinned one that facts are about."""
@@ -324,9 +359,7 @@ class Alternatives:
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
-        project = self._clauses.universe.project(text.name(name))
-        about = project.facts_about(candidate.release.position, facts.Requires)
-        return not any(component_requirements(fact.needs) for fact in about)
+        return not self.component_needs(candidate)
 
 
 def _components(changing: Iterable[Constraint]) -> set[str]:
@@ -360,7 +393,7 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
     return 0 if highest is None else sum(version > highest for version in project.versions)
 
 
-def _open(clauses: Clauses, candidate: Candidate) -> None:
+def open_release(clauses: Clauses, candidate: Candidate) -> None:
     """Open a release with those of its extras that matter and are available."""
     for package, candidates in list(clauses.packages.items()):
         if package.base != candidate.package.base:

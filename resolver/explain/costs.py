@@ -12,7 +12,8 @@ from resolver.model import text
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Fact, Strength, Warns
+from resolver.model.fact import Fact, Strength, Warns, component_requirements
+from resolver.model.fact import Requires as RequiresFact
 from resolver.model.requirement import Requirement
 
 # --- what a release costs besides the change of its line
@@ -208,6 +209,13 @@ def project_of(need: str) -> str:
 def risky(constraint: Constraint) -> bool:
     """Return whether changing a constraint goes against a fact or upstream's own metadata."""
     return isinstance(constraint, (Requires, Excluded))
+
+
+def is_pairing(constraint: Constraint) -> bool:
+    """Return whether a constraint is from a table of which releases go with a component."""
+    if not isinstance(constraint, Requires) or not isinstance(constraint.fact, RequiresFact):
+        return False
+    return bool(component_requirements(constraint.fact.needs))
 
 
 def drops(constraint: Constraint) -> bool:

@@ -143,16 +143,29 @@ def lettered(
     """Yield the fixes of a stack with letters, the smallest loss first.
 
     One that goes against a fact is left out if it changes all of the stack that one before it
-    changes. The files of each carry its letter, the name of the stack, and the options that
-    replaced parts of the stack's policy, since that is what was solved.
+    changes, and so is one that differs from one before it in the values of components alone. The
+    files of each carry its letter, the name of the stack, and the options that replaced parts of
+    the stack's policy, since that is what was solved.
     """
     listed: list[Fix] = []
     for _, fix in sorted(fixes, key=itemgetter(0)):
         is_more = any(changes_less(better.changes, fix.changes) for better in listed)
-        if not (fix.risky and is_more):
+        is_same = any(
+            _apart_from_components(better) == _apart_from_components(fix) for better in listed
+        )
+        if not (fix.risky and is_more) and not is_same:
             listed.append(fix)
     for fix, letter in zip(listed, ascii_uppercase, strict=False):
         yield _with_letter(fix, letter, stack_name, options)
+
+
+def _apart_from_components(fix: Fix) -> frozenset[object]:
+    """Return what a fix changes, with the components that change and without their values."""
+    changed: set[object] = set()
+    for change in fix.changes:
+        is_component = change.kind is ChangeKind.COMPONENT
+        changed.add((change.kind, change.subject, change.target, is_component or change.after))
+    return frozenset(changed)
 
 
 def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:

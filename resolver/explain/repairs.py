@@ -79,7 +79,10 @@ def find_fixes(
     search.append(first)
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
-        first.try_rows(cores)
+        first.try_practices()
+        # with practices a nearer row may do
+        for repairs in reversed(search.copy()):
+            repairs.try_rows()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
         first.try_proposals(cores, constraints)
@@ -143,6 +146,7 @@ class Repairs:
         self._trials = trials
         self._results = results
         self._search = search
+        self._cores = cores
         self._is_original = before is None
         self._before = before or ChangedStack((), 0, risky=False)
         # practices, added lines and another spelling change nothing that the stack asks for
@@ -163,14 +167,22 @@ class Repairs:
 
     # --- what comes first, next and last
 
-    def try_rows(self, cores: Sequence[Sequence[Constraint]]) -> None:
+    def try_practices(self) -> None:
+        """Lock the stack with the practices about projects that it may need."""
+        for changed in self._proposals.enabled_practices():
+            # as an attempt it would say nothing
+            self._propose(changed, [])
+
+    def try_rows(self) -> None:
         """Lock the stack with the releases of a row of the tables, until one locks."""
         rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
-        if not any(map(rows.concerns, cores)):
+        if not any(map(rows.concerns, self._cores)):
             return
-        for changed in rows.stacks():
-            self._propose(self._with_fewest_lines(changed), self._results.attempts)
-            if self._results.fixes:
+        known = len(self._results.fixes)
+        for row in rows.stacks():
+            changed = self._with_fewest_lines(self._before.then(row))
+            self._propose(changed, self._results.attempts)
+            if len(self._results.fixes) > known:
                 return
 
     def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
@@ -221,9 +233,6 @@ class Repairs:
     ) -> None:
         """Lock what cores of the original stack suggest: of each kind until one locks."""
         proposals, results = self._proposals, self._results
-        for changed in proposals.enabled_practices():
-            # as an attempt it would say nothing
-            self._propose(changed, [])
         kinds = [
             proposals.renamed_projects(constraints),
             proposals.other_pythons(constraints),
@@ -267,19 +276,29 @@ class Repairs:
         """Return the cheapest set of changes that is worth a try; None if none is left."""
         while self._next is None and self._sets_left > 0 and self._rounds_left > 0:
             changing = self._corrections.cheapest()
-            if changing is None:
+            if changing is None or self._is_too_dear(changing):
                 self._sets_left = 0
-            elif self._results.safe < _WHOLE:
-                self._next = changing
-            elif self._changes.total_price(changing) >= _DEAR:
-                self._sets_left = 0
+                continue
+            unwanted = [constraint for constraint in changing if self._is_unwanted(constraint)]
+            if unwanted:
+                self._corrections.exclude(unwanted[:1])
             else:
-                dropped = [constraint for constraint in changing if costs.drops(constraint)]
-                if dropped:
-                    self._corrections.exclude(dropped[:1])
-                else:
-                    self._next = changing
+                self._next = changing
         return self._next
+
+    def _is_too_dear(self, changing: Sequence[Constraint]) -> bool:
+        """Return whether a set of changes costs too much beside the fixes that were found."""
+        return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
+
+    def _is_unwanted(self, constraint: Constraint) -> bool:
+        """Return whether a change is not considered, as there are fixes that lose less.
+
+        What a table pairs is not set aside if anything else helps, and no line is dropped if
+        several fixes keep all of them.
+        """
+        if self._results.safe and costs.is_pairing(constraint):
+            return True
+        return self._results.safe >= _WHOLE and costs.drops(constraint)
 
     # --- changed stacks
 

@@ -28,7 +28,7 @@ from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.solver import Refutation, decide, solve_builds
+from resolver.resolve.solver import Refutation, decide, first_answer, solve_builds
 from resolver.resolve.universe import Universe
 
 # seconds for one of CPU time
@@ -219,13 +219,17 @@ class Trials:
         return answer
 
     def nearest(self, edits: Edits, preferred: Mapping[NormalizedName, Version]) -> Answer:
-        """Solve a changed stack without its builds; the preferred releases are tried first."""
+        """Solve a changed stack without its builds, near preferred releases.
+
+        Nothing but the releases of these projects is of use.
+        """
         clock = self.clock.within(self.clock.seconds * _SHARE)
         problem = self._compile((*self._edits, *edits))[self.current_target]
         universe = self._universe.variant(problem, preferred)
+        universe.takes_nearest = True
         try:
             with polling(clock.look):
-                return decide(universe, tick=clock.tick)
+                return first_answer(universe, tick=clock.tick)
         except Expired:
             return Undecided()
         except ResolverError as error:
@@ -427,13 +431,18 @@ class FixSearchResults(msgspec.Struct):
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
-        """Add a fix, which replaces those that change the same and more."""
+        """Add a fix, which replaces those that change the same and more.
+
+        It replaces none whose releases are proven while its own are not.
+        """
         if not changed.risky and not self.safe:
             self.report(changed.reported)
         self.fixes = [
             (fix, lock)
             for fix, lock in self.fixes
-            if fix.subjects == changed.subjects or not fix.includes(changed)
+            if fix.subjects == changed.subjects
+            or changed.unproven > fix.unproven
+            or not fix.includes(changed)
         ]
         self.fixes.append((changed, resolution))
 

@@ -98,12 +98,22 @@ def decide(
 
     `hints` are projects that will probably be needed, whose pages are requested at once.
     """
-    answer = search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    answer = first_answer(universe, hints=hints, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     search_again = partial(search, tick=tick)
     answer = without_fallbacks(universe, answer, search_again)
     return with_soft_requirements(universe, answer, search_again)
+
+
+def first_answer(
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+) -> Resolution | Refutation:
+    """Solve a given universe, as `decide` does, without regard to releases of long ago.
+
+    Soft requirements do not count, either.
+    """
+    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
 
 
 def search(

@@ -390,13 +390,27 @@ def test_fix_finds_a_listed_pair_beside_an_unlisted_release() -> None:
 def test_fix_against_a_fact_spares_some_of_the_stack() -> None:
     """Without the fact about 2 the lines stay; without the one about 1 nothing more does."""
     catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
+    facts = "".join(
+        fact("requires", "plugin", f"=={one}", 'needs = ["base==2"]') for one in ("2", "1")
+    )
+    fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
+    assert [told(fix) for fix in fixes] == [["plugin==2 -> "], ["base==2 -> "]]
+
+
+def test_fix_sets_no_table_aside_where_others_help() -> None:
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
     facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
-    assert [told(fix) for fix in fixes] == [
-        ["8.5.0 -> 8.2.0"],
-        ["plugin==2 -> "],
-        ["cann in 8.2.0 -> "],
-    ]
+    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "]]
+
+
+def test_fix_names_one_value_of_a_component() -> None:
+    """Two that differ in nothing else are one."""
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}})
+    facts = matrix("", "8.2.0 | 8.3.RC1")
+    facts += warning("plugin", "", "it is made for another", 'unless = ["cann in 8.2.0"]')
+    fixes = ways_out(catalog, "plugin==2", facts=facts)
+    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"]]
 
 
 def test_fix_warns_of_a_release_that_no_line_pins() -> None:
@@ -537,7 +551,7 @@ ROWS = "".join(
 
 
 def test_fix_takes_a_whole_row_first() -> None:
-    """Each of the three lines changes, and no set of fewer changes helps."""
+    """Each of the three lines changes, to the nearest row; no set of fewer changes helps."""
     releases = ("1", "2", "3", "4")
     catalog = DataCatalog({name: {one: [] for one in releases} for name in ("base", "engine")})
     catalog.serve(*(f"plugin {one}" for one in releases), "tool 1 2")
@@ -550,7 +564,7 @@ def test_fix_takes_a_whole_row_first() -> None:
         lambda _: catalog,
         report_fix=lambda changes: asked.append(tuple(change.after for change in changes)),
     )
-    assert asked == [("base==4", "engine==4", "plugin==4")]
+    assert asked == [("base==3", "engine==3", "plugin==3")]
 
 
 def test_fix_of_a_row_changes_no_line_in_vain() -> None:
