@@ -118,18 +118,23 @@ class Rows:
                 yield _Row(self._pinned_to(anchor, release), _NOTHING)
         for release in releases:
             for name in self._toolkits(release):
-                value = self._value_for(release, name)
+                value = self._value_for(anchor.origin, release, name)
                 if value is not None:
                     toolkit = self._proposals.component(name, str(value.chosen))
                     yield _Row(self._pinned_to(anchor, release), toolkit)
 
-    def _value_for(self, release: Candidate, name: str) -> Candidate | None:
-        """Return the nearest other value of a component that goes with a release, if any does."""
+    def _value_for(self, anchor: Constraint, release: Candidate, name: str) -> Candidate | None:
+        """Return the nearest other value of a component that goes with a release, if any does.
+
+        Those with the fewest objections come first.
+        """
         package = Package(name, "", PackageKind.COMPONENT)
         self._clauses.add_package(package)
         current = self._trials.problem.component_value(name)
+        doubt = self._changes.alternatives.doubt
         # the first is the value that the target has
-        for value in self._clauses.packages[package][1:]:
+        values = self._clauses.packages[package][1:]
+        for value in sorted(values, key=lambda value: doubt({anchor: release, current: value})):
             if self._is_possible([release, value], {current}):
                 return value
         return None

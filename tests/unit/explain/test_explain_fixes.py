@@ -14,10 +14,13 @@ from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import IndexFailure
 from resolver.explain.explain import explanation_of
+from resolver.explain.fixes import lettered
+from resolver.explain.loss import loss_of
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
+from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
 from resolver.resolve import sat
 from tests.components import COMPONENTS
@@ -407,10 +410,13 @@ def test_fix_sets_no_table_aside_where_others_help() -> None:
 def test_fix_names_one_value_of_a_component() -> None:
     """Two that differ in nothing else are one."""
     catalog = DataCatalog({"plugin": {"2": [], "1": []}})
-    facts = matrix("", "8.2.0 | 8.3.RC1")
-    facts += warning("plugin", "", "it is made for another", 'unless = ["cann in 8.2.0"]')
-    fixes = ways_out(catalog, "plugin==2", facts=facts)
-    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"]]
+    (fix,) = ways_out(catalog, "plugin==2", facts=matrix("", "8.2.0 | 8.3.RC1"))
+    assert told(fix) == ["8.5.0 -> 8.3.RC1"]
+    (change,) = fix.changes
+    other = replace(fix, changes=(replace(change, after="8.2.0"),))
+    losses = [(loss_of(fix), fix), (loss_of(other, price=1), other)]
+    listed = list(lettered(losses, "demo", NO_OPTIONS))
+    assert [told(each) for each in listed] == [["8.5.0 -> 8.3.RC1"]]
 
 
 def test_fix_warns_of_a_release_that_no_line_pins() -> None:
