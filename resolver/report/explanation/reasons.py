@@ -64,6 +64,47 @@ def _known_of(reason: Reason) -> Constraint | None:
     return reason.constraint
 
 
+def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
+    """Return contradictions in groups of those that say the same of different projects.
+
+    Such are three lines that no index has a wheel for, or torch and torchvision where another
+    project pins both.
+    """
+    groups: dict[object, list[Contradiction]] = {}
+    for number, contradiction in enumerate(contradictions):
+        groups.setdefault(_shape(contradiction) or number, []).append(contradiction)
+    return list(groups.values())
+
+
+def _shape(contradiction: Contradiction) -> object:
+    """Return what a contradiction says, apart from the project that it leaves no choice for.
+
+    None if it says more than that.
+    """
+    closing = contradiction.closing
+    if closing is None or contradiction.branches or not isinstance(closing.subject, str):
+        return None
+    subject = closing.subject
+    return frozenset(_shape_of_reason(reason, subject) for reason in contradiction.reasons)
+
+
+def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
+    """Return what a reason says, without the name and the versions of a project."""
+    constraint = reason.constraint
+    match constraint:
+        case StackLine() | Requires():
+            is_about_it = needed_name(constraint.text) == subject
+            owner = reason.subject if isinstance(constraint, Requires) else ""
+            what = sort_of(reason), owner == subject or owner
+            return (*what, is_about_it or constraint.text)
+        case Excluded():
+            return sort_of(reason), constraint.project == subject, type(constraint.fact)
+        case Unavailable():
+            return sort_of(reason), constraint.project == subject, constraint.why
+        case BuildLine() | ComponentValue() | Exclusive():
+            return (reason,)
+
+
 def grouped(contradiction: Contradiction) -> Contradiction:
     """Return a contradiction that fits a screen.
 
