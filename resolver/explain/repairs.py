@@ -85,7 +85,7 @@ def find_fixes(
             repairs.try_rows()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
-        first.try_proposals(cores, constraints)
+        first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
                 break
@@ -228,11 +228,11 @@ class Repairs:
                 return
             dropping[others[-1]] = None
 
-    def try_proposals(
+    def collect_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
     ) -> None:
-        """Lock what cores of the original stack suggest: of each kind until one locks."""
-        proposals, results = self._proposals, self._results
+        """Collect what cores of the original stack suggest, a few of each kind."""
+        proposals = self._proposals
         kinds = [
             proposals.renamed_projects(constraints),
             proposals.other_pythons(constraints),
@@ -240,11 +240,7 @@ class Repairs:
         ]
         kinds += map(proposals.builds_from_source, cores)
         for stacks in kinds:
-            known = len(results.fixes)
-            for changed in islice(stacks, _EACH):
-                if len(results.fixes) > known or self._trials.clock.expired():
-                    break
-                self._propose(changed, results.attempts)
+            self._proposed += islice(stacks, _EACH)
 
     def try_dropping(self, constraints: Iterable[Constraint]) -> None:
         """Lock the stack without each line of some constraints by itself."""
@@ -308,8 +304,10 @@ class Repairs:
             self._repair(changed, self._lock(changed, attempts), self._trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
+        """Lock a proposed stack, unless a fix changes the same, such as another Python."""
         self._proposed.remove(changed)
-        self._propose(changed, [])
+        if all(fix.subjects != changed.subjects for fix, _ in self._results.fixes):
+            self._propose(changed, self._results.attempts if self._is_original else [])
 
     def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
         """Search for more changes to a stack that is refuted, perhaps for another target."""
@@ -398,7 +396,7 @@ class Repairs:
             proposed += islice(proposals.other_pythons(constraints), _EACH)
         if "glibc" not in changed:
             proposed += islice(proposals.other_glibcs(constraints), _EACH)
-        # `try_proposals` has those of the original stack
+        # those of the original stack are tried before all else
         if target or (self._keeps_intent and not self._is_original):
             proposed += proposals.enabled_practices()
         if target:
