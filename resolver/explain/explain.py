@@ -73,6 +73,7 @@ def explanation_of(
     contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
+    trials.learn(refutation)
     results = find_fixes(clauses, core_list, trials, report_fix)
     known = [set(found.reasons) for found in contradictions]
     for core, hidden in results.further:

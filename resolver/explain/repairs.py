@@ -136,17 +136,20 @@ class Repairs:
         results: FixSearchResults,
         search: list[Repairs],
         before: ChangedStack | None = None,
+        known: Clauses | None = None,
     ) -> None:
         """Begin with the cores of a stack.
 
         `before` is what turned the original stack into it; None for that itself. The repairs of
-        changed stacks that are refuted join the `search`.
+        changed stacks that are refuted join the `search`. What the `known` clauses of a similar
+        stack have read is read here, too, once changes of this one are tried.
         """
         self._clauses = clauses
         self._trials = trials
         self._results = results
         self._search = search
         self._cores = cores
+        self._known_elsewhere = known
         self._is_original = before is None
         self._before = before or ChangedStack((), 0, risky=False)
         # practices, added lines and another spelling change nothing that the stack asks for
@@ -175,6 +178,7 @@ class Repairs:
 
     def try_rows(self) -> None:
         """Lock the stack with the releases of a row of the tables, until one locks."""
+        self._learn()
         rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
         if not any(map(rows.concerns, self._cores)):
             return
@@ -315,8 +319,22 @@ class Repairs:
             clauses = answer.clauses
             trials = trials.after(changed.edits, clauses.universe)
             self._search.append(
-                Repairs(clauses, [answer.core], trials, self._results, self._search, changed)
+                Repairs(
+                    clauses,
+                    [answer.core],
+                    trials,
+                    self._results,
+                    self._search,
+                    changed,
+                    self._clauses,
+                )
             )
+
+    def _learn(self) -> None:
+        """Read what the clauses of a similar stack have read, once."""
+        if self._known_elsewhere is not None:
+            self._clauses.import_clauses(self._known_elsewhere)
+            self._known_elsewhere = None
 
     # --- sets of changes
 
@@ -327,6 +345,7 @@ class Repairs:
         stack's repairs.
         """
         clauses, corrections, changes = self._clauses, self._corrections, self._changes
+        self._learn()
         self._next = None
         self._rounds_left -= 1
         cutoff = [constraint for constraint in changing if is_cutoff(constraint)]

@@ -28,13 +28,21 @@ from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.solver import Refutation, decide, first_answer, solve_builds
+from resolver.resolve.solver import (
+    Refutation,
+    decide,
+    first_answer,
+    refuted_alike,
+    solve_builds,
+)
 from resolver.resolve.universe import Universe
 
 # seconds for one of CPU time
 _PATIENCE = 3
 # of the time for all, at most, for one changed stack
 _SHARE = 1 / 4
+# refutations that are tried for further variants
+_PROOFS = 6
 # fixes after which no more are looked for
 _FIXES = 6
 # likewise fixes that go against a fact or metadata
@@ -150,7 +158,13 @@ class Trials:
         # for each target, by edits
         self._compiled: dict[Edits, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
+        # what refuted variants, shared by all trials: another one may be refuted in the same way
+        self._proofs: list[Refutation] = []
         self._stand_at((), universe)
+
+    def learn(self, refutation: Refutation) -> None:
+        """Remember what refuted a variant, or the stack."""
+        self._proofs.append(refutation)
 
     def _stand_at(self, edits: Edits, universe: Universe) -> None:
         """Take another stack, for the current target, as the one that variants are made of."""
@@ -238,9 +252,14 @@ class Trials:
     def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
         universe = self._universe.variant(self._compile(edits)[self.current_target])
         with polling(clock.look):
+            alike = refuted_alike(universe, self._proofs[-_PROOFS:])
+            if alike is not None:
+                return alike
             answer = decide(universe, tick=clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
+            else:
+                self.learn(answer)
         return answer
 
     def _compile(self, edits: Edits) -> Sequence[Problem]:

@@ -143,6 +143,24 @@ def search(
     return result if isinstance(result, Resolution) else None
 
 
+def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutation | None:
+    """Return a refutation for the reasons of earlier ones, of similar problems.
+
+    None if they do not hold here, which says nothing. No release is read but those that the
+    earlier ones are about.
+    """
+    # PySAT is loaded only where it is needed
+    from resolver.resolve.clauses import Clauses
+
+    clauses = Clauses(universe)
+    for proof in proofs:
+        clauses.open_concerned(proof.clauses, proof.core)
+    if clauses.satisfiable():
+        return None
+    core = tuple(clauses.minimal())
+    return _checked(Refutation(clauses, _certain(clauses, universe, core)))
+
+
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
     # PySAT is loaded only where it is needed
