@@ -69,6 +69,10 @@ _NOT_CONSTRAINTS = (
 )
 
 
+# a line, component or policy that changes: its subject, the target, and whether it is dropped
+ChangedConstraint = tuple[str, str, bool]
+
+
 class Corrections:
     """The cheapest sets of changes that meet demands (minimum-cost hitting sets)."""
 
@@ -174,14 +178,18 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
     Practices change nothing that the stack asks for and have their evidence: alone they are less
     than any others.
     """
-    changed = _changed_constraints(others)
+    return is_less(changes, changed_constraints(others))
+
+
+def is_less(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -> bool:
+    """Return whether changes change something of the stack less than what is `changed` does."""
     is_practice = all(change.kind is ChangeKind.PRACTICE for change in changes)
-    return (bool(changed) or is_practice) and _changed_constraints(changes) <= changed
+    return (bool(changed) or is_practice) and changed_constraints(changes) <= set(changed)
 
 
-def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
+def changed_constraints(changes: Sequence[Change]) -> set[ChangedConstraint]:
     """Return the lines, components and policies that change, and again those that are dropped."""
-    changed = set()
+    changed: set[ChangedConstraint] = set()
     for change in changes:
         if change.kind not in _NOT_CONSTRAINTS:
             changed.add((change.subject, change.target, False))

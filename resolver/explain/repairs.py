@@ -183,11 +183,18 @@ class Repairs:
         if not any(map(rows.concerns, self._cores)):
             return
         known = len(self._results.fixes)
-        for row in rows.stacks():
-            changed = self._with_fewest_lines(self._before.then(row))
-            self._propose(changed, self._results.attempts)
-            if len(self._results.fixes) > known:
-                return
+        for row in rows.solved():
+            changed = self._before.then(row.changed)
+            unused = [
+                change
+                for change in changed.changes
+                if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
+            ]
+            # the lock may choose other releases than the row, which take more practices
+            for stack in (changed.without(unused), changed):
+                self._propose(self._with_fewest_lines(stack), self._results.attempts)
+                if len(self._results.fixes) > known:
+                    return
 
     def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
         """Return a changed stack without changes of lines that it locks without."""
@@ -282,6 +289,8 @@ class Repairs:
             unwanted = [constraint for constraint in changing if self._is_unwanted(constraint)]
             if unwanted:
                 self._corrections.exclude(unwanted[:1])
+            elif self._is_outdone(changing):
+                self._corrections.exclude(changing)
             else:
                 self._next = changing
         return self._next
@@ -289,6 +298,19 @@ class Repairs:
     def _is_too_dear(self, changing: Sequence[Constraint]) -> bool:
         """Return whether a set of changes costs too much beside the fixes that were found."""
         return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
+
+    def _is_outdone(self, changing: Sequence[Constraint]) -> bool:
+        """Return whether a set of changes goes against a fact, and a fix changes less without that.
+
+        The set would not be listed, and neither would one with more changes.
+        """
+        if not any(map(costs.risky, changing)):
+            return False
+        changed = costs.changed_constraints(self._before.changes)
+        changed |= self._changes.changed_by(changing)
+        return any(
+            costs.is_less(fix.changes, changed) for fix, _ in self._results.fixes if not fix.risky
+        )
 
     def _is_unwanted(self, constraint: Constraint) -> bool:
         """Return whether a change is not considered, as there are fixes that lose less.

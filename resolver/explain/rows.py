@@ -60,6 +60,14 @@ class _Row(NamedTuple):
     also: ChangedStack
 
 
+class SolvedRow(NamedTuple):
+    """A row that goes with the other lines of the stack."""
+
+    changed: ChangedStack
+    # the practices without which a part of it would not go with another
+    practices: frozenset[str]
+
+
 class Rows:
     """The rows on offer for one problem."""
 
@@ -93,17 +101,17 @@ class Rows:
             for constraint in core
         )
 
-    def stacks(self) -> Iterator[ChangedStack]:
-        """Yield the stack with each row that goes with its other lines, the nearest first.
+    def solved(self) -> Iterator[SolvedRow]:
+        """Yield each row that goes with the other lines of the stack, the nearest first.
 
         Rows for the target's components come before those for another toolkit.
         """
         for row in islice(self._possible_rows(), _SOLVED):
             if self._trials.clock.expired():
                 return
-            changed = self._solved(row)
-            if changed is not None:
-                yield changed
+            solved = self._solved(row)
+            if solved is not None:
+                yield solved
 
     # --- releases of the anchor
 
@@ -179,8 +187,8 @@ class Rows:
 
     # --- what goes with one
 
-    def _solved(self, row: _Row) -> ChangedStack | None:
-        """Return the stack with a row, and with what else changes; None if it has no solution.
+    def _solved(self, row: _Row) -> SolvedRow | None:
+        """Return a row with what else changes; None if the stack has no solution with it.
 
         Archives in its way that note what they need get a fact each. Where there is no solution,
         what was read to prove it becomes known.
@@ -191,7 +199,8 @@ class Rows:
             edits = (*unbound, row.anchor, *also.edits)
             answer = self._trials.nearest(edits, self._preferred)
             if isinstance(answer, Resolution):
-                return self._row(answer).then(also)
+                practices = frozenset(practice.id for practice in answer.used_practices)
+                return SolvedRow(self._row(answer).then(also), practices)
             if not isinstance(answer, Refutation):
                 return None
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
