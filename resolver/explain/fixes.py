@@ -142,21 +142,26 @@ def lettered(
 ) -> Iterator[Fix]:
     """Yield the fixes of a stack with letters, the smallest loss first.
 
-    One that goes against a fact is left out if it changes all of the stack that one before it
-    changes, and so is one that differs from one before it in the values of components alone. The
-    files of each carry its letter, the name of the stack, and the options that replaced parts of
-    the stack's policy, since that is what was solved.
+    One that goes against a fact, or falls back to releases of years before, is left out if it
+    changes all of the stack that one before it changes without that, and so is one that differs
+    from one before it in the values of components alone. The files of each carry its letter, the
+    name of the stack, and the options that replaced parts of the stack's policy, since that is what
+    was solved.
     """
-    listed: list[Fix] = []
-    for _, fix in sorted(fixes, key=itemgetter(0)):
-        is_more = any(changes_less(better.changes, fix.changes) for better in listed)
-        is_same = any(
-            _apart_from_components(better) == _apart_from_components(fix) for better in listed
-        )
-        if not (fix.risky and is_more) and not is_same:
-            listed.append(fix)
-    for fix, letter in zip(listed, ascii_uppercase, strict=False):
+    listed: list[tuple[Loss, Fix]] = []
+    for loss, fix in sorted(fixes, key=itemgetter(0)):
+        if not any(_is_needless(loss, fix, *better) for better in listed):
+            listed.append((loss, fix))
+    for (_, fix), letter in zip(listed, ascii_uppercase, strict=False):
         yield _with_letter(fix, letter, stack_name, options)
+
+
+def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
+    """Return whether a fix is of no use beside one that is listed before it."""
+    if _apart_from_components(better) == _apart_from_components(fix):
+        return True
+    loses_more = fix.risky or loss.years_older > better_loss.years_older
+    return loses_more and changes_less(better.changes, fix.changes)
 
 
 def _apart_from_components(fix: Fix) -> frozenset[object]:

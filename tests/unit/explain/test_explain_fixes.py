@@ -438,7 +438,7 @@ def test_fix_is_found_among_a_thousand_releases() -> None:
     assert told(first) == ["daily==1.990 -> daily==1.7"]
 
 
-def test_fix_with_a_newer_release_comes_before_one_of_years_ago() -> None:
+def test_fix_of_years_ago_is_not_listed_beside_a_newer_one() -> None:
     """The old one limits nothing, as what it does not go with did not exist yet."""
     catalog = DataCatalog({"base": {"2": []}})
     catalog.add_wheel("plugin", "1", uploaded="2021-05-01T12:00:00Z")
@@ -446,10 +446,9 @@ def test_fix_with_a_newer_release_comes_before_one_of_years_ago() -> None:
     catalog.add_wheel("plugin", "2.1", ["base<2"], uploaded="2024-06-30T12:00:00Z")
     catalog.add_wheel("plugin", "3", uploaded="2025-01-01T12:00:00Z")
     fixes = ways_out(catalog, "plugin==2", "base==2")
-    assert [told(fix) for fix in fixes if not fix.risky][:2] == [
-        ["plugin==2 -> plugin==3"],
-        ["plugin==2 -> plugin==1"],
-    ]
+    safe = [told(fix) for fix in fixes if not fix.risky]
+    assert safe[0] == ["plugin==2 -> plugin==3"]
+    assert ["plugin==2 -> plugin==1"] not in safe
     assert [fix.changes[0].years for fix in fixes[:2]] == [0, -2]
 
 
