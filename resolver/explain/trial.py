@@ -21,7 +21,7 @@ from resolver.config.schema import StackFile
 from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
 from resolver.explain.stack_text import StackText
-from resolver.index.protocol import Catalog, polling
+from resolver.index.protocol import Catalog, polling, waited
 from resolver.index.sources import with_sources_of_facts
 from resolver.model.constraint import Constraint
 from resolver.model.edit import Edit, Edits, place_of
@@ -56,7 +56,7 @@ class Expired(Exception):
 class Clock:
     """A limit of CPU time, so that what is found does not depend on what else the machine does.
 
-    An index that does not answer is waited for no longer than a multiple of it.
+    Indexes that do not answer are waited for no longer than a multiple of it.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Clock:
         # whether anything was cut short
         self.limited = False
         self._cpu_end = time.process_time() + seconds
-        self._end = time.monotonic() + _PATIENCE * seconds
+        self._wait_end = waited() + _PATIENCE * seconds
         # is called with the progress
         self._report = report
 
     def expired(self) -> bool:
         """Return whether time is up; something is then cut short."""
-        is_late = time.process_time() > self._cpu_end or time.monotonic() > self._end
+        is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
         self.limited |= is_late
         return is_late
 
