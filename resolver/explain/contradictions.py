@@ -18,6 +18,7 @@ from pysat.examples.hitman import Hitman
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
+from resolver.explain.costs import is_pairing
 from resolver.model import text
 from resolver.model.constraint import (
     BuildLine,
@@ -368,15 +369,23 @@ def readable_core(
     """Return a smallest core of user constraints that clash, with no needless part, for people.
 
     If a version does not exist, that is enough: faults of releases that no user constraint admits
-    are not reported.
+    are not reported. If tables of which releases go together are enough, other requirements, which
+    are often incidental, are not reported, either.
     """
     missing = [
         constraint
         for constraint in background
         if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.RELEASE
     ]
-    if missing and not clauses.satisfiable(among=[*hard, *missing]):
-        background = missing
+    tables = [
+        constraint
+        for constraint in background
+        if is_pairing(constraint) or isinstance(constraint, Unavailable)
+    ]
+    for enough in (missing, tables):
+        if enough and not clauses.satisfiable(among=[*hard, *enough]):
+            background = enough
+            break
     core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
     return tuple(clauses.minimal(among=core))
 

@@ -140,7 +140,7 @@ def _brief_items(contradictions: Sequence[Contradiction]) -> tuple[Item, ...]:
         first, *others = group
         ends = [message("conflict.result", text=end) for end in sentences.brief_ends(first)]
         if others:
-            ends.append(sentences.likewise(others))
+            ends += sentences.likewise(first, others)
         lines = (line(sentences.brief(first)),)
         items.append(Item(label=str(number), lines=lines, details=tuple(map(line, ends))))
     return tuple(items)
@@ -176,14 +176,11 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
             )
         yield from _contradiction(first)
         if others:
-            yield _paragraph(sentences.likewise(others))
-            yield from map(_like_details, others)
-
-
-def _like_details(contradiction: Contradiction) -> Details:
-    """Return the reasons of a contradiction that is like one before."""
-    reasons = map(sentences.sentence, contradiction.reasons)
-    return Details(sentences.likewise([contradiction]), (_paragraph(*reasons),))
+            yield _paragraph(*sentences.likewise(first, others))
+            for other in others:
+                (said,) = sentences.likewise(first, [other])
+                reasons = map(sentences.sentence, other.reasons)
+                yield Details(said, (_paragraph(*reasons),))
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:

@@ -67,13 +67,57 @@ def _known_of(reason: Reason) -> Constraint | None:
 def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
     """Return contradictions in groups of those that say the same of different projects.
 
-    Such are three lines that no index has a wheel for, or torch and torchvision where another
-    project pins both.
+    Such are three lines that no index has a wheel for, torch and torchvision where another project
+    pins both, a line about torchvision where one about torch is in the way of the same lines, and
+    another reason for what takes several cases to show already.
     """
-    groups: dict[object, list[Contradiction]] = {}
-    for number, contradiction in enumerate(contradictions):
-        groups.setdefault(_shape(contradiction) or number, []).append(contradiction)
-    return list(groups.values())
+    groups: list[list[Contradiction]] = []
+    for contradiction in contradictions:
+        for group in groups:
+            if _is_like(contradiction, group[0]):
+                group.append(contradiction)
+                break
+        else:
+            groups.append([contradiction])
+    return groups
+
+
+def _is_like(contradiction: Contradiction, first: Contradiction) -> bool:
+    """Return whether a contradiction says the same as one before of another project."""
+    shape = _shape(contradiction)
+    if shape is not None and shape == _shape(first):
+        return True
+    if not contradiction.branches or not first.branches:
+        return False
+    chosen, before = chosen_by(contradiction), chosen_by(first)
+    return chosen == before or _is_by_way_of(contradiction, chosen - before, before - chosen)
+
+
+def chosen_by(contradiction: Contradiction) -> set[Constraint]:
+    """Return the lines and components in a contradiction."""
+    return {
+        reason.constraint
+        for reason in contradiction.reasons
+        if isinstance(reason.constraint, StackLine | ComponentValue)
+    }
+
+
+def _is_by_way_of(
+    contradiction: Contradiction, lines: set[Constraint], others: set[Constraint]
+) -> bool:
+    """Return whether a contradiction has one line in place of another, whose project that needs."""
+    if len(lines) != 1 or len(others) != 1:
+        return False
+    (line,), (other,) = lines, others
+    if not isinstance(line, StackLine) or not isinstance(other, StackLine):
+        return False
+    project, needed = needed_name(line.text), needed_name(other.text)
+    return any(
+        isinstance(reason.constraint, Requires)
+        and reason.subject == project
+        and needed_name(reason.constraint.text) == needed
+        for reason in contradiction.reasons
+    )
 
 
 def _shape(contradiction: Contradiction) -> object:

@@ -27,7 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
-from resolver.report.explanation.reasons import alike, grouped, said_once
+from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
 
 # reasons that say nothing of the file itself
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
@@ -298,10 +298,30 @@ def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
     return message("conflict.several", count=len(groups))
 
 
-def likewise(others: Sequence[Contradiction]) -> Message:
-    """Return of which projects the same is said as in a contradiction before."""
-    subjects = [other.closing.subject for other in others if other.closing is not None]
-    return message("conflict.likewise", names=joined("comma", subjects, last="conflict.and-number"))
+def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Message]:
+    """Return what contradictions say in the same way as one before: of which projects, or lines."""
+    before = chosen_by(first)
+    subjects: list[Message | str] = []
+    lines: list[str] = []
+    is_again = False
+    for other in others:
+        instead = [line.text for line in chosen_by(other) - before if isinstance(line, StackLine)]
+        if other.closing is not None and not other.branches:
+            subjects.append(other.closing.subject)
+        elif instead:
+            lines += instead
+        else:
+            is_again = True
+    said = []
+    if subjects:
+        names = joined("comma", subjects, last="conflict.and-number")
+        said.append(message("conflict.likewise", names=names))
+    if lines:
+        names = joined("comma", dict.fromkeys(lines), last="conflict.and-number")
+        said.append(message("conflict.likewise-lines", lines=names))
+    if is_again:
+        said.append(message("conflict.likewise-again"))
+    return said
 
 
 def brief(contradiction: Contradiction) -> Message:
