@@ -387,6 +387,10 @@ def readable_core(
             background = enough
             break
     core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
+    if background is not tables and any(map(is_pairing, core)):
+        # as far as tables say it, they are to
+        others = [constraint for constraint in background if constraint not in tables]
+        core = tuple(clauses.preferred([], [*hard, *tables, *core, *others]))
     return tuple(clauses.minimal(among=core))
 
 

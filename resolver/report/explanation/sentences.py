@@ -317,8 +317,9 @@ def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Mess
         names = joined("comma", subjects, last="conflict.and-number")
         said.append(message("conflict.likewise", names=names))
     if lines:
-        names = joined("comma", dict.fromkeys(lines), last="conflict.and-number")
-        said.append(message("conflict.likewise-lines", lines=names))
+        distinct = dict.fromkeys(lines)
+        names = joined("comma", distinct, last="conflict.and-number")
+        said.append(message("conflict.likewise-lines", count=len(distinct), lines=names))
     if is_again:
         said.append(message("conflict.likewise-again"))
     return said
