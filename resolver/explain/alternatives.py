@@ -164,6 +164,9 @@ class Alternatives:
         releases = self._releases(self._needs[constraint.whole], newest=newest)
         components = _components(changing)
         machine = {name: value for name, value in self._system.items() if name not in components}
+        releases = [
+            candidate for candidate in releases if not self._is_among_others(candidate, machine)
+        ]
         return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
 
     def _releases(self, need: Requirement, *, newest: bool) -> list[Candidate]:
@@ -200,20 +203,19 @@ class Alternatives:
     def listed_releases(self, need: Requirement) -> list[Candidate]:
         """Return the releases of a project that its tables list, nearest to a line first.
 
-        Those that the line admits are among them. Releases with objections come later. Unless the
-        line names a pre-release, those of a release that it pins come last but for all others.
+        Those that the line admits are among them. Releases with objections come later. Of
+        pre-releases there are only those of a release that the line pins, which come last, unless
+        it names one itself.
         """
         package = Package(need.name)
         self._clauses.add_package(package)
         requested = _position(need.specifier, self._clauses.universe.project(need.name))
         takes_prereleases = names_prerelease(need.specifier)
 
-        def order(candidate: Candidate) -> tuple[bool, bool, int, int, bool]:
+        def order(candidate: Candidate) -> tuple[bool, int, int, bool]:
             position = candidate.release.position
-            is_last = candidate.version.is_prerelease and not takes_prereleases
             return (
-                is_last,
-                is_last and not self._is_prerelease_of_pin(need.specifier, candidate),
+                candidate.version.is_prerelease and not takes_prereleases,
                 self._doubt(candidate, self._system) // UNSURE,
                 abs(position - requested),
                 position > requested,
@@ -224,6 +226,13 @@ class Alternatives:
             for candidate in self._clauses.packages[package]
             if not candidate.release.yanked and not self._is_unlisted(candidate)
         ]
+        if not takes_prereleases:
+            releases = [
+                candidate
+                for candidate in releases
+                if not candidate.version.is_prerelease
+                or self._is_prerelease_of_pin(need.specifier, candidate)
+            ]
         return sorted(releases, key=order)
 
     def component_needs(self, candidate: Candidate) -> list[ComponentRequirement]:
@@ -353,6 +362,36 @@ class Alternatives:
             # projects that no line names are not known yet
             return need.name in self._requested or not fact.grave
         return need.component not in machine or need.allows(machine[need.component])
+
+    def _is_among_others(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
+        """Return whether tables list a release for other machines only by what is around it.
+
+        They do not list the release itself, and neither the nearest older nor the nearest newer one
+        that they list goes with this machine.
+        """
+        if not self._is_unlisted(candidate):
+            return False
+        listed = [
+            other
+            for other in self._clauses.packages[candidate.package]
+            if not self._is_unlisted(other)
+        ]
+        older = [other for other in listed if other.version < candidate.version]
+        newer = [other for other in listed if other.version > candidate.version]
+        if not older or not newer:
+            return False
+        neighbours = (
+            max(older, key=lambda other: other.version),
+            min(newer, key=lambda other: other.version),
+        )
+        return not any(self._goes_with(other, machine) for other in neighbours)
+
+    def _goes_with(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
+        """Return whether tables say that a release goes with these components."""
+        return all(
+            need.component not in machine or need.allows(machine[need.component])
+            for need in self.component_needs(candidate)
+        )
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Return whether facts say what the project's releases need, but not for this one."""

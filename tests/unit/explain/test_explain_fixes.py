@@ -554,6 +554,26 @@ ROWS = "".join(
 )
 
 
+def test_fix_takes_no_release_among_those_for_other_machines() -> None:
+    """No table lists 2, and what it lists before and after needs another CANN."""
+    catalog = DataCatalog({"plugin": {one: [] for one in ("1", "2", "3", "4")}, "base": {"1": []}})
+    facts = matrix("==1", "8.2.0") + matrix("==3", "8.2.0")
+    afters = {tuple(told(fix)) for fix in ways_out(catalog, "plugin==1", "base", facts=facts)}
+    assert ("plugin==1 -> plugin==2",) not in afters
+    assert {("8.5.0 -> 8.2.0",), ("plugin==1 -> plugin==4",)} <= afters
+
+
+def test_fix_of_prereleases_is_not_listed_beside_final_releases() -> None:
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}})
+    facts = matrix("==1", "8.5.0") + matrix("==2", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", facts=facts)
+    fix = next(fix for fix in fixes if told(fix) == ["plugin==2 -> plugin==1"])
+    (change,) = fix.changes
+    other = replace(fix, changes=(replace(change, after="plugin==2rc1"),))
+    losses = [(loss_of(fix), fix), (loss_of(other, price=1), other)]
+    assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
+
+
 def test_fix_takes_a_whole_row_first() -> None:
     """Each of the three lines changes, to the nearest row; no set of fewer changes helps."""
     releases = ("1", "2", "3", "4")
