@@ -159,6 +159,8 @@ class Repairs:
         self._proposals = Proposals(clauses, trials, self._changes)
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
+        # those of them that are reported as attempts if they do not lock
+        self._suggested: list[ChangedStack] = []
         # the cheapest set of changes, until it is tried
         self._next: list[Constraint] | None = None
         self._sets_left = _SETS
@@ -251,7 +253,8 @@ class Repairs:
         ]
         kinds += map(proposals.builds_from_source, cores)
         for stacks in kinds:
-            self._proposed += islice(stacks, _EACH)
+            self._suggested += islice(stacks, _EACH)
+        self._proposed += self._suggested
 
     def try_dropping(self, constraints: Iterable[Constraint]) -> None:
         """Lock the stack without each line of some constraints by itself."""
@@ -333,7 +336,8 @@ class Repairs:
         """Lock a proposed stack, unless a fix changes the same, such as another Python."""
         self._proposed.remove(changed)
         if all(fix.subjects != changed.subjects for fix, _ in self._results.fixes):
-            self._propose(changed, self._results.attempts if self._is_original else [])
+            is_told = changed in self._suggested
+            self._propose(changed, self._results.attempts if is_told else [])
 
     def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
         """Search for more changes to a stack that is refuted, perhaps for another target."""
