@@ -80,11 +80,12 @@ def find_fixes(
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
         first.try_practices()
-        # with practices a nearer row may do
-        for repairs in reversed(search.copy()):
-            repairs.try_rows()
+        with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
+        # with practices a nearer row may do
+        for repairs in reversed(with_practices):
+            repairs.try_rows()
         first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():

@@ -21,7 +21,7 @@ from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
-from resolver.explain.trial import ChangedStack, Trials
+from resolver.explain.trial import ChangedStack, Trials, Undecided
 from resolver.model import text
 from resolver.model.constraint import (
     VERSION_PART,
@@ -104,14 +104,17 @@ class Rows:
     def solved(self) -> Iterator[SolvedRow]:
         """Yield each row that goes with the other lines of the stack, the nearest first.
 
-        Rows for the target's components come before those for another toolkit.
+        Rows for the target's components come before those for another toolkit. One that is not
+        decided in time is the last that is tried, as others may take as long.
         """
         for row in islice(self._possible_rows(), _SOLVED):
             if self._trials.clock.expired():
                 return
             solved = self._solved(row)
-            if solved is not None:
+            if isinstance(solved, SolvedRow):
                 yield solved
+            elif isinstance(solved, Undecided):
+                return
 
     # --- releases of the anchor
 
@@ -187,7 +190,7 @@ class Rows:
 
     # --- what goes with one
 
-    def _solved(self, row: _Row) -> SolvedRow | None:
+    def _solved(self, row: _Row) -> SolvedRow | Undecided | None:
         """Return a row with what else changes; None if the stack has no solution with it.
 
         Archives in its way that note what they need get a fact each. Where there is no solution,
@@ -201,8 +204,8 @@ class Rows:
             if isinstance(answer, Resolution):
                 practices = frozenset(practice.id for practice in answer.used_practices)
                 return SolvedRow(self._row(answer).then(also), practices)
-            if not isinstance(answer, Refutation):
-                return None
+            if isinstance(answer, Undecided):
+                return answer
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
             if not facts:
                 self._clauses.import_clauses(answer.clauses)

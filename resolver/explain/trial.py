@@ -41,6 +41,8 @@ from resolver.resolve.universe import Universe
 _PATIENCE = 3
 # of the time for all, at most, for one changed stack
 _SHARE = 1 / 4
+# likewise, for a row of the tables: many are tried, and what takes long is seldom near
+_ROW_SHARE = 1 / 12
 # refutations that are tried for further variants
 _PROOFS = 6
 # fixes after which no more are looked for
@@ -237,7 +239,7 @@ class Trials:
 
         Nothing but the releases of these projects is of use.
         """
-        clock = self.clock.within(self.clock.seconds * _SHARE)
+        clock = self.clock.within(self.clock.seconds * _ROW_SHARE)
         problem = self._compile((*self._edits, *edits))[self.current_target]
         universe = self._universe.variant(problem, preferred)
         universe.takes_nearest = True
