@@ -388,9 +388,11 @@ def readable_core(
             break
     core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
     if background is not tables and any(map(is_pairing, core)):
-        # as far as tables say it, they are to
-        others = [constraint for constraint in background if constraint not in tables]
-        core = tuple(clauses.preferred([], [*hard, *tables, *core, *others]))
+        # as far as tables about the same projects say it, they are to
+        packages = {each.package for each in core if isinstance(each, Requires)}
+        related = [each for each in tables if isinstance(each, Requires)]
+        related = [each for each in related if each.package in packages]
+        core = tuple(clauses.preferred([], list(dict.fromkeys([*hard, *related, *core]))))
     return tuple(clauses.minimal(among=core))
 
 

@@ -29,6 +29,7 @@ from resolver.model.constraint import (
     Constraint,
     Requires,
     StackLine,
+    Unavailable,
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
@@ -36,6 +37,7 @@ from resolver.model.fact import Requires as RequiresFact
 from resolver.model.fact import component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
+from resolver.model.release import RejectionReason
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease, pins
@@ -153,11 +155,17 @@ class Rows:
     def _is_possible(self, chosen: Sequence[Candidate], relaxed: Collection[Constraint]) -> bool:
         """Return whether clauses admit a release of the anchor, with what follows from it.
 
-        The versions of the family's lines do not count, nor do the `relaxed` constraints.
+        The versions of the family's lines do not count, nor do the `relaxed` constraints, nor that
+        archives do not state what they need.
         """
         self._follow(chosen[0], _DEPTH)
         versions = [replace(root.origin, part=VERSION_PART) for root in self._lines]
-        with self._clauses.without([*versions, *relaxed]):
+        archives = [
+            constraint
+            for constraint in self._clauses.known
+            if isinstance(constraint, Unavailable) and constraint.why is RejectionReason.DYNAMIC
+        ]
+        with self._clauses.without([*versions, *archives, *relaxed]):
             return self._clauses.satisfiable(map(self._clauses.variable, chosen))
 
     def _follow(self, release: Candidate, depth: int) -> None:
