@@ -386,9 +386,11 @@ def readable_core(
         if enough and not clauses.satisfiable(among=[*hard, *enough]):
             background = enough
             break
-    core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
-    if background is not tables and any(map(is_pairing, core)):
-        # as far as tables about the same projects say it, they are to
+    core = tuple(clauses.minimal(among=[*hard, *background]))
+    if background is tables or not any(map(is_pairing, core)):
+        core = smallest(clauses, core, hard, background, expired)
+    else:
+        # as far as tables about the same projects say it, they are to; the fewest take long to find
         packages = {each.package for each in core if isinstance(each, Requires)}
         related = [each for each in tables if isinstance(each, Requires)]
         related = [each for each in related if each.package in packages]

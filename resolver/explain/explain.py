@@ -36,7 +36,7 @@ from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 # of the time, at most, for contradictions: fixes have what is left
-_SHARE = 1 / 3
+_SHARE = 1 / 8
 # changes without a solution that are reported
 _ATTEMPTS = 8
 
