@@ -47,6 +47,8 @@ from resolver.resolve.universe import Universe
 _DEPTH = 3
 # releases that it looks at
 _LOOKED_AT = 600
+# reasons, beside lines and components, of a core of which one with fewer is looked for
+_COUNTED = 8
 # questions to the solver, for one smallest core
 _QUESTIONS = 300
 # sets of user constraints, and cores, of each round
@@ -388,7 +390,9 @@ def readable_core(
             break
     core = tuple(clauses.minimal(among=[*hard, *background]))
     if background is tables or not any(map(is_pairing, core)):
-        core = smallest(clauses, core, hard, background, expired)
+        # the time grows fast with the length, and nobody counts so many reasons
+        if len(_without_user_constraints(core)) <= _COUNTED:
+            core = smallest(clauses, core, hard, background, expired)
     else:
         # as far as tables about the same projects say it, they are to; the fewest take long to find
         packages = {each.package for each in core if isinstance(each, Requires)}
