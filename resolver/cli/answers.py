@@ -19,7 +19,13 @@ from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
-from resolver.model.explanation import Change, Contradiction, Expected, Explanation
+from resolver.model.explanation import (
+    Awaited,
+    Change,
+    Contradiction,
+    Expected,
+    Explanation,
+)
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined
 from resolver.model.problem import Problem
@@ -149,7 +155,18 @@ def explanation_of_refutation(
 
     catalogs.require_an_index(universe)
     progress.label("cli.ways-out", **names)
-    expected = _expected(refutation, progress.solving)
+    expected: Expected | None = None
+
+    def report_why(
+        problem: Problem,
+        contradictions: tuple[Contradiction, ...],
+        awaited: tuple[Awaited, ...],
+    ) -> None:
+        nonlocal expected
+        if awaited:
+            expected = _expected(refutation, progress.solving)
+        page.why(problem, contradictions, awaited, expected)
+
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
         explanation = explanation_of(
@@ -159,7 +176,7 @@ def explanation_of_refutation(
             catalog_of,
             options=run.policy_options,
             read_shipped=partial(shipped_stacks, run.matrices),
-            report=partial(page.why, expected=expected),
+            report=report_why,
             report_fix=report_fix,
         )
     way = way_to_matrices(run.locks, run.matrices)

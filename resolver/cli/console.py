@@ -47,6 +47,8 @@ _ERASE_LINE = "\r\x1b[2K"
 _REDRAWS_PER_SECOND = 10
 # Columns. On a narrower terminal, lines would be single words.
 _NARROWEST = 40
+# The most lines before the ways out.
+_WHY = 25
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 
@@ -299,6 +301,8 @@ class ConflictPage:
     _begun: bool = field(default=False, init=False)
     # How many contradictions of the present target were written.
     _written: int = field(default=0, init=False)
+    # How many lines there is room for before the ways out of the present target.
+    _lines_left: int = field(default=_WHY, init=False)
 
     def why(
         self,
@@ -308,22 +312,24 @@ class ConflictPage:
         expected: Expected | None = None,
     ) -> None:
         """Write why there is no solution, long before the ways out are found."""
-        from resolver.report.explanation.conflict import conflict_blocks
+        from resolver.report.explanation.conflict import conflict_pages
+        from resolver.report.explanation.sentences import condensed
 
-        self._written = len(contradictions)
+        self._written = len(condensed(contradictions))
         self.write("\n" if self._begun else "")
-        self.write_blocks(conflict_blocks(problem, contradictions, awaited, expected))
+        self._lines_left = _WHY
+        self._write_fitting(conflict_pages(problem, contradictions, awaited, expected))
         self.write("\n")
         self._warn_of_other_indexes(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
         """Write the ways out, after contradictions that were found since `why` was written."""
-        from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
+        from resolver.report.explanation.conflict import further_pages, ways_out_blocks
         from resolver.report.explanation.sentences import condensed
 
         further = condensed(explanation.contradictions)[self._written :]
         if further:
-            self.write_blocks(further_blocks(further))
+            self._write_fitting(further_pages(further))
             self.write("\n")
         explanation = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
@@ -333,6 +339,19 @@ class ConflictPage:
         """Write a part of the page, no wider than the terminal."""
         if self.out is not None:
             self._write(for_stream(blocks, self.progress.language, self.out, WIDTH))
+
+    def _write_fitting(self, pages: Iterable[Document]) -> None:
+        """Write the first of several pages for which there is room, or the last, the shortest."""
+        if self.out is None:
+            return
+        text = ""
+        for page in pages:
+            text = for_stream(page, self.progress.language, self.out, WIDTH)
+            if text.count("\n") <= self._lines_left:
+                break
+        self._write(text)
+        # and the empty line below
+        self._lines_left -= text.count("\n") + 1
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
         """Warn that pip would ask further indexes for a project that no index has.

@@ -28,7 +28,7 @@ from resolver.model.dependency import Candidate
 from resolver.model.fact import Need, Warns, component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import Release
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -137,7 +137,7 @@ class Alternatives:
             if opened in _AHEAD:
                 clauses.prefetch.prefetch_releases(candidates[place : place + _AHEAD[opened]])
             opened += 1
-            _open(clauses, candidate)
+            open_release(clauses, candidate)
             if clauses.satisfiable(variables):
                 completed = {**choice, constraint: candidate}
                 yield from self._complete(options, free[1:], completed, looks)
@@ -164,6 +164,9 @@ class Alternatives:
         releases = self._releases(self._needs[constraint.whole], newest=newest)
         components = _components(changing)
         machine = {name: value for name, value in self._system.items() if name not in components}
+        releases = [
+            candidate for candidate in releases if not self._is_among_others(candidate, machine)
+        ]
         return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
 
     def _releases(self, need: Requirement, *, newest: bool) -> list[Candidate]:
@@ -196,6 +199,47 @@ class Alternatives:
             candidate for candidate in releases if self._is_prerelease_of_pin(specifiers, candidate)
         ]
         return sorted(final, key=distance) + further
+
+    def listed_releases(self, need: Requirement) -> list[Candidate]:
+        """Return the releases of a project that its tables list, nearest to a line first.
+
+        Those that the line admits are among them. Releases with objections come later. Of
+        pre-releases there are only those of a release that the line pins, which come last, unless
+        it names one itself.
+        """
+        package = Package(need.name)
+        self._clauses.add_package(package)
+        requested = _position(need.specifier, self._clauses.universe.project(need.name))
+        takes_prereleases = names_prerelease(need.specifier)
+
+        def order(candidate: Candidate) -> tuple[bool, int, int, bool]:
+            position = candidate.release.position
+            return (
+                candidate.version.is_prerelease and not takes_prereleases,
+                self._doubt(candidate, self._system) // UNSURE,
+                abs(position - requested),
+                position > requested,
+            )
+
+        releases = [
+            candidate
+            for candidate in self._clauses.packages[package]
+            if not candidate.release.yanked and not self._is_unlisted(candidate)
+        ]
+        if not takes_prereleases:
+            releases = [
+                candidate
+                for candidate in releases
+                if not candidate.version.is_prerelease
+                or self._is_prerelease_of_pin(need.specifier, candidate)
+            ]
+        return sorted(releases, key=order)
+
+    def component_needs(self, candidate: Candidate) -> list[ComponentRequirement]:
+        """Return what facts say that a release needs of the target's components."""
+        project = self._clauses.universe.project(text.name(candidate.package.name))
+        about = project.facts_about(candidate.release.position, facts.Requires)
+        return [need for fact in about for need in component_requirements(fact.needs)]
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
         """Return whether a release is a pre-release of a pinned one that facts are about."""
@@ -319,14 +363,42 @@ class Alternatives:
             return need.name in self._requested or not fact.grave
         return need.component not in machine or need.allows(machine[need.component])
 
+    def _is_among_others(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
+        """Return whether tables list a release for other machines only by what is around it.
+
+        They do not list the release itself, and neither the nearest older nor the nearest newer one
+        that they list goes with this machine.
+        """
+        if not self._is_unlisted(candidate):
+            return False
+        listed = [
+            other
+            for other in self._clauses.packages[candidate.package]
+            if not self._is_unlisted(other)
+        ]
+        older = [other for other in listed if other.version < candidate.version]
+        newer = [other for other in listed if other.version > candidate.version]
+        if not older or not newer:
+            return False
+        neighbours = (
+            max(older, key=lambda other: other.version),
+            min(newer, key=lambda other: other.version),
+        )
+        return not any(self._goes_with(other, machine) for other in neighbours)
+
+    def _goes_with(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
+        """Return whether tables say that a release goes with these components."""
+        return all(
+            need.component not in machine or need.allows(machine[need.component])
+            for need in self.component_needs(candidate)
+        )
+
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Return whether facts say what the project's releases need, but not for this one."""
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
-        project = self._clauses.universe.project(text.name(name))
-        about = project.facts_about(candidate.release.position, facts.Requires)
-        return not any(component_requirements(fact.needs) for fact in about)
+        return not self.component_needs(candidate)
 
 
 def _components(changing: Iterable[Constraint]) -> set[str]:
@@ -360,7 +432,7 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
     return 0 if highest is None else sum(version > highest for version in project.versions)
 
 
-def _open(clauses: Clauses, candidate: Candidate) -> None:
+def open_release(clauses: Clauses, candidate: Candidate) -> None:
     """Open a release with those of its extras that matter and are available."""
     for package, candidates in list(clauses.packages.items()):
         if package.base != candidate.package.base:

@@ -121,6 +121,22 @@ class Changes:
         }
         return [root.origin for root in self._requirements if root.origin in lines]
 
+    def changed_by(self, changing: Iterable[Constraint]) -> set[costs.ChangedConstraint]:
+        """Return the lines and components that a set of changes concerns, and which are dropped."""
+        changed: set[costs.ChangedConstraint] = set()
+        for constraint in changing:
+            match constraint:
+                case ComponentValue():
+                    changed.add((constraint.component, self._trials.target, False))
+                case StackLine() | BuildLine() if constraint.whole in self._places:
+                    root = self._requirements[self._places[constraint.whole]]
+                    changed.add((subject(root.need), "", False))
+                    if costs.drops(constraint):
+                        changed.add((subject(root.need), "", True))
+                case _:
+                    pass
+        return changed
+
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
         """Return whether a set of changes leaves a line that the stack had from the beginning."""
         dropped = {constraint for constraint in changing if costs.drops(constraint)}

@@ -18,6 +18,7 @@ from pysat.examples.hitman import Hitman
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
+from resolver.explain.costs import is_pairing
 from resolver.model import text
 from resolver.model.constraint import (
     BuildLine,
@@ -46,6 +47,8 @@ from resolver.resolve.universe import Universe
 _DEPTH = 3
 # releases that it looks at
 _LOOKED_AT = 600
+# reasons, beside lines and components, of a core of which one with fewer is looked for
+_COUNTED = 8
 # questions to the solver, for one smallest core
 _QUESTIONS = 300
 # sets of user constraints, and cores, of each round
@@ -368,16 +371,34 @@ def readable_core(
     """Return a smallest core of user constraints that clash, with no needless part, for people.
 
     If a version does not exist, that is enough: faults of releases that no user constraint admits
-    are not reported.
+    are not reported. If tables of which releases go together are enough, other requirements, which
+    are often incidental, are not reported, either.
     """
     missing = [
         constraint
         for constraint in background
         if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.RELEASE
     ]
-    if missing and not clauses.satisfiable(among=[*hard, *missing]):
-        background = missing
-    core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
+    tables = [
+        constraint
+        for constraint in background
+        if is_pairing(constraint) or isinstance(constraint, Unavailable)
+    ]
+    for enough in (missing, tables):
+        if enough and not clauses.satisfiable(among=[*hard, *enough]):
+            background = enough
+            break
+    core = tuple(clauses.minimal(among=[*hard, *background]))
+    if background is tables or not any(map(is_pairing, core)):
+        # the time grows fast with the length, and nobody counts so many reasons
+        if len(_without_user_constraints(core)) <= _COUNTED:
+            core = smallest(clauses, core, hard, background, expired)
+    else:
+        # as far as tables about the same projects say it, they are to; the fewest take long to find
+        packages = {each.package for each in core if isinstance(each, Requires)}
+        related = [each for each in tables if isinstance(each, Requires)]
+        related = [each for each in related if each.package in packages]
+        core = tuple(clauses.preferred([], list(dict.fromkeys([*hard, *related, *core]))))
     return tuple(clauses.minimal(among=core))
 
 

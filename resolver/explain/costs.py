@@ -12,7 +12,8 @@ from resolver.model import text
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Fact, Strength, Warns
+from resolver.model.fact import Fact, Strength, Warns, component_requirements
+from resolver.model.fact import Requires as RequiresFact
 from resolver.model.requirement import Requirement
 
 # --- what a release costs besides the change of its line
@@ -66,6 +67,10 @@ _NOT_CONSTRAINTS = (
     ChangeKind.SOURCE,
     ChangeKind.RELAX,
 )
+
+
+# a line, component or policy that changes: its subject, the target, and whether it is dropped
+ChangedConstraint = tuple[str, str, bool]
 
 
 class Corrections:
@@ -173,14 +178,18 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
     Practices change nothing that the stack asks for and have their evidence: alone they are less
     than any others.
     """
-    changed = _changed_constraints(others)
+    return is_less(changes, changed_constraints(others))
+
+
+def is_less(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -> bool:
+    """Return whether changes change something of the stack less than what is `changed` does."""
     is_practice = all(change.kind is ChangeKind.PRACTICE for change in changes)
-    return (bool(changed) or is_practice) and _changed_constraints(changes) <= changed
+    return (bool(changed) or is_practice) and changed_constraints(changes) <= set(changed)
 
 
-def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
+def changed_constraints(changes: Sequence[Change]) -> set[ChangedConstraint]:
     """Return the lines, components and policies that change, and again those that are dropped."""
-    changed = set()
+    changed: set[ChangedConstraint] = set()
     for change in changes:
         if change.kind not in _NOT_CONSTRAINTS:
             changed.add((change.subject, change.target, False))
@@ -208,6 +217,13 @@ def project_of(need: str) -> str:
 def risky(constraint: Constraint) -> bool:
     """Return whether changing a constraint goes against a fact or upstream's own metadata."""
     return isinstance(constraint, (Requires, Excluded))
+
+
+def is_pairing(constraint: Constraint) -> bool:
+    """Return whether a constraint is from a table of which releases go with a component."""
+    if not isinstance(constraint, Requires) or not isinstance(constraint.fact, RequiresFact):
+        return False
+    return bool(component_requirements(constraint.fact.needs))
 
 
 def drops(constraint: Constraint) -> bool:

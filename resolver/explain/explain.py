@@ -36,7 +36,7 @@ from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 # of the time, at most, for contradictions: fixes have what is left
-_SHARE = 1 / 3
+_SHARE = 1 / 8
 # changes without a solution that are reported
 _ATTEMPTS = 8
 
@@ -73,6 +73,7 @@ def explanation_of(
     contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
+    trials.learn(refutation)
     results = find_fixes(clauses, core_list, trials, report_fix)
     known = [set(found.reasons) for found in contradictions]
     for core, hidden in results.further:

@@ -13,12 +13,13 @@ from resolver.explain.loss import Loss
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
+from resolver.model import text as texts
+from resolver.model.explanation import Change, ChangeKind, Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.resolve.candidates import pins
+from resolver.resolve.candidates import names_prerelease, pins
 from resolver.resolve.missing_extras import lost_extras
 
 # pins reported for a fix
@@ -142,17 +143,52 @@ def lettered(
 ) -> Iterator[Fix]:
     """Yield the fixes of a stack with letters, the smallest loss first.
 
-    One that goes against a fact is left out if it changes all of the stack that one before it
-    changes. The files of each carry its letter, the name of the stack, and the options that
-    replaced parts of the stack's policy, since that is what was solved.
+    One that goes against a fact, or falls back to releases of years before, is left out if it
+    changes all of the stack that one before it changes without that, and so is one that differs
+    from one before it in the values of components alone. The files of each carry its letter, the
+    name of the stack, and the options that replaced parts of the stack's policy, since that is what
+    was solved.
     """
-    listed: list[Fix] = []
-    for _, fix in sorted(fixes, key=itemgetter(0)):
-        is_more = any(changes_less(better.changes, fix.changes) for better in listed)
-        if not (fix.risky and is_more):
-            listed.append(fix)
-    for fix, letter in zip(listed, ascii_uppercase, strict=False):
+    listed: list[tuple[Loss, Fix]] = []
+    for loss, fix in sorted(fixes, key=itemgetter(0)):
+        if not any(_is_needless(loss, fix, *better) for better in listed):
+            listed.append((loss, fix))
+    for (_, fix), letter in zip(listed, ascii_uppercase, strict=False):
         yield _with_letter(fix, letter, stack_name, options)
+
+
+def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
+    """Return whether a fix is of no use beside one that is listed before it."""
+    if _apart_from_components(better) == _apart_from_components(fix):
+        return True
+    if _changed_of(better) == _changed_of(fix):
+        is_early = any(map(_takes_prerelease, fix.changes))
+        if is_early and not any(map(_takes_prerelease, better.changes)):
+            return True
+    loses_more = fix.risky or loss.years_older > better_loss.years_older
+    return loses_more and changes_less(better.changes, fix.changes)
+
+
+def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
+    """Return what a fix changes, and for which target."""
+    return {(change.kind, change.subject, change.target) for change in fix.changes}
+
+
+def _takes_prerelease(change: Change) -> bool:
+    """Return whether a change has a line ask for a pre-release that it did not ask for."""
+    if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:
+        return False
+    asked_before = names_prerelease(texts.requirement(change.before).specifier)
+    return not asked_before and names_prerelease(texts.requirement(change.after).specifier)
+
+
+def _apart_from_components(fix: Fix) -> frozenset[object]:
+    """Return what a fix changes, with the components that change and without their values."""
+    changed: set[object] = set()
+    for change in fix.changes:
+        is_component = change.kind is ChangeKind.COMPONENT
+        changed.add((change.kind, change.subject, change.target, is_component or change.after))
+    return frozenset(changed)
 
 
 def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:

@@ -41,7 +41,7 @@ from resolver.model.edit import SetLine, TurnOnPractice, UseFacts
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Metadata
 from resolver.model.package import Package, PackageKind
-from resolver.model.release import File, RejectionReason, Release
+from resolver.model.release import File, Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
@@ -148,10 +148,27 @@ class Proposals:
         That is so for missing files, and for a requirement with a marker.
         """
         if isinstance(constraint, Unavailable):
-            if constraint.why in (NoCandidate.FILE, RejectionReason.PYTHON, RejectionReason.PATCH):
+            if constraint.why in (RejectionReason.PYTHON, RejectionReason.PATCH):
                 return True
+            if constraint.why is NoCandidate.FILE:
+                return self._has_files_for_others(constraint)
             return constraint.is_unusable and self._has_wheels_for_others(constraint)
         return _is_of_metadata(constraint) and self._is_marked(constraint)
+
+    def _has_files_for_others(self, constraint: Unavailable) -> bool:
+        """Return whether releases without a usable file have one for another Python."""
+        project = self._clauses.universe.project(constraint.project)
+        for excluded in self._clauses.ruled_out_releases.get(constraint, ()):
+            files = project.release(excluded.position)
+            if isinstance(files, tuple) and any(map(self._lacks_only_python, files)):
+                return True
+        return False
+
+    def _lacks_only_python(self, file: Rejection) -> bool:
+        """Return whether a file is for this machine with another Python."""
+        missing = missing_on_machine(file.filename, self._machine).keys()
+        is_about_python = file.reason in (RejectionReason.PYTHON, RejectionReason.PATCH)
+        return missing <= {"python"} and (bool(missing) or is_about_python)
 
     def _has_wheels_for_others(self, constraint: Unavailable) -> bool:
         """Return whether unusable archives have wheels for other Pythons on this machine."""
@@ -272,7 +289,10 @@ class Proposals:
                 if builds or states:
                     yield self._with_facts(unused)
                     continue
-            others = [other for other in core if other != constraint]
+            components = [
+                known for known in self._clauses.known if isinstance(known, ComponentValue)
+            ]
+            others = [other for other in (*core, *components) if other != constraint]
             noted = self._first_notes(admitted, others)
             if noted is not None:
                 yield self._with_notes(constraint.project, *noted)

@@ -79,10 +79,14 @@ def find_fixes(
     search.append(first)
     constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
-        first.try_rows(cores)
+        first.try_practices()
+        with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
-        first.try_proposals(cores, constraints)
+        # with practices a nearer row may do
+        for repairs in reversed(with_practices):
+            repairs.try_rows()
+        first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
                 break
@@ -133,16 +137,20 @@ class Repairs:
         results: FixSearchResults,
         search: list[Repairs],
         before: ChangedStack | None = None,
+        known: Clauses | None = None,
     ) -> None:
         """Begin with the cores of a stack.
 
         `before` is what turned the original stack into it; None for that itself. The repairs of
-        changed stacks that are refuted join the `search`.
+        changed stacks that are refuted join the `search`. What the `known` clauses of a similar
+        stack have read is read here, too, once changes of this one are tried.
         """
         self._clauses = clauses
         self._trials = trials
         self._results = results
         self._search = search
+        self._cores = cores
+        self._known_elsewhere = known
         self._is_original = before is None
         self._before = before or ChangedStack((), 0, risky=False)
         # practices, added lines and another spelling change nothing that the stack asks for
@@ -152,6 +160,8 @@ class Repairs:
         self._proposals = Proposals(clauses, trials, self._changes)
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
+        # those of them that are reported as attempts if they do not lock
+        self._suggested: list[ChangedStack] = []
         # the cheapest set of changes, until it is tried
         self._next: list[Constraint] | None = None
         self._sets_left = _SETS
@@ -163,15 +173,31 @@ class Repairs:
 
     # --- what comes first, next and last
 
-    def try_rows(self, cores: Sequence[Sequence[Constraint]]) -> None:
+    def try_practices(self) -> None:
+        """Lock the stack with the practices about projects that it may need."""
+        for changed in self._proposals.enabled_practices():
+            # as an attempt it would say nothing
+            self._propose(changed, [])
+
+    def try_rows(self) -> None:
         """Lock the stack with the releases of a row of the tables, until one locks."""
+        self._learn()
         rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
-        if not any(map(rows.concerns, cores)):
+        if not any(map(rows.concerns, self._cores)):
             return
-        for changed in rows.stacks():
-            self._propose(self._with_fewest_lines(changed), self._results.attempts)
-            if self._results.fixes:
-                return
+        known = len(self._results.fixes)
+        for row in rows.solved():
+            changed = self._before.then(row.changed)
+            unused = [
+                change
+                for change in changed.changes
+                if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
+            ]
+            # the lock may choose other releases than the row, which take more practices
+            for stack in (changed.without(unused), changed):
+                self._propose(self._with_fewest_lines(stack), self._results.attempts)
+                if len(self._results.fixes) > known:
+                    return
 
     def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
         """Return a changed stack without changes of lines that it locks without."""
@@ -216,14 +242,11 @@ class Repairs:
                 return
             dropping[others[-1]] = None
 
-    def try_proposals(
+    def collect_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
     ) -> None:
-        """Lock what cores of the original stack suggest: of each kind until one locks."""
-        proposals, results = self._proposals, self._results
-        for changed in proposals.enabled_practices():
-            # as an attempt it would say nothing
-            self._propose(changed, [])
+        """Collect what cores of the original stack suggest, a few of each kind."""
+        proposals = self._proposals
         kinds = [
             proposals.renamed_projects(constraints),
             proposals.other_pythons(constraints),
@@ -231,11 +254,8 @@ class Repairs:
         ]
         kinds += map(proposals.builds_from_source, cores)
         for stacks in kinds:
-            known = len(results.fixes)
-            for changed in islice(stacks, _EACH):
-                if len(results.fixes) > known or self._trials.clock.expired():
-                    break
-                self._propose(changed, results.attempts)
+            self._suggested += islice(stacks, _EACH)
+        self._proposed += self._suggested
 
     def try_dropping(self, constraints: Iterable[Constraint]) -> None:
         """Lock the stack without each line of some constraints by itself."""
@@ -267,19 +287,44 @@ class Repairs:
         """Return the cheapest set of changes that is worth a try; None if none is left."""
         while self._next is None and self._sets_left > 0 and self._rounds_left > 0:
             changing = self._corrections.cheapest()
-            if changing is None:
+            if changing is None or self._is_too_dear(changing):
                 self._sets_left = 0
-            elif self._results.safe < _WHOLE:
-                self._next = changing
-            elif self._changes.total_price(changing) >= _DEAR:
-                self._sets_left = 0
+                continue
+            unwanted = [constraint for constraint in changing if self._is_unwanted(constraint)]
+            if unwanted:
+                self._corrections.exclude(unwanted[:1])
+            elif self._is_outdone(changing):
+                self._corrections.exclude(changing)
             else:
-                dropped = [constraint for constraint in changing if costs.drops(constraint)]
-                if dropped:
-                    self._corrections.exclude(dropped[:1])
-                else:
-                    self._next = changing
+                self._next = changing
         return self._next
+
+    def _is_too_dear(self, changing: Sequence[Constraint]) -> bool:
+        """Return whether a set of changes costs too much beside the fixes that were found."""
+        return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
+
+    def _is_outdone(self, changing: Sequence[Constraint]) -> bool:
+        """Return whether a set of changes goes against a fact, and a fix changes less without that.
+
+        The set would not be listed, and neither would one with more changes.
+        """
+        if not any(map(costs.risky, changing)):
+            return False
+        changed = costs.changed_constraints(self._before.changes)
+        changed |= self._changes.changed_by(changing)
+        return any(
+            costs.is_less(fix.changes, changed) for fix, _ in self._results.fixes if not fix.risky
+        )
+
+    def _is_unwanted(self, constraint: Constraint) -> bool:
+        """Return whether a change is not considered, as there are fixes that lose less.
+
+        What a table pairs is not set aside if anything else helps, and no line is dropped if
+        several fixes keep all of them.
+        """
+        if self._results.safe and costs.is_pairing(constraint):
+            return True
+        return self._results.safe >= _WHOLE and costs.drops(constraint)
 
     # --- changed stacks
 
@@ -289,8 +334,11 @@ class Repairs:
             self._repair(changed, self._lock(changed, attempts), self._trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
+        """Lock a proposed stack, unless a fix changes the same, such as another Python."""
         self._proposed.remove(changed)
-        self._propose(changed, [])
+        if all(fix.subjects != changed.subjects for fix, _ in self._results.fixes):
+            is_told = changed in self._suggested
+            self._propose(changed, self._results.attempts if is_told else [])
 
     def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
         """Search for more changes to a stack that is refuted, perhaps for another target."""
@@ -298,8 +346,22 @@ class Repairs:
             clauses = answer.clauses
             trials = trials.after(changed.edits, clauses.universe)
             self._search.append(
-                Repairs(clauses, [answer.core], trials, self._results, self._search, changed)
+                Repairs(
+                    clauses,
+                    [answer.core],
+                    trials,
+                    self._results,
+                    self._search,
+                    changed,
+                    self._clauses,
+                )
             )
+
+    def _learn(self) -> None:
+        """Read what the clauses of a similar stack have read, once."""
+        if self._known_elsewhere is not None:
+            self._clauses.import_clauses(self._known_elsewhere)
+            self._known_elsewhere = None
 
     # --- sets of changes
 
@@ -310,6 +372,7 @@ class Repairs:
         stack's repairs.
         """
         clauses, corrections, changes = self._clauses, self._corrections, self._changes
+        self._learn()
         self._next = None
         self._rounds_left -= 1
         cutoff = [constraint for constraint in changing if is_cutoff(constraint)]
@@ -379,7 +442,7 @@ class Repairs:
             proposed += islice(proposals.other_pythons(constraints), _EACH)
         if "glibc" not in changed:
             proposed += islice(proposals.other_glibcs(constraints), _EACH)
-        # `try_proposals` has those of the original stack
+        # those of the original stack are tried before all else
         if target or (self._keeps_intent and not self._is_original):
             proposed += proposals.enabled_practices()
         if target:

@@ -21,20 +21,30 @@ from resolver.config.schema import StackFile
 from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
 from resolver.explain.stack_text import StackText
-from resolver.index.protocol import Catalog, polling
+from resolver.index.protocol import Catalog, polling, waited
 from resolver.index.sources import with_sources_of_facts
 from resolver.model.constraint import Constraint
 from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.solver import Refutation, decide, solve_builds
+from resolver.resolve.solver import (
+    Refutation,
+    decide,
+    first_answer,
+    refuted_alike,
+    solve_builds,
+)
 from resolver.resolve.universe import Universe
 
 # seconds for one of CPU time
 _PATIENCE = 3
 # of the time for all, at most, for one changed stack
 _SHARE = 1 / 4
+# likewise, for a row of the tables: many are tried, and what takes long is seldom near
+_ROW_SHARE = 1 / 12
+# refutations that are tried for further variants
+_PROOFS = 6
 # fixes after which no more are looked for
 _FIXES = 6
 # likewise fixes that go against a fact or metadata
@@ -48,7 +58,7 @@ class Expired(Exception):
 class Clock:
     """A limit of CPU time, so that what is found does not depend on what else the machine does.
 
-    An index that does not answer is waited for no longer than a multiple of it.
+    Indexes that do not answer are waited for no longer than a multiple of it.
     """
 
     def __init__(
@@ -58,13 +68,13 @@ class Clock:
         # whether anything was cut short
         self.limited = False
         self._cpu_end = time.process_time() + seconds
-        self._end = time.monotonic() + _PATIENCE * seconds
+        self._wait_end = waited() + _PATIENCE * seconds
         # is called with the progress
         self._report = report
 
     def expired(self) -> bool:
         """Return whether time is up; something is then cut short."""
-        is_late = time.process_time() > self._cpu_end or time.monotonic() > self._end
+        is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
         self.limited |= is_late
         return is_late
 
@@ -150,7 +160,13 @@ class Trials:
         # for each target, by edits
         self._compiled: dict[Edits, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
+        # what refuted variants, shared by all trials: another one may be refuted in the same way
+        self._proofs: list[Refutation] = []
         self._stand_at((), universe)
+
+    def learn(self, refutation: Refutation) -> None:
+        """Remember what refuted a variant, or the stack."""
+        self._proofs.append(refutation)
 
     def _stand_at(self, edits: Edits, universe: Universe) -> None:
         """Take another stack, for the current target, as the one that variants are made of."""
@@ -219,13 +235,17 @@ class Trials:
         return answer
 
     def nearest(self, edits: Edits, preferred: Mapping[NormalizedName, Version]) -> Answer:
-        """Solve a changed stack without its builds; the preferred releases are tried first."""
-        clock = self.clock.within(self.clock.seconds * _SHARE)
+        """Solve a changed stack without its builds, near preferred releases.
+
+        Nothing but the releases of these projects is of use.
+        """
+        clock = self.clock.within(self.clock.seconds * _ROW_SHARE)
         problem = self._compile((*self._edits, *edits))[self.current_target]
         universe = self._universe.variant(problem, preferred)
+        universe.takes_nearest = True
         try:
             with polling(clock.look):
-                return decide(universe, tick=clock.tick)
+                return first_answer(universe, tick=clock.tick)
         except Expired:
             return Undecided()
         except ResolverError as error:
@@ -234,9 +254,14 @@ class Trials:
     def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
         universe = self._universe.variant(self._compile(edits)[self.current_target])
         with polling(clock.look):
+            alike = refuted_alike(universe, self._proofs[-_PROOFS:])
+            if alike is not None:
+                return alike
             answer = decide(universe, tick=clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
+            else:
+                self.learn(answer)
         return answer
 
     def _compile(self, edits: Edits) -> Sequence[Problem]:
@@ -427,13 +452,18 @@ class FixSearchResults(msgspec.Struct):
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
-        """Add a fix, which replaces those that change the same and more."""
+        """Add a fix, which replaces those that change the same and more.
+
+        It replaces none whose releases are proven while its own are not.
+        """
         if not changed.risky and not self.safe:
             self.report(changed.reported)
         self.fixes = [
             (fix, lock)
             for fix, lock in self.fixes
-            if fix.subjects == changed.subjects or not fix.includes(changed)
+            if fix.subjects == changed.subjects
+            or changed.unproven > fix.unproven
+            or not fix.includes(changed)
         ]
         self.fixes.append((changed, resolution))
 

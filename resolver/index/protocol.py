@@ -6,6 +6,7 @@ Catalogs are `live` (network and cache) and `snapshot` (answers from a file); `r
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -253,6 +254,29 @@ def poll_once() -> None:
         poll()
 
 
+class _Waits:
+    """Counts for how long this process has waited for catalogs."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def result(self, future: Future[T], timeout: float | None = None) -> T:
+        """Return the result of a future, and count the time until then. Raise its exception."""
+        began = time.monotonic()
+        try:
+            return future.result(timeout)
+        finally:
+            self.seconds += time.monotonic() - began
+
+
+_WAITS: Final = _Waits()
+
+
+def waited() -> float:
+    """Return for how many seconds this process has waited for catalogs."""
+    return _WAITS.seconds
+
+
 def result_of(future: Future[T]) -> T:
     """Return the result of a future, waited for as `polling` says.
 
@@ -261,9 +285,9 @@ def result_of(future: Future[T]) -> T:
     poll = _POLL.get()
     while poll is not None:
         try:
-            return future.result(_INTERVAL)
+            return _WAITS.result(future, _INTERVAL)
         except FutureTimeoutError:
             if future.done():  # just now, or this is the exception of the future itself
                 break
         poll()
-    return future.result()
+    return _WAITS.result(future)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from resolver.config.stack_draft import DraftRow, Outcome
 from resolver.i18n import translate
-from resolver.model.message import TEXT, Message, message
+from resolver.model.message import TEXT, Message, joined, message
 from resolver.model.text import Language
 from resolver.report.document import Block, Table, Text
 
@@ -37,7 +37,7 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
     for outcome in Outcome:
         if outcome is not Outcome.KEPT:
             of_outcome = [row for row in rows if row.outcome is outcome]
-            cells += [_cells(row, folder) for row in of_outcome[:_MOST]]
+            cells += [_cells(group, folder) for group in _alike(of_outcome[:_MOST])]
             if len(of_outcome) > _MOST:
                 more = message("imported.more", count=len(of_outcome) - _MOST)
                 cells.append((message(f"imported.{outcome.value}"), more, "", ""))
@@ -46,14 +46,37 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
     yield Table(head, tuple(cells))
 
 
-def _cells(row: DraftRow, folder: Path) -> tuple[Text, ...]:
-    """Return the cells of a line that is not kept as it was."""
+def _alike(rows: Sequence[DraftRow]) -> list[list[DraftRow]]:
+    """Return lines in groups of those that are left out for one reason."""
+    groups: dict[object, list[DraftRow]] = {}
+    for number, row in enumerate(rows):
+        is_gone = row.outcome is Outcome.LEFT_OUT and row.before and not row.after
+        groups.setdefault(row.why if is_gone and row.why else number, []).append(row)
+    return list(groups.values())
+
+
+def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
+    """Return the cells of lines that are not kept as they were; of several that are left out."""
+    if len(rows) > 1:
+        outcome, _, why, _ = _cells(rows[:1], folder)
+        lines = joined("comma", [row.before for row in rows])
+        return outcome, lines, why, _places([row.where.removeprefix(f"{folder}/") for row in rows])
+    (row,) = rows
     line: Text = row.before or row.after or message("imported.not-shown")
     if row.before and row.after:
         after = _COMMIT.sub(r"\1…", _FOLDERS.sub("git+…/", row.after))
         line = message("imported.becomes", before=row.before, after=after)
     where = row.where.removeprefix(f"{folder}/")
     return message(f"imported.{row.outcome.value}"), line, _in_short(row.why), where
+
+
+def _places(places: Sequence[str]) -> Text:
+    """Return places, each file once: `a.txt:2, 4; b.txt:1`."""
+    numbers: dict[str, list[str]] = {}
+    for place in places:
+        name, _, number = place.rpartition(":")
+        numbers.setdefault(name or number, []).append(number if name else "")
+    return "; ".join(f"{name}:{', '.join(lines)}".rstrip(":") for name, lines in numbers.items())
 
 
 def _in_short(why: Message | None) -> Text:

@@ -107,6 +107,8 @@ class Candidates:
         self.catalog = catalog
         # the releases to try first, which the previous lock has
         self.preferred = dict(preferred or {})
+        # whether the releases nearest to a preferred one come next, instead of the newest
+        self.takes_nearest = False
         # the projects that are taken from a commit, each with the line of the stack that names it
         self.sources: dict[NormalizedName, tuple[RootRequirement, Source]] = {}
         for root in problem.stack.requirements:
@@ -326,8 +328,11 @@ class Candidates:
         first = project.position(preferred) if preferred is not None else None
         day = self.as_of.day
         positions = project.by_preference(mask, day)
+        if first is not None and self.takes_nearest:
+            positions = iter(project.nearest_first(positions, first))
         if first is not None and mask >> first & 1:
-            positions = chain((first,), project.by_preference(mask ^ 1 << first, day))
+            others = (position for position in positions if position != first)
+            positions = chain((first,), others)
         last: list[Candidate] = []
         for position in positions:
             candidate = self.candidate(package, position)

@@ -164,6 +164,20 @@ class Clauses(SatSolver):
                 self._enforce(policy, unless=[-excludes])
         return excludes
 
+    def open_concerned(self, other: Clauses, core: Iterable[Constraint]) -> None:
+        """Open the releases that a core of other clauses is about, as far as they are here."""
+        concerned = {
+            parent
+            for constraint in core
+            for parent, _ in other.edges.get(constraint, ())
+            if parent is not None and parent.package.kind is PackageKind.PROJECT
+        }
+        for opened in other._opened:
+            if opened in concerned and opened.package in self.packages:
+                candidate = self.universe.candidate(opened.package, opened.release.position)
+                if candidate is not None:
+                    self.open(candidate)
+
     def add_package(self, package: Package) -> None:
         """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:

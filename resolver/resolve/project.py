@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import NamedTuple
@@ -235,6 +235,22 @@ class Project:
             posts.setdefault((version.epoch, version.release, version.pre), []).append(position)
         for posts_of_version in posts.values():
             yield from sorted(posts_of_version, key=self._how_late)
+
+    def nearest_first(self, positions: Iterable[int], to: int) -> list[int]:
+        """Return positions in the order of how far their versions are from another one's.
+
+        Pre-releases and post releases are as far as what they are of. The order of what is as far
+        stays.
+        """
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        for version in self.versions:
+            numbers.setdefault((version.epoch, version.release), len(numbers))
+
+        def number(position: int) -> int:
+            version = self.versions[position]
+            return numbers[version.epoch, version.release]
+
+        return sorted(positions, key=lambda position: abs(number(position) - number(to)))
 
     def _how_late(self, position: int) -> int:
         """Return the highest `last` of a release; 0 if no fact puts it last."""

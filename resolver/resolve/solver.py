@@ -98,12 +98,22 @@ def decide(
 
     `hints` are projects that will probably be needed, whose pages are requested at once.
     """
-    answer = search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    answer = first_answer(universe, hints=hints, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     search_again = partial(search, tick=tick)
     answer = without_fallbacks(universe, answer, search_again)
     return with_soft_requirements(universe, answer, search_again)
+
+
+def first_answer(
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+) -> Resolution | Refutation:
+    """Solve a given universe, as `decide` does, without regard to releases of long ago.
+
+    Soft requirements do not count, either.
+    """
+    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
 
 
 def search(
@@ -131,6 +141,24 @@ def search(
         return None
     result = _finished(universe, choices, "search", provider.rounds, tick)
     return result if isinstance(result, Resolution) else None
+
+
+def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutation | None:
+    """Return a refutation for the reasons of earlier ones, of similar problems.
+
+    None if they do not hold here, which says nothing. No release is read but those that the
+    earlier ones are about.
+    """
+    # PySAT is loaded only where it is needed
+    from resolver.resolve.clauses import Clauses
+
+    clauses = Clauses(universe)
+    for proof in proofs:
+        clauses.open_concerned(proof.clauses, proof.core)
+    if clauses.satisfiable():
+        return None
+    core = tuple(clauses.minimal())
+    return _checked(Refutation(clauses, _certain(clauses, universe, core)))
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:

@@ -124,6 +124,7 @@ class Universe(Candidates):
         variant.problem = problem
         variant.sources = fresh.sources
         variant.preferred = fresh.preferred
+        variant.takes_nearest = False
         # it follows from the lines
         variant.__dict__.pop("as_of", None)
         return variant

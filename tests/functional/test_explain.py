@@ -75,7 +75,7 @@ def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -
         "A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)",
         "B  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0",
         "C  split into 2 environments",
-        "D  set aside the fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0)",
+        "D  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]",
     ]
     hint = "hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one"
     assert ways.endswith(f"\n\n{hint}\nNo lock was changed.\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -39,6 +40,7 @@ from resolver.report.document import (
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.reasons import (
+    alike,
     cited,
     needed_name,
     origin_span,
@@ -93,11 +95,55 @@ def conflict_blocks(
     expected: Expected | None = None,
 ) -> Iterator[Block]:
     """Yield what has no solution, or waits for an index and is `expected` there; then why."""
+    yield from _verdict_blocks(problem, contradictions, awaited, expected)
+    yield from _contradictions(contradictions)
+
+
+def conflict_pages(
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    awaited: Sequence[Awaited],
+    expected: Expected | None = None,
+) -> Iterator[Iterator[Block]]:
+    """Yield the same as `conflict_blocks` for a terminal, first in full, then ever shorter.
+
+    The shorter ones leave out known faults, then where each reason is from, and at last
+    conflicts.
+    """
+    yield conflict_blocks(problem, contradictions, awaited, expected)
+    bare = [replace(contradiction, notes=()) for contradiction in contradictions]
+    yield conflict_blocks(problem, bare, awaited, expected)
+    items = _brief_items(bare)
+    for count in range(len(items), 0, -1):
+        verdict = _verdict_blocks(problem, contradictions, awaited, expected)
+        more = message("conflict.more-in-report", count=len(items) - count)
+        rest = _paragraph(message("conflict.whole-in-report"))
+        yield chain(verdict, [Items(items, count, more), rest])
+
+
+def _verdict_blocks(
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    awaited: Sequence[Awaited],
+    expected: Expected | None,
+) -> Iterator[Block]:
     yield _paragraph(*sentences.verdict(problem, awaited))
     if awaited and expected is not None:
         yield _paragraph(*sentences.expectation(expected))
     yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
-    yield from _contradictions(contradictions)
+
+
+def _brief_items(contradictions: Sequence[Contradiction]) -> tuple[Item, ...]:
+    """Return the contradictions as sentences, without what they rest on."""
+    items = []
+    for number, group in enumerate(alike(sentences.condensed(contradictions)), 1):
+        first, *others = group
+        ends = [message("conflict.result", text=end) for end in sentences.brief_ends(first)]
+        if others:
+            ends += sentences.likewise(first, others)
+        lines = (line(sentences.brief(first)),)
+        items.append(Item(label=str(number), lines=lines, details=tuple(map(line, ends))))
+    return tuple(items)
 
 
 def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
@@ -107,20 +153,34 @@ def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
         yield from _contradiction(contradiction)
 
 
+def further_pages(contradictions: Sequence[Contradiction]) -> Iterator[Iterator[Block]]:
+    """Yield the same as `further_blocks`, then that the report has it."""
+    yield further_blocks(contradictions)
+    yield further_blocks([replace(contradiction, notes=()) for contradiction in contradictions])
+    count = len(contradictions)
+    yield iter([_paragraph(message("conflict.further-in-report", count=count))])
+
+
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """Yield the contradictions, with headings if there are several.
 
     The heading of a single one is the caller's.
     """
-    shown = sentences.condensed(contradictions)
-    total = len(shown)
-    for number, contradiction in enumerate(shown, 1):
+    groups = alike(sentences.condensed(contradictions))
+    total = len(groups)
+    for number, (first, *others) in enumerate(groups, 1):
         if total > 1:
-            claim = sentences.claim(contradiction)
+            claim = sentences.claim(first)
             yield Heading(
                 message("conflict.conflict-of", number=number, total=total, claim=claim), level=3
             )
-        yield from _contradiction(contradiction)
+        yield from _contradiction(first)
+        if others:
+            yield _paragraph(*sentences.likewise(first, others))
+            for other in others:
+                (said,) = sentences.likewise(first, [other])
+                reasons = map(sentences.sentence, other.reasons)
+                yield Details(said, (_paragraph(*reasons),))
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:

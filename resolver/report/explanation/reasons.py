@@ -64,6 +64,91 @@ def _known_of(reason: Reason) -> Constraint | None:
     return reason.constraint
 
 
+def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
+    """Return contradictions in groups of those that say the same of different projects.
+
+    Such are three lines that no index has a wheel for, torch and torchvision where another project
+    pins both, a line about torchvision where one about torch is in the way of the same lines, and
+    another reason for what takes several cases to show already.
+    """
+    groups: list[list[Contradiction]] = []
+    for contradiction in contradictions:
+        for group in groups:
+            if _is_like(contradiction, group[0]):
+                group.append(contradiction)
+                break
+        else:
+            groups.append([contradiction])
+    return groups
+
+
+def _is_like(contradiction: Contradiction, first: Contradiction) -> bool:
+    """Return whether a contradiction says the same as one before of another project."""
+    shape = _shape(contradiction)
+    if shape is not None and shape == _shape(first):
+        return True
+    if not contradiction.branches or not first.branches:
+        return False
+    chosen, before = chosen_by(contradiction), chosen_by(first)
+    return chosen == before or _is_by_way_of(contradiction, chosen - before, before - chosen)
+
+
+def chosen_by(contradiction: Contradiction) -> set[Constraint]:
+    """Return the lines and components in a contradiction."""
+    return {
+        reason.constraint
+        for reason in contradiction.reasons
+        if isinstance(reason.constraint, StackLine | ComponentValue)
+    }
+
+
+def _is_by_way_of(
+    contradiction: Contradiction, lines: set[Constraint], others: set[Constraint]
+) -> bool:
+    """Return whether a contradiction has one line in place of another, whose project that needs."""
+    if len(lines) != 1 or len(others) != 1:
+        return False
+    (line,), (other,) = lines, others
+    if not isinstance(line, StackLine) or not isinstance(other, StackLine):
+        return False
+    project, needed = needed_name(line.text), needed_name(other.text)
+    return any(
+        isinstance(reason.constraint, Requires)
+        and reason.subject == project
+        and needed_name(reason.constraint.text) == needed
+        for reason in contradiction.reasons
+    )
+
+
+def _shape(contradiction: Contradiction) -> object:
+    """Return what a contradiction says, apart from the project that it leaves no choice for.
+
+    None if it says more than that.
+    """
+    closing = contradiction.closing
+    if closing is None or contradiction.branches or not isinstance(closing.subject, str):
+        return None
+    subject = closing.subject
+    return frozenset(_shape_of_reason(reason, subject) for reason in contradiction.reasons)
+
+
+def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
+    """Return what a reason says, without the name and the versions of a project."""
+    constraint = reason.constraint
+    match constraint:
+        case StackLine() | Requires():
+            is_about_it = needed_name(constraint.text) == subject
+            owner = reason.subject if isinstance(constraint, Requires) else ""
+            what = sort_of(reason), owner == subject or owner
+            return (*what, is_about_it or constraint.text)
+        case Excluded():
+            return sort_of(reason), constraint.project == subject, type(constraint.fact)
+        case Unavailable():
+            return sort_of(reason), constraint.project == subject, constraint.why
+        case BuildLine() | ComponentValue() | Exclusive():
+            return (reason,)
+
+
 def grouped(contradiction: Contradiction) -> Contradiction:
     """Return a contradiction that fits a screen.
 

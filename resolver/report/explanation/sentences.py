@@ -27,7 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
-from resolver.report.explanation.reasons import grouped, said_once
+from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
 
 # reasons that say nothing of the file itself
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
@@ -292,10 +292,68 @@ def claim(contradiction: Contradiction) -> Message:
 
 def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
     """Return what is said about all contradictions, on one line."""
-    shown = condensed(contradictions)
-    if len(shown) == 1:
-        return claim(shown[0])
-    return message("conflict.several", count=len(shown))
+    groups = alike(condensed(contradictions))
+    if len(groups) == 1:
+        return claim(groups[0][0])
+    return message("conflict.several", count=len(groups))
+
+
+def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Message]:
+    """Return what contradictions say in the same way as one before: of which projects, or lines."""
+    before = chosen_by(first)
+    subjects: list[Message | str] = []
+    lines: list[str] = []
+    is_again = False
+    for other in others:
+        instead = [line.text for line in chosen_by(other) - before if isinstance(line, StackLine)]
+        if other.closing is not None and not other.branches:
+            subjects.append(other.closing.subject)
+        elif instead:
+            lines += instead
+        else:
+            is_again = True
+    said = []
+    if subjects:
+        names = joined("comma", subjects, last="conflict.and-number")
+        said.append(message("conflict.likewise", names=names))
+    if lines:
+        distinct = dict.fromkeys(lines)
+        names = joined("comma", distinct, last="conflict.and-number")
+        said.append(message("conflict.likewise-lines", count=len(distinct), lines=names))
+    if is_again:
+        said.append(message("conflict.likewise-again"))
+    return said
+
+
+def brief(contradiction: Contradiction) -> Message:
+    """Return the reasons of a contradiction in one sentence.
+
+    If it branches, they are those that somebody chose: the cases have the others.
+    """
+    reasons = [
+        reason
+        for reason in contradiction.reasons
+        if not contradiction.branches or isinstance(reason.constraint, StackLine | ComponentValue)
+    ]
+    return joined("semicolon", map(sentence, reasons))
+
+
+def brief_ends(contradiction: Contradiction) -> list[Message]:
+    """Return what a contradiction leaves no choice for, in each of its cases."""
+    if not contradiction.branches:
+        closing = contradiction.closing
+        return [] if closing is None else [message("conflict.no-choice", subject=closing.subject)]
+    ends = []
+    for branch in contradiction.branches:
+        case = releases(branch.subject, branch.versions)
+        if branch.closing is not None:
+            end = message("conflict.no-choice", subject=branch.closing.subject)
+            ends.append(message("conflict.labelled", label=case, text=end))
+        elif branch.branches:
+            ends.append(
+                message("conflict.case-ends", case=case, subject=branch.branches[0].subject)
+            )
+    return ends
 
 
 def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
@@ -513,9 +571,11 @@ def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
         predicate = _needs_of_machine(files, machine, 1) or message(files[0].reason.code, count=1)
         return message("conflict.each-file", count=1, predicate=predicate)
     clauses = []
-    for reason, alike in by_reason.items():
-        count = len(alike)
-        predicate = _needs_of_machine(alike, machine, count) or message(reason.code, count=count)
+    for reason, of_reason in by_reason.items():
+        count = len(of_reason)
+        predicate = _needs_of_machine(of_reason, machine, count) or message(
+            reason.code, count=count
+        )
         clauses.append(message("conflict.some-files", count=count, predicate=predicate))
     return joined("conflict.clause", clauses)
 

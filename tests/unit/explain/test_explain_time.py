@@ -35,9 +35,7 @@ class Slow(DataCatalog):
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
-    monkeypatch.setattr(
-        trial, "time", SimpleNamespace(monotonic=lambda: slow.now, process_time=lambda: slow.now)
-    )
+    monkeypatch.setattr(trial, "time", SimpleNamespace(process_time=lambda: slow.now))
     return slow
 
 
@@ -84,3 +82,15 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
             catalog.add_wheel(f"d{at}", f"2.{release}", metadata_python=">=4")
     explanation, _ = explained(catalog, "a==1", "b==1", seconds=10 * SECONDS)
     assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]
+
+
+def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a busy machine nor a short wait takes anything of the time."""
+    seconds = [0.0]
+    monkeypatch.setattr(trial, "time", SimpleNamespace(process_time=lambda: 0.0))
+    monkeypatch.setattr(trial, "waited", lambda: seconds[0])
+    clock = Clock(SECONDS)
+    seconds[0] = 2.0 * SECONDS
+    assert not clock.expired()
+    seconds[0] = 4.0 * SECONDS
+    assert clock.expired()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from resolver.explain.contradictions import contradiction, cores
 from resolver.model.explanation import Contradiction
-from resolver.report.explanation.conflict import conflict_blocks
-from resolver.report.explanation.reasons import said_once
+from resolver.report.explanation.conflict import conflict_blocks, conflict_pages
+from resolver.report.explanation.reasons import alike, said_once
 from resolver.report.terminal import terminal_text
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -50,3 +50,46 @@ def test_releases_without_a_file_for_one_reason_are_one_line() -> None:
     _, page = found(catalog, "decoder")
     assert page.count("each needs x86_64") == 1
     assert "3, 2 and 1: each needs x86_64" in page
+
+
+def test_conflicts_of_one_kind_are_one() -> None:
+    """`decoder` and `player` have wheels for another machine alone."""
+    catalog = DataCatalog()
+    for name in ("decoder", "player"):
+        catalog.add_wheel(name, "1", tags="cp311-cp311-manylinux_2_28_x86_64")
+    known, page = found(catalog, "decoder", "player")
+    assert [len(group) for group in alike(known)] == [2]
+    assert page.count("has no file for the target") == 1
+    assert "In the same way there is no choice for player." in page
+
+
+def test_conflicts_with_pins_of_one_project_are_one() -> None:
+    catalog = DataCatalog().serve("engine 1: base==1, vision==1", "base 1 2", "vision 1 2")
+    known, page = found(catalog, "engine", "base==2", "vision==2")
+    assert [len(group) for group in alike(known)] == [2]
+    assert "In the same way there is no choice for vision." in page
+
+
+def test_conflicts_with_pins_of_several_projects_are_several() -> None:
+    catalog = DataCatalog().serve(
+        "engine 1: base==1", "tool 1: vision==1", "base 1 2", "vision 1 2"
+    )
+    known, _ = found(catalog, "engine", "tool", "base==2", "vision==2")
+    assert [len(group) for group in alike(known)] == [1, 1]
+
+
+def test_pages_about_many_conflicts_get_shorter() -> None:
+    """The first has all reasons with their places; in the last, one conflict is in a few lines."""
+    catalog = DataCatalog()
+    lines = []
+    for name in "abcdefghij":
+        catalog.serve(f"{name} 1: {name}{name}==1", f"{name}{name} 1 2")
+        lines += [name, f"{name}{name}==2"]
+    asked = problem(*lines)
+    known, _ = found(catalog, *lines)
+    pages = [terminal_text(page, "en") for page in conflict_pages(asked, known, ())]
+    lengths = [page.count("\n") for page in pages]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > 50
+    assert lengths[-1] < 10
+    assert "and 9 more, see the report" in pages[-1]
