@@ -84,7 +84,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         """Return the undecided packages of the last conflict; if there are none, all undecided."""
         undecided = list(identifiers)
         causes = _packages(backtrack_causes)
-        return [package for package in undecided if package in causes] or undecided
+        clashing = [package for package in undecided if package in causes]
+        if not clashing:
+            return undecided
+        pinned = [package for package in undecided if self._demand(package).pin]
+        return pinned or clashing
 
     def get_preference(
         self,
@@ -104,7 +108,15 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         comes_first = identifier.name in self._universe.decided_first
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
         key = self._demand(identifier).decision_key(self._first_required[identifier])
-        return identifier.kind, not comes_first, not keeps_clashing, *key, identifier
+        is_unpinned, *others = key
+        return (
+            identifier.kind,
+            not comes_first,
+            is_unpinned,
+            not keeps_clashing,
+            *others,
+            identifier,
+        )
 
     def find_matches(
         self,
