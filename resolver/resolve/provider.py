@@ -86,17 +86,15 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> Iterable[Package]:
-        """Return the undecided packages of the last conflict; if there are none, all undecided.
+        """Return the undecided packages of the last conflict, and those that something pins.
 
-        After a conflict, packages that something pins come first.
+        Return all undecided packages if none took part in the last conflict.
         """
         undecided = list(identifiers)
         causes = _packages(backtrack_causes)
-        clashing = [package for package in undecided if package in causes]
-        if not clashing:
+        if causes.isdisjoint(undecided):
             return undecided
-        pinned = [package for package in undecided if self._demand(package).pin]
-        return pinned or clashing
+        return [package for package in undecided if package in causes or self._demand(package).pin]
 
     def get_preference(
         self,

@@ -35,6 +35,8 @@ _RELEASES_OF_PIECE: Final = 4
 _LEVEL: Final = 1
 # Stands in a key between the key of the page and the key of its lists of variants.
 _WITH_VARIANTS: Final = "+"
+# The entries of keys in the cache, beside those of pages.
+_KIND_OF_KEY: Final = "page-key"
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -134,6 +136,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 _encode: Final = msgspec.msgpack.Encoder().encode
 _ROWS: Final = msgspec.msgpack.Decoder(dict[str, list[bytes]])
 _STORED: Final = msgspec.msgpack.Decoder(StoredPage)
+_KEY: Final = msgspec.msgpack.Decoder(str)
 
 
 class IndexAnswer(NamedTuple):
@@ -160,9 +163,27 @@ class PageCache:
         """Return the last answer from an address of an index; None if it was never asked."""
         return self._cache.load("page", cache_key(root, project), _STORED)
 
+    def load_answer(self, root: Root, project: NormalizedName, index: str) -> IndexAnswer | None:
+        """Return what the last answer says of the project; None if it was never asked."""
+        stored = self.load(root, project)
+        return None if stored is None else self.answer(stored, project, index)
+
+    def load_key(self, root: Root, project: NormalizedName, index: str) -> IndexAnswer | None:
+        """Return the key of the last answer, with a page that has nothing.
+
+        It has a thousandth of the bytes of the answer.
+        """
+        key = self._cache.load(_KIND_OF_KEY, cache_key(root, project), _KEY)
+        if key is None:
+            return self.load_answer(root, project, index)
+        empty = Page(project=project, index=index, releases={})
+        return IndexAnswer(key, empty if key else None)
+
     def store(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
         """Store the answer from an address of an index."""
-        self._cache.save("page", cache_key(root, project), answer)
+        key = cache_key(root, project)
+        self._cache.save("page", key, answer)
+        self._cache.save(_KIND_OF_KEY, key, answer.key)
 
     def answer(self, stored: StoredPage, project: NormalizedName, index: str) -> IndexAnswer:
         """Return what a stored answer says of the project."""
