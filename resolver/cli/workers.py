@@ -35,7 +35,7 @@ from resolver.model.text import Language
 # Online, all processes together open no more connections than one does to a distant server.
 _MOST_ONLINE: Final = 2
 # The peak in bytes beyond which a process is replaced. One that has imported everything has 90 MiB.
-_LARGEST: Final = 200 << 20
+_LARGEST: Final = 128 << 20
 # Seconds for a process to clean up after itself.
 _PATIENCE: Final = 3.0
 
