@@ -62,13 +62,18 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
     variants: dict[str, VariantTable] = {}
 
     def with_page(self, key: str, page: WrittenPage) -> StoredPage:
-        """Return the answer with a page."""
-        releases = list(page.releases.items())
+        """Return the answer with a page, of which no second copy is made."""
+        from resolver.index.parse.simple import stored
+
+        versions = list(page.releases)
         pieces = []
         # Making one takes as long as a piece.
         compressor = zstd.ZstdCompressor(_LEVEL)
-        for start in range(0, len(releases), _RELEASES_OF_PIECE):
-            piece = dict(releases[start : start + _RELEASES_OF_PIECE])
+        for start in range(0, len(versions), _RELEASES_OF_PIECE):
+            piece = {
+                version: [stored(row, page.base) for row in page.releases[version]]
+                for version in versions[start : start + _RELEASES_OF_PIECE]
+            }
             packed = compressor.compress(_encode(piece), compressor.FLUSH_FRAME)
             pieces.append((tuple(piece), packed))
         return replace(
