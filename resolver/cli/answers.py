@@ -177,7 +177,8 @@ def explanation_of_refutation(
 def _collecting() -> Iterator[None]:
     """Collect garbage meanwhile: each changed stack leaves reference cycles, 100 MB in all."""
     was_enabled, threshold = gc.isenabled(), gc.get_threshold()
-    # What is there stays, and is looked at by no collection.
+    # Other targets of the stack left some, too. What remains stays, and is not looked at again.
+    gc.collect()
     gc.freeze()
     gc.set_threshold(_MOST_NEW)
     gc.enable()
