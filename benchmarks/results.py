@@ -1,4 +1,4 @@
-"""results.json and RESULTS.md: the last figures of each case, with date, machine and versions."""
+"""results.json, RESULTS.md and mirrors.svg: the last figures of each case, with their date."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ratios import ratios_svg
+
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "results.json"
 REPORT = HERE / "RESULTS.md"
+PLOT = HERE / "mirrors.svg"
 
 Row = dict[str, Any]
 
@@ -31,13 +34,16 @@ _NAMED = 4
 
 
 def write(rows: Sequence[Row], machine: str, versions: Sequence[str]) -> None:
-    """Replace the rows of the same set, case and program, and write both files."""
+    """Replace the rows of the same set, case and program, and write all three files."""
     known: dict[str, Row] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
     for row in rows:
         key = f"{row['set']} {row['case']} {row['other']}"
         known[key] = row | {"machine": machine, "versions": list(versions)}
     DATA.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
     REPORT.write_text(report(list(known.values())), "utf-8")
+    mirrors = [row for row in known.values() if row["set"] == "mirror"]
+    if mirrors:
+        PLOT.write_text(ratios_svg(mirrors), "utf-8")
 
 
 def report(rows: Sequence[Row]) -> str:
@@ -53,6 +59,8 @@ def _section(set_name: str, rows: Sequence[Row]) -> list[str]:
     lines = [f"## {set_name}\n", _COLUMNS]
     for row in rows:
         lines += _lines(row)
+    if set_name == "mirror":
+        lines.append(f"\n![ratios to uv; a ring is the target]({PLOT.name})")
     lines.append("")
     lines += dict.fromkeys(f"- `{row['case']}`: {row['what']}." for row in rows)
     for row in rows:

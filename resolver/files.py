@@ -79,11 +79,14 @@ def read(path: Path | str, limit: int = LARGEST) -> bytes:
     """
     # without O_NONBLOCK, opening a pipe waits for a writer
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(limit + 1)
+        # A buffer as large as the limit would be allocated at once.
+        content = file.read(min(status.st_size, limit) + 1)
+        content += file.read(limit + 1 - len(content))
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than {limit // MIB} MiB")
     return content

@@ -5,8 +5,9 @@ Imported only where something is solved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -44,6 +45,9 @@ from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
     from resolver.cli.session import Session
+
+# New objects after which garbage is collected while changed stacks are tried.
+_MOST_NEW = 20_000
 
 
 def lock_or_refutation(
@@ -169,6 +173,7 @@ def explanation_of_refutation(
 
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
+        opened.enter_context(_collecting())
         explanation = explanation_of(
             refutation,
             compiler,
@@ -183,3 +188,21 @@ def explanation_of_refutation(
     explanation = replace(explanation, expected=expected, way_to_matrices=way)
     page.ways(explanation)
     return explanation
+
+
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Collect garbage meanwhile: each changed stack leaves reference cycles, 100 MB in all."""
+    was_enabled, threshold = gc.isenabled(), gc.get_threshold()
+    # Other targets of the stack left some, too. What remains stays, and is not looked at again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_MOST_NEW)
+    gc.enable()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*threshold)
+        if not was_enabled:
+            gc.disable()
+        gc.unfreeze()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
-from resolver.cli.console import print_to_stderr
 from resolver.cli.options import Settings
 from resolver.config.load import linkage_folder, readings_folder
 from resolver.errors import IndexFailure
@@ -202,9 +201,8 @@ class Catalogs:
         if self._last is None or self._last[0] != path:
             self._last = path, read(path)
             progress = self._settings.progress
-            progress.clear()
             day = self._last[1].date.isoformat()
-            print_to_stderr(translate("cli.offline", progress.language, day=day, path=path))
+            progress.say(translate("cli.offline", progress.language, day=day, path=path))
         shipped_linkage = self.pool.files.shipped_linkage
         return SnapshotCatalog(self._last[1], problem.target.platform, shipped_linkage)
 

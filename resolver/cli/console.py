@@ -243,6 +243,11 @@ class Progress:
             if was_shown:
                 self._begin()
 
+    def say(self, text: str) -> None:
+        """Print a line on stderr."""
+        self.clear()
+        print_to_stderr(text)
+
     def clear(self) -> None:
         """Erase the line until the next progress."""
         with self._lock:

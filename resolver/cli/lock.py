@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shlex
 import sys
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from resolver.cli.outcome import (
 )
 from resolver.cli.selection import named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
+from resolver.cli.workers import Order, lock_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
@@ -84,13 +84,21 @@ def command(
         print_stacks(run)
         return 0
     names = named_stacks(stacks, run)
+    policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
+    dry_run = check or dry_run
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None
+    page = ConflictPage(out, run.progress, run.repeated_options)
+    results: list[TargetResult] = []
     with closing(Catalogs(run)) as catalogs:
-        policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
-        page = ConflictPage(out, run.progress, run.repeated_options)
-        session = Session(run, catalogs, page, policy, anew, dry_run=check or dry_run)
-        results = _lock_all(names, session)
+        session = Session(run, catalogs, page, policy, anew, dry_run=dry_run)
+        if packages:
+            policy.check(_previous_locks(names, session))
+        if len(names) == 1:
+            results += session.lock_stack(names[0])
+    if len(names) > 1:
+        for of_stack in lock_stacks(names, Order(run, policy, anew, dry_run)):
+            results += of_stack
     run.progress.clear()
     counted = [result for result in results if not (ALL in stacks and result.is_known_conflict)]
     status = max((result.exit_status for result in counted), default=0)
@@ -111,30 +119,11 @@ def command(
     return status
 
 
-def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
-    """Return the result for each target of each stack, in order.
-
-    A failure does not keep others from being locked.
-    """
-    jobs_of_stacks = [result_or_error(partial(session.jobs, name)) for name in names]
-    previous: list[Lock] = []
-    for jobs in jobs_of_stacks:
+def _previous_locks(names: Sequence[str], session: Session) -> list[Lock]:
+    """Return the existing locks of stacks. A stack that cannot be read has none."""
+    locks = []
+    for name in names:
+        jobs = result_or_error(partial(session.jobs, name))
         if not isinstance(jobs, ResolverError):
-            previous += [job.previous for job in jobs if job.previous is not None]
-    session.policy.check(previous)
-    results: list[TargetResult] = []
-    for number, (name, jobs) in enumerate(zip(names, jobs_of_stacks, strict=True), 1):
-        if len(names) > 1:
-            session.settings.progress.place(f"{number}/{len(names)} ")
-        if isinstance(jobs, ResolverError):
-            locked: list[TargetResult] | ResolverError = jobs
-        else:
-            locked = result_or_error(partial(session.lock, jobs))
-        if isinstance(locked, ResolverError):
-            results.append(TargetResult(stack=name, answer=locked, dry_run=session.dry_run))
-        else:
-            results += locked
-        # A solved stack leaves reference cycles, and automatic collection is off.
-        if number < len(names):
-            gc.collect()
-    return results
+            locks += [job.previous for job in jobs if job.previous is not None]
+    return locks

@@ -19,7 +19,8 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.cells import CellSolver, Sweep
 from resolver.cli.console import columns, print_text, print_to_stderr
 from resolver.cli.options import Settings, settings, today
-from resolver.cli.sweep import ExecutorFactory, Journal, answers, cluster, processes
+from resolver.cli.processes import processes
+from resolver.cli.sweep import ExecutorFactory, Journal, answers, cluster
 from resolver.config.grid import NAME, Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.files import digest

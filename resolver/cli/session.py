@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from resolver.ascend.names import NEEDING_FACTS
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import ConflictPage, print_to_stderr
+from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
@@ -76,7 +76,7 @@ def finish_edit(stack: str, run: Settings) -> bool:
     name = read_stack(stack, run.matrices).content.stack.name
     is_finished = lock_folder.finish_edit(run.locks / name, path.resolve())
     if is_finished:
-        print_to_stderr(translate("edit.finished", run.language, path=path))
+        run.progress.say(translate("edit.finished", run.language, path=path))
     return is_finished
 
 
@@ -136,6 +136,13 @@ class Session:
         for name in NEEDING_FACTS:
             if name in projects and not (facts / f"{name}.toml").is_file():
                 self.settings.progress.warn(message("cli.no-facts", name=name, folder=facts))
+
+    def lock_stack(self, stack: str) -> list[TargetResult]:
+        """Lock or explain each target of a stack, as `lock` does. Errors are results."""
+        results = result_or_error(lambda: self.lock(self.jobs(stack)))
+        if isinstance(results, ResolverError):
+            return [TargetResult(stack=stack, answer=results, dry_run=self.dry_run)]
+        return results
 
     def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
         """Lock or explain each target, then write all locks at once, and the reports.

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
@@ -70,37 +65,6 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
                         why=f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so",
                         hint="is there enough memory? fewer at once: --jobs 1",
                     ) from None
-
-
-@contextmanager
-def processes(number: int) -> Iterator[Executor]:
-    """Yield an executor with this number of processes, which end with this one."""
-    # A fork would share the locks of threads and the connection to the cache.
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(number, mp_context=context, initializer=_follow_parent)
-    try:
-        yield executor
-    finally:
-        # Otherwise `shutdown` would wait for a process that started while another was killed.
-        for child in multiprocessing.active_children():
-            child.terminate()
-        executor.shutdown(cancel_futures=True)
-        # Python would report the executor's semaphores as leaked.
-        del executor
-        gc.collect()
-
-
-def _follow_parent() -> None:
-    """End this process with the one that started it, which alone is interrupted by ^C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager

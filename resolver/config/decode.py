@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
 from functools import lru_cache, partial
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -135,6 +136,10 @@ def require_known_values(need: Need, components: Components, where: str) -> None
                 component.require_known(comparison.value, where)
 
 
+# Reads a value, with the place in errors.
+_Reader = Callable[["_Located"], Any]
+
+
 class _Located(NamedTuple):
     """A value of a TOML file and where it is."""
 
@@ -146,7 +151,7 @@ class _Located(NamedTuple):
 
     def child(self, key: str | int, value: Any) -> _Located:
         """Return the value at a key or position of this table or list."""
-        return self._replace(value=value, path=(*self.path, key))
+        return _Located(value, self.text, (*self.path, key), self.components)
 
     def checked(self, kind: type) -> Any:
         """Return the value. Raises InputError unless it has exactly this type of TOML."""
@@ -170,32 +175,40 @@ def decode(kind: Any, value: Any, text: TomlText, components: Components) -> Any
 
     Requirements in it may be about these components. Raises InputError with file:line:key.
     """
-    return _decode(kind, _Located(value, text, (), components))
+    return _reader(kind)(_Located(value, text, (), components))
 
 
-def _decode(kind: Any, located: _Located) -> Any:
+def _reader(kind: Any) -> _Reader:
+    """Return what reads values of a type. Taking a type apart takes longer than a value."""
     if kind is Any:
-        return located.value
+        return attrgetter("value")
     if kind in _TEXT_READERS:
-        return located.parse(_TEXT_READERS[kind], located.checked(str))
+        return partial(_text, _TEXT_READERS[kind])
     if kind in _COMPONENT_READERS:
-        read = partial(_COMPONENT_READERS[kind], components=located.components)
-        return located.parse(read, located.checked(str))
+        return partial(_text_about_components, _COMPONENT_READERS[kind])
     if kind in _VALUE_READERS:
-        return _VALUE_READERS[kind](located)
+        return _VALUE_READERS[kind]
     origin = get_origin(kind)
     arguments = get_args(kind)
     if origin is Annotated:
-        return _annotated(arguments[0], arguments[1:], located)
+        return _annotated_reader(arguments[0], arguments[1:])
     if origin in (Union, UnionType):
-        return _decode(_fitting_member(arguments, located.value), located)
+        return _union_reader(arguments)
     if origin is tuple:
-        return _tuple(arguments[0], located)
+        return partial(_tuple, _reader(arguments[0]))
     if origin in (dict, Mapping):
-        return _mapping(arguments[0], arguments[1], located)
+        return partial(_mapping, arguments[0], _reader(arguments[1]))
     if origin is Literal:
-        return _choice(arguments, located)
-    return _instance(kind, located)
+        return partial(_choice, arguments)
+    return partial(_instance, kind)
+
+
+def _text(read: Callable[[str], Any], located: _Located) -> Any:
+    return located.parse(read, located.checked(str))
+
+
+def _text_about_components(read: Callable[..., Any], located: _Located) -> Any:
+    return _text(partial(read, components=located.components), located)
 
 
 def _instance(kind: type, located: _Located) -> Any:
@@ -211,39 +224,50 @@ def _instance(kind: type, located: _Located) -> Any:
     return _struct(kind, located)
 
 
-def _annotated(kind: Any, notes: Sequence[Any], located: _Located) -> Any:
-    if ALONE in notes and not isinstance(located.value, list):
-        return (_decode(get_args(kind)[0], located),)
-    value = _decode(kind, located)
-    if NOT_EMPTY in notes and not value:
-        raise located.unusable("it is empty")
-    for note in notes:
-        if callable(note):
-            value = located.parse(note, value)
-    return value
+def _annotated_reader(kind: Any, notes: Sequence[Any]) -> _Reader:
+    read = _reader(kind)
+    read_alone = _reader(get_args(kind)[0]) if ALONE in notes else None
+    checks = [note for note in notes if callable(note)]
+
+    def annotated(located: _Located) -> Any:
+        if read_alone is not None and not isinstance(located.value, list):
+            return (read_alone(located),)
+        value = read(located)
+        if NOT_EMPTY in notes and not value:
+            raise located.unusable("it is empty")
+        for check in checks:
+            value = located.parse(check, value)
+        return value
+
+    return annotated
 
 
-def _fitting_member(members: Sequence[Any], value: Any) -> Any:
-    """Return the member of a union that a value is meant for: one of lists for a list, if any."""
+def _union_reader(members: Sequence[Any]) -> _Reader:
+    """Return what reads a value as what it is meant for: for a list one of lists, if any."""
     possible = [member for member in members if member is not NoneType]
-    for member in possible:
-        is_list = get_origin(member) is tuple
-        if is_list == isinstance(value, list):
-            return member
-    return possible[0]
+    readers = [(get_origin(member) is tuple, _reader(member)) for member in possible]
+
+    def fitting(located: _Located) -> Any:
+        for is_of_lists, read in readers:
+            if is_of_lists == isinstance(located.value, list):
+                return read(located)
+        _, read = readers[0]
+        return read(located)
+
+    return fitting
 
 
-def _tuple(kind: Any, located: _Located) -> tuple[Any, ...]:
+def _tuple(read: _Reader, located: _Located) -> tuple[Any, ...]:
     items = enumerate(located.checked(list))
-    return tuple(_decode(kind, located.child(position, item)) for position, item in items)
+    return tuple(read(located.child(position, item)) for position, item in items)
 
 
-def _mapping(key_kind: Any, value_kind: Any, located: _Located) -> dict[Any, Any]:
+def _mapping(key_kind: Any, read: _Reader, located: _Located) -> dict[Any, Any]:
     read_key = _TEXT_READERS.get(key_kind, str)
     decoded = {}
     for key, item in sorted(located.checked(dict).items()):
         child = located.child(key, item)
-        decoded[child.parse(read_key, key)] = _decode(value_kind, child)
+        decoded[child.parse(read_key, key)] = read(child)
     return decoded
 
 
@@ -252,18 +276,17 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
     table = located.value
     values: dict[str, Any] = {}
     missing = []
-    for field, notes in _fields(kind):
-        key = field.encode_name
-        if field.type == Where:
+    for field in _fields(kind):
+        if field.is_place:
             values[field.name] = located.text.line(*located.path)
-        elif SAME_TABLE in notes:
-            values[field.name] = _struct(get_args(field.type)[0], located)
-        elif UNWRITTEN in notes:
+        elif SAME_TABLE in field.notes:
+            values[field.name] = _struct(get_args(field.kind)[0], located)
+        elif UNWRITTEN in field.notes:
             continue
-        elif key in table:
-            values[field.name] = _decode(field.type, located.child(key, table[key]))
-        elif field.required:
-            missing.append(key)
+        elif field.key in table:
+            values[field.name] = field.read(located.child(field.key, table[field.key]))
+        elif field.is_required:
+            missing.append(field.key)
     if missing:
         required_keys = [key for key, is_required in _keys(kind).items() if is_required]
         raise InputError(
@@ -274,13 +297,34 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
     return kind(**values)
 
 
+class _Field(NamedTuple):
+    """A field of a type."""
+
+    name: str
+    key: str
+    kind: Any
+    # Those of its annotation.
+    notes: tuple[Any, ...]
+    is_required: bool
+    # Whether it is the place of the table.
+    is_place: bool
+    read: _Reader
+
+
 @lru_cache
-def _fields(
-    kind: type[msgspec.Struct],
-) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
-    """Return the fields of a type, each with the notes of its annotation."""
+def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    """Return the fields of a type."""
     return tuple(
-        (field, getattr(field.type, "__metadata__", ())) for field in msgspec.structs.fields(kind)
+        _Field(
+            name=field.name,
+            key=field.encode_name,
+            kind=field.type,
+            notes=getattr(field.type, "__metadata__", ()),
+            is_required=field.required,
+            is_place=field.type == Where,
+            read=_reader(field.type),
+        )
+        for field in msgspec.structs.fields(kind)
     )
 
 
@@ -288,11 +332,11 @@ def _fields(
 def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
     """Return the keys that a table of a type may have, and whether each is required."""
     keys: dict[str, bool] = {}
-    for field, notes in _fields(kind):
-        if SAME_TABLE in notes:
-            keys |= _keys(get_args(field.type)[0])
-        elif field.type != Where and UNWRITTEN not in notes:
-            keys[field.encode_name] = field.required
+    for field in _fields(kind):
+        if SAME_TABLE in field.notes:
+            keys |= _keys(get_args(field.kind)[0])
+        elif not field.is_place and UNWRITTEN not in field.notes:
+            keys[field.key] = field.is_required
     return keys
 
 

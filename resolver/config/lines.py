@@ -116,10 +116,11 @@ class LineNumbers:
         while True:
             if space := _SPACE.match(self._text, position):
                 position = space.end()
-            comment = _COMMENT.match(self._text, position)
-            if comment is None:
+            # Most values have no comment after them.
+            if not self._text.startswith("#", position):
                 return position
-            position = comment.end()
+            if comment := _COMMENT.match(self._text, position):
+                position = comment.end()
 
     def _mark(self, path: Path, position: int) -> None:
         """Note the line of a path, and of each table around it that has no line yet."""

@@ -11,6 +11,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.bindings import BoundIndexes, NotCached
+from resolver.index.parse.address import Root
 from resolver.index.parse.binaries import Limits
 from resolver.index.parse.distribution import FileRelease, release_of
 from resolver.index.pool import CatalogPool
@@ -99,29 +100,41 @@ class LiveCatalog(Catalog):
         self._fingerprints[project] = lookup.fingerprint
         return lookup
 
-    def _cached_lookup(self, project: NormalizedName) -> Lookup:
-        """Look up a project in the cache. Raises NotCached."""
+    def _cached_lookup(
+        self,
+        project: NormalizedName,
+        load: Callable[[Root, NormalizedName, str], IndexAnswer | None] | None = None,
+    ) -> Lookup:
+        """Look up a project in the cache. Raises NotCached.
+
+        `load` returns the last answer of an address of an index, with its page by default.
+        """
+        load = load or self._pool.pages.load_answer
         answers = self._indexes.answers(project)
         for index in answers.indexes_to_ask():
             try:
-                answer = self._cached_answer(index, project)
+                answer = self._cached_answer(index, project, load)
             except NotCached as failure:
                 answers.add_failure(index, failure)
             else:
                 answers.add(index, answer)
         return answers.lookup()
 
-    def _cached_answer(self, index: str, project: NormalizedName) -> IndexAnswer:
+    def _cached_answer(
+        self,
+        index: str,
+        project: NormalizedName,
+        load: Callable[[Root, NormalizedName, str], IndexAnswer | None],
+    ) -> IndexAnswer:
         """Return the last answer of an index, or of a mirror that has the project.
 
         Raises NotCached if none of them was ever asked.
         """
-        pages = self._pool.pages
         answer: IndexAnswer | None = None
         for root in self._indexes.roots(index):
-            stored = pages.load(root, project)
-            if stored is not None:
-                answer = pages.answer(stored, project, index)
+            loaded = load(root, project, index)
+            if loaded is not None:
+                answer = loaded
                 if answer.page is not None:
                     break
         if answer is None:
@@ -137,7 +150,8 @@ class LiveCatalog(Catalog):
 
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         if self._pool.offline:
-            return {project: self._cached_lookup(project).fingerprint for project in projects}
+            load = self._pool.pages.load_key
+            return {project: self._cached_lookup(project, load).fingerprint for project in projects}
         fingerprints = self._wait(lambda online: online.fingerprints(projects))
         return dict(zip(projects, fingerprints, strict=True))
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
 from packaging.version import Version
 
 from resolver.model.fact import Links
-from resolver.model.linkage import TORCH, Linkage, SharedObject, unpacked
+from resolver.model.linkage import TORCH, Linkage, SharedObject, numbers, unpacked
 
 # The interpreter has its own library loaded, or was linked with it.
 _PYTHON: Final = "libpython3."
+# Pairs of a wheel and a torch that are compared once. A changed stack has mostly the same ones.
+_MOST_COMPARED: Final = 1024
+
+# The symbols of several objects, each as `packed` joined them.
+PackedSymbols = tuple[bytes, ...]
 
 
 class MissingLibrary(msgspec.Struct, frozen=True):
@@ -125,10 +131,13 @@ class TakenSymbols:
     def __init__(self, linkage: Linkage) -> None:
         # The symbols of each object in a group of alternatives, if there are any.
         self._groups: list[list[frozenset[int]]] = []
+        # All of them, as `packed` joined them.
+        self._packed: tuple[bytes, ...] = ()
         for group in _alternatives(linkage):
             taken = [unpacked(shared_object.takes) for shared_object in group]
             if any(taken):
                 self._groups.append(taken)
+                self._packed += tuple(shared_object.takes for shared_object in group)
 
     def __len__(self) -> int:
         symbols: set[int] = set()
@@ -136,12 +145,27 @@ class TakenSymbols:
             symbols.update(*group)
         return len(symbols)
 
-    def missing_in(self, offered: frozenset[int]) -> frozenset[int]:
+    def missing_in(self, offered: PackedSymbols) -> frozenset[int]:
         """Return the symbols that are not offered. Of alternatives, the best one counts."""
+        not_offered = _not_offered(self._packed, offered)
         missing: set[int] = set()
         for group in self._groups:
-            missing |= min((symbols - offered for symbols in group), key=len)
+            missing |= min((symbols & not_offered for symbols in group), key=len)
         return frozenset(missing)
+
+
+@lru_cache(_MOST_COMPARED)
+def _not_offered(taken: PackedSymbols, offered: PackedSymbols) -> frozenset[int]:
+    """Return the symbols of one wheel that another does not offer.
+
+    What PyTorch offers is not kept as numbers: that takes 4 MB for each of its releases.
+    """
+    symbols: set[int] = set()
+    for hashes in taken:
+        symbols |= unpacked(hashes)
+    for hashes in offered:
+        symbols.difference_update(numbers(hashes))
+    return frozenset(symbols)
 
 
 def missing_symbols(wheel: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
@@ -159,21 +183,21 @@ def missing_symbols(wheel: Linkage, torch: Linkage, release: str) -> MissingSymb
     return MissingSymbols(len(missing), len(taken), release) if missing else None
 
 
-def _all_offers(torch: Linkage) -> frozenset[int] | None:
+def _all_offers(torch: Linkage) -> PackedSymbols | None:
     """Return the symbols that a torch offers, None if an unread object may offer others."""
     if not torch.is_complete:
         return None
-    return torch.offers or None
+    return tuple(part.offers for part in torch.objects if part.offers) or None
 
 
 class TorchRelease(NamedTuple):
-    """What a torch has for other wheels, unpacked once for all of them."""
+    """What a torch has for other wheels."""
 
     version: Version
     # The names of libraries that are loaded with it.
     libraries: frozenset[str]
     # The symbols that it offers, None if it may offer any.
-    offers: frozenset[int] | None
+    offers: PackedSymbols | None
 
 
 def torch_release(version: Version, linkage: Linkage) -> TorchRelease:

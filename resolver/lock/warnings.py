@@ -255,7 +255,7 @@ def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
         linkage = catalog.linkage(pin.release.file)
         if linkage is None:
             unread.append(_release(pin))
-        elif linkage.takes and not is_torch_read:
+        elif linkage.takes_symbols and not is_torch_read:
             judged_by_name.append(_release(pin))
     if unread:
         yield message("lock.unread", packages=sorted(unread))

@@ -73,20 +73,9 @@ class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         return all(shared_object.read for shared_object in self.objects)
 
     @property
-    def takes(self) -> frozenset[int]:
-        """Return the hashes of all symbols that the wheel takes from PyTorch."""
-        hashes: set[int] = set()
-        for shared_object in self.objects:
-            hashes.update(unpacked(shared_object.takes))
-        return frozenset(hashes)
-
-    @property
-    def offers(self) -> frozenset[int]:
-        """Return the hashes of all symbols that the wheel offers as PyTorch."""
-        hashes: set[int] = set()
-        for shared_object in self.objects:
-            hashes.update(unpacked(shared_object.offers))
-        return frozenset(hashes)
+    def takes_symbols(self) -> bool:
+        """Return whether an object takes symbols from PyTorch."""
+        return any(shared_object.takes for shared_object in self.objects)
 
 
 def hashed(symbol: bytes) -> bytes:
@@ -99,9 +88,14 @@ def packed(hashes: set[bytes]) -> bytes:
     return b"".join(sorted(hashes))
 
 
-def unpacked(hashes: bytes) -> frozenset[int]:
+def numbers(hashes: bytes) -> memoryview[int]:
     """Return the hashes that `packed` joined, as numbers.
 
     The numbers depend on the byte order of the machine: compare them only with each other.
     """
-    return frozenset(memoryview(hashes).cast("I"))
+    return memoryview(hashes).cast("I")
+
+
+def unpacked(hashes: bytes) -> frozenset[int]:
+    """Return the set of `numbers`."""
+    return frozenset(numbers(hashes))

@@ -52,8 +52,13 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     # It must be set before it begins: the current demand on a package is read from its state.
     resolution: Resolution[Edge, Candidate, Package]
 
-    def __init__(self, universe: Universe, tick: Tick | None) -> None:
+    def __init__(
+        self, universe: Universe, tick: Tick | None, most_rejected: int | None = None
+    ) -> None:
+        """Answer from a universe; give up after rejecting so many releases, if given."""
         self._universe = universe
+        self._most_rejected = most_rejected
+        self._rejections = 0
         self.prefetch = Prefetch(universe, self._demand)
         self._tick = tick
         # resolvelib asks the same in every round
@@ -81,10 +86,15 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> Iterable[Package]:
-        """Return the undecided packages of the last conflict; if there are none, all undecided."""
+        """Return the undecided packages of the last conflict, and those that something pins.
+
+        Return all undecided packages if none took part in the last conflict.
+        """
         undecided = list(identifiers)
         causes = _packages(backtrack_causes)
-        return [package for package in undecided if package in causes] or undecided
+        if causes.isdisjoint(undecided):
+            return undecided
+        return [package for package in undecided if package in causes or self._demand(package).pin]
 
     def get_preference(
         self,
@@ -98,13 +108,22 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
         1. Components and modules come first.
         2. Then the projects that the universe wants to be decided first.
-        3. Then packages that keep clashing.
-        4. The rest is as `Demand.decision_key` has it.
+        3. Then packages that something pins, which says at once what is left of others.
+        4. Then packages that keep clashing.
+        5. The rest is as `Demand.decision_key` has it.
         """
         comes_first = identifier.name in self._universe.decided_first
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
         key = self._demand(identifier).decision_key(self._first_required[identifier])
-        return identifier.kind, not comes_first, not keeps_clashing, *key, identifier
+        is_unpinned, *others = key
+        return (
+            identifier.kind,
+            not comes_first,
+            is_unpinned,
+            not keeps_clashing,
+            *others,
+            identifier,
+        )
 
     def find_matches(
         self,
@@ -148,6 +167,9 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     ) -> None:
         """Prefetch the candidates that come next, more and more at once: reading may take long."""
         self._report()
+        self._rejections += 1
+        if self._most_rejected is not None and self._rejections > self._most_rejected:
+            raise ResolutionTooDeep(self.rounds)
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
         count = len(rejected)

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may
 # take, which is far better than one at a time.
 _ROUNDS = 20_000
+# The releases that a search in another order may reject. Those of a first search are mostly
+# preferred in it, so with more it is about to fall back elsewhere.
+_MOST_REJECTED_AMONG = 20
 
 Archives = tuple[NormalizedName, ...]
 BuildPreferences = Mapping[Archives, Mapping[NormalizedName, Version]]
@@ -126,12 +129,14 @@ def search(
     """Return what resolvelib finds and the check confirms; None if that is nothing valid.
 
     None proves nothing. `among` is the same universe with another order of decisions or
-    preferences. The search takes place in it; what is found is upgraded in `universe`.
+    preferences. The search takes place in it, and soon gives up; what is found is upgraded in
+    `universe`.
 
     On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible"
     (its issue 206).
     """
-    provider = Provider(among or universe, tick)
+    most_rejected = None if among is None else _MOST_REJECTED_AMONG
+    provider = Provider(among or universe, tick, most_rejected)
     provider.resolution = Search(provider, provider)
     provider.prefetch.prefetch(universe.roots())
     provider.prefetch.prefetch_projects(hints)

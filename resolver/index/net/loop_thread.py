@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +14,8 @@ from typing import Any, Final, TypeVar
 
 from resolver.index.protocol import result_of
 
+# Of glibc's malloc.h.
+_M_ARENA_MAX: Final = -8
 _THREADS: Final = 8  # for names of hosts, and for reading pages and archives
 _LAST_TURNS: Final = 5
 _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
@@ -28,6 +32,7 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
+        _share_heap()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, __: None)
         self._threads = ThreadPoolExecutor(_THREADS, "ascend-lock")
@@ -105,3 +110,11 @@ class LoopThread:
             if not hangs:
                 self._thread.join()
                 self._loop.close()
+
+
+def _share_heap() -> None:
+    """Let all threads share one heap of glibc. Each of its own keeps what it once needed."""
+    # Another C library has no such function.
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

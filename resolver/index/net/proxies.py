@@ -28,16 +28,24 @@ class Proxies:
             proxy = proxies.get(scheme)
             if proxy:
                 self._by_scheme[scheme] = _checked(proxy)
+        # By scheme and host with port: the environment is searched once for each.
+        self._by_origin: dict[tuple[str, str], str] = {}
 
     def of(self, url: str) -> str:
         """Return the proxy for an address, "" for none."""
         parts = address.split(url)
+        origin = parts.scheme, parts.netloc
+        if origin not in self._by_origin:
+            self._by_origin[origin] = self._find(*origin, parts.host)
+        return self._by_origin[origin]
+
+    def _find(self, scheme: str, netloc: str, host: str) -> str:
         # Plain http must not leave this machine, not even to a proxy.
-        if is_loopback(parts.host):
+        if is_loopback(host):
             return ""
-        if not self._is_of_pip and proxy_bypass(parts.netloc):
+        if not self._is_of_pip and proxy_bypass(netloc):
             return ""
-        return self._by_scheme.get(parts.scheme) or self._by_scheme.get("all", "")
+        return self._by_scheme.get(scheme) or self._by_scheme.get("all", "")
 
 
 def _checked(written: str) -> str:

@@ -9,11 +9,10 @@ import re
 import zipfile
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
 from resolver.index.parse.guarded import (
     ANYWHERE,
     DIRECTORY_LIMIT,
@@ -25,6 +24,10 @@ from resolver.index.parse.guarded import (
 )
 from resolver.index.parse.plain_zip import PlainZip
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
+
+# Most runs open no binary, and pyelftools takes 60 ms to import.
+if TYPE_CHECKING:
+    from resolver.index.parse.elf import ElfObject
 
 # A member with this ending is a library; its version may follow. A file without a suffix in a
 # folder of programs may be one.
@@ -137,6 +140,8 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
 
     Raises UnusableFile for a file that cannot be read, and MissingSpanError of a RangeFile.
     """
+    from resolver.index.parse.elf import MAGIC, ElfObject, read_elf
+
     source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=ANYWHERE)
     with readable(filename, "wheel"):
         archive = zipfile.ZipFile(source)
@@ -190,6 +195,8 @@ def _linked(objects: Sequence[ElfObject]) -> Linkage:
 
 def _with_symbols(elf: ElfObject, defined: Set[bytes]) -> SharedObject:
     """Return an object with its symbols, of which its wheel defines `defined`."""
+    from resolver.index.parse.elf import TORCH_LIBRARY
+
     taken = {hashed(symbol) for symbol in elf.requires - defined}
     offered: set[bytes] = set()
     is_of_torch = any(TORCH_LIBRARY.match(name) for name in elf.shared_object.names)

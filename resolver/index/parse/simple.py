@@ -129,9 +129,9 @@ class WrittenPage(NamedTuple):
 
     # The address that links are relative to.
     base: str
-    # The files of each release as they were sent, for `files_of`; the newest first. The key is the
-    # version as the first file name spells it.
-    releases: dict[str, list[bytes]]
+    # The files of each release as they were sent, for `stored` and then `files_of`; the newest
+    # first. The key is the version as the first file name spells it. They are parts of the page.
+    releases: dict[str, list[Written]]
     rejections: tuple[Rejection, ...]
     project_status: ProjectStatus
     # The lists of variants by version, as in `Page`.
@@ -173,7 +173,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     written = read(body, content_type, project=project, index=index, url=url)
     releases = {}
     for version, rows in written.releases.items():
-        releases[version] = files_of(rows, written.base)
+        releases[version] = files_of([stored(row, written.base) for row in rows], written.base)
     return Page(
         project=project,
         index=index,
@@ -322,8 +322,9 @@ def _written_row(written: bytes) -> FileRow | None:
     return row_of_tag(written) if written.startswith(b"<") else _row(written)
 
 
-def _stored(written: bytes, base: str) -> bytes:
+def stored(sent: Written, base: str) -> bytes:
     """Return a row of a page as it is kept, without credentials and without what is not needed."""
+    written = bytes(sent)
     if written.startswith(b"<"):  # a plain link has no credentials
         return written
     is_short = len(written) <= _LONGEST_WRITTEN
@@ -367,7 +368,7 @@ def _sorted_out(rows: Iterable[tuple[str, Written]], project: NormalizedName) ->
     return found
 
 
-def _releases(found: _Sorted, base: str) -> tuple[dict[str, list[bytes]], list[str]]:
+def _releases(found: _Sorted, base: str) -> tuple[dict[str, list[Written]], list[str]]:
     """Return the rows by version, newest first, and the versions with variant wheels.
 
     Files without a valid version are added to the rejections. Of several spellings of a version,
@@ -381,13 +382,13 @@ def _releases(found: _Sorted, base: str) -> tuple[dict[str, list[bytes]], list[s
             continue
         for file in files_of(map(bytes, rows), base):
             found.rejections.append(Rejection(file.filename, RejectionReason.VERSION, spelling))
-    releases: dict[str, list[bytes]] = {}
+    releases: dict[str, list[Written]] = {}
     labelled: list[str] = []
     for version in sorted(spellings, reverse=True):
         keys = sorted(spellings[version])
-        rows_of_version = []
+        rows_of_version: list[Written] = []
         for key in keys:
-            rows_of_version += [_stored(bytes(row), base) for row in found.rows[key]]
+            rows_of_version += found.rows[key]
         releases[keys[0]] = rows_of_version
         if not found.labelled.isdisjoint(keys):
             labelled.append(keys[0])

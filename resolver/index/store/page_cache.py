@@ -35,6 +35,8 @@ _RELEASES_OF_PIECE: Final = 4
 _LEVEL: Final = 1
 # Stands in a key between the key of the page and the key of its lists of variants.
 _WITH_VARIANTS: Final = "+"
+# The entries of keys in the cache, beside those of pages.
+_KIND_OF_KEY: Final = "page-key"
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -60,13 +62,18 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
     variants: dict[str, VariantTable] = {}
 
     def with_page(self, key: str, page: WrittenPage) -> StoredPage:
-        """Return the answer with a page."""
-        releases = list(page.releases.items())
+        """Return the answer with a page, of which no second copy is made."""
+        from resolver.index.parse.simple import stored
+
+        versions = list(page.releases)
         pieces = []
         # Making one takes as long as a piece.
         compressor = zstd.ZstdCompressor(_LEVEL)
-        for start in range(0, len(releases), _RELEASES_OF_PIECE):
-            piece = dict(releases[start : start + _RELEASES_OF_PIECE])
+        for start in range(0, len(versions), _RELEASES_OF_PIECE):
+            piece = {
+                version: [stored(row, page.base) for row in page.releases[version]]
+                for version in versions[start : start + _RELEASES_OF_PIECE]
+            }
             packed = compressor.compress(_encode(piece), compressor.FLUSH_FRAME)
             pieces.append((tuple(piece), packed))
         return replace(
@@ -134,6 +141,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 _encode: Final = msgspec.msgpack.Encoder().encode
 _ROWS: Final = msgspec.msgpack.Decoder(dict[str, list[bytes]])
 _STORED: Final = msgspec.msgpack.Decoder(StoredPage)
+_KEY: Final = msgspec.msgpack.Decoder(str)
 
 
 class IndexAnswer(NamedTuple):
@@ -160,9 +168,27 @@ class PageCache:
         """Return the last answer from an address of an index; None if it was never asked."""
         return self._cache.load("page", cache_key(root, project), _STORED)
 
+    def load_answer(self, root: Root, project: NormalizedName, index: str) -> IndexAnswer | None:
+        """Return what the last answer says of the project; None if it was never asked."""
+        stored = self.load(root, project)
+        return None if stored is None else self.answer(stored, project, index)
+
+    def load_key(self, root: Root, project: NormalizedName, index: str) -> IndexAnswer | None:
+        """Return the key of the last answer, with a page that has nothing.
+
+        It has a thousandth of the bytes of the answer.
+        """
+        key = self._cache.load(_KIND_OF_KEY, cache_key(root, project), _KEY)
+        if key is None:
+            return self.load_answer(root, project, index)
+        empty = Page(project=project, index=index, releases={})
+        return IndexAnswer(key, empty if key else None)
+
     def store(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
         """Store the answer from an address of an index."""
-        self._cache.save("page", cache_key(root, project), answer)
+        key = cache_key(root, project)
+        self._cache.save("page", key, answer)
+        self._cache.save(_KIND_OF_KEY, key, answer.key)
 
     def answer(self, stored: StoredPage, project: NormalizedName, index: str) -> IndexAnswer:
         """Return what a stored answer says of the project."""

@@ -21,7 +21,7 @@ from resolver.index.parse.binaries import (
 from resolver.index.parse.elf import read_elf
 from resolver.index.parse.guarded import MissingSpanError, RangeFile
 from resolver.index.protocol import UnusableFile
-from resolver.model.linkage import hashed, packed, unpacked
+from resolver.model.linkage import hashed, packed
 from tests.elf import elf
 
 ADD = "_ZN2at3addERKNS_6TensorE"
@@ -158,8 +158,12 @@ def test_linkage_of_a_wheel():
         "demo/bin/program",
         "demo/lib/libdemo.so",
     ]
-    assert linkage.takes == unpacked(hashed(ADD.encode()))
-    assert linkage.offers == frozenset()
+    assert [shared_object.takes for shared_object in linkage.objects] == [
+        hashed(ADD.encode()),
+        b"",
+        b"",
+    ]
+    assert not any(shared_object.offers for shared_object in linkage.objects)
     assert linkage.is_complete
 
 
@@ -177,7 +181,8 @@ def test_linkage_of_torch():
             )
         }
     )
-    assert linkage.offers == unpacked(packed({hashed(ADD.encode()), hashed(STABLE.encode())}))
+    (library,) = linkage.objects
+    assert library.offers == packed({hashed(ADD.encode()), hashed(STABLE.encode())})
 
 
 def test_linkage_beyond_a_limit():

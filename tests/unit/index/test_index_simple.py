@@ -492,7 +492,8 @@ def test_page_reads_no_file_before_its_release_is_looked_at(
         body.encode(), form, project=NormalizedName("demo"), index="mirror", url=URL
     )
     monkeypatch.undo()
-    assert simple.files_of(written.releases["1"], written.base) == (expected,)
+    rows = [simple.stored(sent, written.base) for sent in written.releases["1"]]
+    assert simple.files_of(rows, written.base) == (expected,)
 
 
 def test_page_keeps_a_row_without_what_is_not_needed() -> None:
@@ -501,7 +502,8 @@ def test_page_keeps_a_row_without_what_is_not_needed() -> None:
         written = simple.read(
             page(one).encode(), JSON, project=NormalizedName("demo"), index="mirror", url=URL
         )
-        ((kept,),) = written.releases.values()
+        ((sent,),) = written.releases.values()
+        kept = simple.stored(sent, URL)
         assert len(kept) < 1000
         assert b"@" not in kept
         assert simple.files_of([kept], URL) == parse(page(one), JSON).releases["1"]
