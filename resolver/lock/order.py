@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import get_args
 
+import networkx as nx
+
 from resolver.errors import InputError
-from resolver.graph import find_cycle, generations, reachable
 from resolver.model import fact as facts
 from resolver.model.lock import LockedPin, LockedStage, Mode
 from resolver.model.message import Message, message, verbatim
@@ -42,8 +43,9 @@ def stages(
     variables, are in different stages. Raises InputError if the facts form a cycle.
     """
     by_name = {pin.name: pin for pin in pins}
-    # By pin, those that come after it.
-    graph: dict[str, set[str]] = {_UNORDERED: set()}
+    # An edge leads from a pin to one that comes after it.
+    graph = nx.DiGraph()
+    graph.add_node(_UNORDERED)
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
@@ -51,9 +53,7 @@ def stages(
         locked = [name for name in others if name in by_name and name != package]
         if package not in by_name or not locked:
             return False
-        graph.setdefault(package, set())
-        for name in locked:
-            graph.setdefault(name, set()).add(package)
+        graph.add_edges_from((name, package) for name in locked)
         because[package].append(message(code, package=package, others=locked, **values))
         return True
 
@@ -68,21 +68,21 @@ def stages(
     orders: list[facts.Fact] = [*afters]
     orders += [source.fact for source in sources if source.fact is not None]
     _require_acyclic(graph, orders)
+    graph.add_nodes_from(in_place)
     late = set(in_place)
     for name in in_place:
-        graph.setdefault(name, set())
-        late |= reachable(graph, name)
+        late |= nx.descendants(graph, name)
     early = set(graph) - late - {_UNORDERED}
-    for name in early:
-        graph[name].add(_UNORDERED)
-    graph[_UNORDERED] |= in_place
+    graph.add_edges_from((name, _UNORDERED) for name in early)
+    graph.add_edges_from((_UNORDERED, name) for name in in_place)
     return tuple(_in_order(by_name, graph, environments or {}, because))
 
 
-def _require_acyclic(graph: Mapping[str, set[str]], orders: Iterable[facts.Fact]) -> None:
+def _require_acyclic(graph: nx.DiGraph, orders: Iterable[facts.Fact]) -> None:
     """Raise InputError, with the places of the facts, if these order pins in a cycle."""
-    cycle = find_cycle(graph)
-    if not cycle:
+    try:
+        cycle = [name for name, _ in nx.find_cycle(graph)]
+    except nx.NetworkXNoCycle:
         return
     raise InputError(
         f"the facts order {', '.join(cycle)} in a cycle",
@@ -93,7 +93,7 @@ def _require_acyclic(graph: Mapping[str, set[str]], orders: Iterable[facts.Fact]
 
 def _in_order(
     by_name: Mapping[str, LockedPin],
-    graph: Mapping[str, set[str]],
+    graph: nx.DiGraph,
     environments: Mapping[str, int],
     because: defaultdict[str, list[Message]],
 ) -> Iterator[LockedStage]:
@@ -118,7 +118,7 @@ def _in_order(
         environment = environments.get(pin.name, -1)
         return _MODES.index(pin.mode), git_project, environment, sorted(pin.env.items())
 
-    for nodes in (installer, alone, *generations(graph)):
+    for nodes in (installer, alone, *nx.topological_generations(graph)):
         names = set(nodes)
         if _UNORDERED in names:
             names.remove(_UNORDERED)

@@ -14,12 +14,12 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Final
 
+import networkx as nx
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import UndecidedError
-from resolver.graph import on_cycles
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.constraint import BuildLine, Line, Requires, StackLine
@@ -112,7 +112,14 @@ class DependencyGraph:
     @cached_property
     def circular(self) -> set[Package]:
         """Return the projects that need themselves by way of others."""
-        return on_cycles(self.needs)
+        graph = nx.DiGraph()
+        for package, needed in self.needs.items():
+            graph.add_edges_from((package, other) for other in needed)
+        packages: set[Package] = set()
+        for circle in nx.strongly_connected_components(graph):
+            if len(circle) > 1:
+                packages |= circle
+        return packages
 
 
 def upgrade(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
