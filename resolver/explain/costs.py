@@ -87,7 +87,7 @@ class _BoundedRC2(RC2):  # type: ignore[misc]  # pysat has no types
 
         Raises UndecidedError after too many conflicts, and what `polling` raises.
         """
-        for _ in range(_CHUNKS):
+        for _chunk in range(_CHUNKS):
             poll_once()
             self.oracle.conf_budget(_CONFLICTS_AT_ONCE)
             is_satisfiable = self.oracle.solve_limited(assumptions=list(assumptions))
