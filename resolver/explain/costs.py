@@ -8,6 +8,8 @@ from packaging.requirements import InvalidRequirement
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
+from resolver.errors import UndecidedError
+from resolver.index.protocol import poll_once
 from resolver.model import text
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
@@ -57,6 +59,10 @@ RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 # a requirement is removed from metadata
 OVERRIDE = 900
 
+# conflicts of a question about the cheapest changes, between two looks at the clock, and how often
+_CONFLICTS_AT_ONCE = 2_000
+_CHUNKS = 10
+
 # changes to no line, component or policy that the stack has
 _NOT_CONSTRAINTS = (
     ChangeKind.PRACTICE,
@@ -73,13 +79,30 @@ _NOT_CONSTRAINTS = (
 ChangedConstraint = tuple[str, str, bool]
 
 
+class _BoundedRC2(RC2):  # type: ignore[misc]  # pysat has no types
+    """RC2 that ends when time is up, and gives up on a question that is too hard."""
+
+    def _call_oracle(self, assumptions: Sequence[int] = (), **_: object) -> bool:
+        """Return whether the clauses are satisfiable.
+
+        Raises UndecidedError after too many conflicts, and what `polling` raises.
+        """
+        for _chunk in range(_CHUNKS):
+            poll_once()
+            self.oracle.conf_budget(_CONFLICTS_AT_ONCE)
+            is_satisfiable = self.oracle.solve_limited(assumptions=list(assumptions))
+            if is_satisfiable is not None:
+                return bool(is_satisfiable)
+        raise UndecidedError("no cheapest set of changes was found within the search limits")
+
+
 class Corrections:
     """The cheapest sets of changes that meet demands (minimum-cost hitting sets)."""
 
     def __init__(self) -> None:
         # the constraints that may change
         self._variables: dict[Constraint, int] = {}
-        self._solver = RC2(WCNF())
+        self._solver = _BoundedRC2(WCNF())
 
     def add_core(
         self, prices: Mapping[Constraint, int], only_with: Collection[Constraint] = ()
@@ -112,7 +135,10 @@ class Corrections:
         self._solver.add_clause(clause)
 
     def cheapest(self) -> list[Constraint] | None:
-        """Return the cheapest set of changes that meets every demand; None if none is left."""
+        """Return the cheapest set of changes that meets every demand; None if none is left.
+
+        Raises UndecidedError if that is too hard, and what `polling` raises.
+        """
         model: Sequence[int] | None = self._solver.compute()
         if model is None:
             return None

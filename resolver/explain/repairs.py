@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from resolver.errors import UndecidedError
 from resolver.explain import costs
 from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.changes import Changes, is_cutoff
@@ -286,7 +287,12 @@ class Repairs:
     def _cheapest_correction(self) -> list[Constraint] | None:
         """Return the cheapest set of changes that is worth a try; None if none is left."""
         while self._next is None and self._sets_left > 0 and self._rounds_left > 0:
-            changing = self._corrections.cheapest()
+            try:
+                changing = self._corrections.cheapest()
+            except UndecidedError:
+                # others may still be found
+                self._trials.clock.limited = True
+                changing = None
             if changing is None or self._is_too_dear(changing):
                 self._sets_left = 0
                 continue
