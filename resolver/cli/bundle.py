@@ -22,10 +22,18 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line, print_to_stderr
 from resolver.cli.options import Settings, settings
 from resolver.config.load import stack_names
-from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
+from resolver.errors import (
+    IndexFailure,
+    InputError,
+    ResolverError,
+    StaleLock,
+    WrongRelease,
+    escaped,
+)
 from resolver.i18n import translate
 from resolver.index.locked_files import offered, save_sources
 from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import read as read_metadata
 from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.index.repositories import NoSuchCommit, Repositories
@@ -109,10 +117,7 @@ def command(
             paths = [path for part in parts for path in part.paths]
             paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)] if wheels else []
             old = bundle.announce(owned, old, paths)
-            if built_folder is not None:
-                with opened_wheels(built_folder) as source:
-                    built.copy(wheels, source, owned)
-            content = _gather(parts, old, owned, wheels, run, prune=prune)
+            content = _gather(parts, old, owned, (wheels, built_folder), run, prune=prune)
             if with_index:
                 content.texts.update(_index_texts(content.entries, owned))
                 old = bundle.announce(owned, old, content.texts)
@@ -173,17 +178,19 @@ def _gather(
     parts: Sequence[BundlePart],
     old: Manifest | None,
     folder: OwnedFolder,
-    wheels: Sequence[BuiltWheel],
+    built_here: tuple[Sequence[BuiltWheel], Path | None],
     run: Settings,
     *,
     prune: bool,
 ) -> _Content:
     """Download what the folder lacks of these locks, and return the content of the bundle.
 
-    Other locks in the `old` manifest stay, unless it is pruned. A lock whose files cannot be
-    downloaded does not affect the others. Its failure is raised if no lock remains, or with
-    `prune`, which might remove what that lock needs.
+    `built_here` has wheels that were built, and the folder that they are in if it is not the
+    bundle's own. Other locks in the `old` manifest stay, unless it is pruned. A lock whose files
+    cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
+    with `prune`, which might remove what that lock needs.
     """
+    wheels, source = built_here
     progress = run.progress
     progress.label("cli.comparing", folder=folder.path)
     kept = None if prune else old
@@ -225,15 +232,24 @@ def _gather(
     for part in complete:
         texts |= part.texts
     texts |= bundle_script(tuple(locks))
-    texts |= _text_of_wheels(wheels, {row.path for row in rows}, folder)
+    texts |= _add_wheels(wheels, source, {row.path for row in rows}, folder)
     rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
     return _Content(locks, rows, texts, fetched, failed)
 
 
-def _text_of_wheels(
-    wheels: Sequence[BuiltWheel], paths: Collection[str], folder: OwnedFolder
+def _add_wheels(
+    wheels: Sequence[BuiltWheel],
+    source: Path | None,
+    paths: Collection[str],
+    folder: OwnedFolder,
 ) -> dict[str, str]:
-    """Return built.toml by its path, for the built wheels of this and of earlier runs."""
+    """Copy built wheels from another folder, if there is one.
+
+    Return built.toml by its path, for the wheels of this and of earlier runs.
+    """
+    if source is not None:
+        with opened_wheels(source) as theirs:
+            built.copy(wheels, theirs, folder)
     if not any(path.startswith(f"{built.FOLDER}/") for path in paths):
         return {}
     with folder.folder(built.FOLDER) as there:
@@ -245,21 +261,27 @@ def _index_texts(entries: Iterable[BundledFile], folder: OwnedFolder) -> dict[st
     """Return the pages that make the folder an index, by path, with the metadata of wheels."""
     listed = []
     for row in entries:
-        metadata = _metadata(row, folder) if row.path.endswith(".whl") else None
-        listed.append(IndexedFile(row.path, row.sha256, row.size, metadata))
+        file = IndexedFile(row.path, row.sha256, row.size)
+        if row.path.endswith(".whl"):
+            file = _with_metadata(file, row, folder)
+        listed.append(file)
     return index_pages(listed)
 
 
-def _metadata(row: BundledFile, folder: OwnedFolder) -> str | None:
-    """Return the METADATA of a wheel in the folder, None if it cannot be read as text."""
-    filename = row.path.rpartition("/")[2]
+def _with_metadata(file: IndexedFile, row: BundledFile, folder: OwnedFolder) -> IndexedFile:
+    """Return a wheel with its metadata, without any if it cannot be read as text."""
     name, _, version = row.pins[0].partition("==")
-    release = FileRelease(filename, canonicalize_name(name), version)
+    release = FileRelease(file.filename, canonicalize_name(name), version)
     try:
-        with folder.open_file(row.path) as file:
-            return wheel_metadata(file, release).decode()
-    except (UnusableFile, UnicodeDecodeError):
-        return None
+        with folder.open_file(row.path) as content:
+            metadata = wheel_metadata(content, release)
+        header = read_metadata(metadata, release, row.path)
+        requires_python = header.metadata.requires_python
+        return msgspec.structs.replace(
+            file, metadata=metadata.decode(), requires_python=requires_python
+        )
+    except (UnusableFile, WrongRelease, UnicodeDecodeError):
+        return file
 
 
 def _digests(

@@ -47,12 +47,13 @@ class BundlePart(msgspec.Struct, frozen=True):
         return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
 
     def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
-        """Yield the pins that are built, each with its wheel if there is one."""
-        by_key = {wheel.key: wheel for wheel in wheels}
+        """Yield the pins that are built, with each of their wheels."""
+        by_key: dict[str, list[BuiltWheel]] = {}
+        for wheel in wheels:
+            by_key.setdefault(wheel.key, []).append(wheel)
         keys = self.build_keys
         for pin in self.lock.pin:
-            wheel = by_key.get(keys.get(pin.name, ""))
-            if wheel is not None:
+            for wheel in by_key.get(keys.get(pin.name, ""), ()):
                 yield pin, wheel
 
     @property

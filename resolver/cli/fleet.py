@@ -28,19 +28,37 @@ _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
 @click.argument("reports", metavar="REPORT...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @options.output("stdout")
+@click.option(
+    "--nodes",
+    "nodes_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Names of all nodes, one a line: those without a report are errors.",
+)
 @settings("language", "as_json")
-def command(run: Settings, reports: tuple[Path, ...], form: str, output: Path | None) -> int:
+def command(
+    run: Settings,
+    reports: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    nodes_file: Path | None,
+) -> int:
     """Compare the nodes of a cluster by their reports.
 
     REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files.
     Nodes that are alike are shown together, the largest group first.
 
     The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has
-    no readable report, 2 if the command is wrong, and 4 if nodes only differ from each other.
+    no report, 2 if the command is wrong, and 4 if nodes only differ from each other.
     """
     paths = _report_files(reports)
-    fleet = read_fleet(paths)
+    fleet = read_fleet(paths, _names(nodes_file) if nodes_file is not None else ())
     if run.as_json:
+        if form != "text" or output is not None:
+            raise InputError(
+                "--json is a format of its own, for stdout",
+                where="--format" if form != "text" else "--output",
+            )
         print_json(fleet_json(fleet, run.language))
         return _EXIT[fleet_status(fleet)]
     blocks = list(fleet_document(fleet))
@@ -78,6 +96,15 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
             hint="write one on each node: python verify.py --json > reports/$(hostname).json",
         )
     return list(paths)
+
+
+def _names(path: Path) -> list[str]:
+    """Return the names in a file, one a line. Raise InputError if it cannot be read."""
+    try:
+        lines = files.read_text(path).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise files.input_error(error, "the names of nodes cannot be read", path) from None
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _write(output: Path, text: str) -> None:

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.commands import listen
+from resolver.cli.commands import failure, listen
 from resolver.cli.console import ConflictPage, Progress
 from resolver.cli.options import Settings
 from resolver.cli.outcome import TargetResult
@@ -136,7 +136,7 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
     Online, the first stack is locked alone: the pages that others need, too, are then in the cache.
     """
     progress = order.settings.progress
-    number = min(os.cpu_count() or 1, len(names))
+    number = min(_usable_cores(), len(names))
     if not order.settings.offline:
         number = min(number, _MOST_ONLINE)
     notes = _Notes(order.settings.language)
@@ -177,6 +177,13 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
                 worker.end()
 
 
+def _usable_cores() -> int:
+    """Return how many cores this process may use, or else how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _serve(connection: Connection, order: Order) -> None:
     """Lock the stacks whose names arrive, until the process is ended."""
     listen()
@@ -198,7 +205,12 @@ def _serve(connection: Connection, order: Order) -> None:
                 dry_run=order.dry_run,
             )
             while True:
-                results = session.lock_stack(connection.recv())
+                stack = connection.recv()
+                try:
+                    results = session.lock_stack(stack)
+                except Exception as error:
+                    answer = failure(error)
+                    results = [TargetResult(stack=stack, answer=answer, dry_run=order.dry_run)]
                 # A solved stack leaves reference cycles.
                 gc.collect()
                 connection.send(_Report(results, notes.take(), _peak()))

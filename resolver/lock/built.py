@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ _HINT = "make the folder on a node: install.sh --build-wheels DIR"
 class BuiltWheel(msgspec.Struct, frozen=True):
     """A wheel that was built from what a lock names."""
 
-    # Its name in the folder.
+    # Its path in the folder.
     file: str
     sha256: str
     # The digest of all that determines the build.
@@ -41,14 +42,7 @@ def read_built(folder: OwnedFolder) -> list[BuiltWheel]:
     """Return the wheels in a folder, none if it has no built.toml. Raises InputError."""
     path = str(folder.path / BUILT_FILE)
     try:
-        text = folder.read(BUILT_FILE, files.LARGEST).decode()
-        rows = list(parse_built(text, path))
-        wheels = []
-        for row in rows:
-            wheel = msgspec.convert({**row, "row": row}, BuiltWheel)
-            if "/" in wheel.file or not bundle.is_inside(wheel.file):
-                raise ValueError(f"`{wheel.file}` is not the name of a file in the folder")
-            wheels.append(wheel)
+        rows = parse_built(folder.read(BUILT_FILE, files.LARGEST).decode(), path)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except UnreadableError as error:
@@ -57,27 +51,38 @@ def read_built(folder: OwnedFolder) -> list[BuiltWheel]:
     except (OSError, ValueError) as error:
         what = "the list of built wheels cannot be read"
         raise files.input_error(error, what, path, _HINT) from None
-    return wheels
+    return [msgspec.convert({**row, "row": row}, BuiltWheel) for row in rows]
 
 
 def require_whole(wheels: Iterable[BuiltWheel], folder: OwnedFolder) -> None:
     """Raise InputError if a wheel is not in the folder as it was built."""
     for wheel in wheels:
         if bundle.sha256_of(folder, wheel.file) != wheel.sha256:
-            raise InputError(
-                f"`{wheel.file}` is missing, or was changed after it was built",
-                where=str(folder.path),
-                hint=_HINT,
-            )
+            raise _changed(wheel, folder)
+
+
+def _changed(wheel: BuiltWheel, folder: OwnedFolder) -> InputError:
+    return InputError(
+        f"`{wheel.file}` is missing, or was changed after it was built",
+        where=str(folder.path),
+        hint=_HINT,
+    )
 
 
 def copy(wheels: Iterable[BuiltWheel], source: OwnedFolder, folder: OwnedFolder) -> None:
-    """Copy wheels to their place in a bundle. Raises InputError if the disk refuses."""
+    """Copy wheels to their place in a bundle.
+
+    Raises InputError if the disk refuses, or if one has changed since it was compared.
+    """
     try:
         for wheel in wheels:
+            digest = hashlib.sha256()
             with source.open_file(wheel.file) as content, folder.writing(wheel.path) as file:
                 while chunk := content.read(files.MIB):
+                    digest.update(chunk)
                     file.write(chunk)
+                if digest.hexdigest() != wheel.sha256:
+                    raise _changed(wheel, source)
     except OSError as error:
         raise bundle.write_error(error, folder) from None
 

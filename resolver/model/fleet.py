@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 
 from resolver.model.message import Message
+
+# A name with a number before its domain: `node07.cluster.local`.
+_NUMBERED: Final = re.compile(
+    r"(?P<stem>.*?)(?P<number>[0-9]{1,9})(?P<domain>(?:\.[^.]*[^.0-9][^.]*)*)"
+)
 
 
 class NodeFinding(msgspec.Struct, frozen=True):
@@ -15,8 +22,7 @@ class NodeFinding(msgspec.Struct, frozen=True):
 
     # The code in the table of docs/verify.md.
     code: str
-    # `wrong` or `warning`.
-    state: str
+    state: Literal["wrong", "warning"]
     # What is so, in a sentence. verify.py chose its language.
     what: str | Message
     # What mends it: a command, or a sentence.
@@ -32,6 +38,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     stack: str = ""
     target: str = ""
     lock: str = ""
+    # Which checks verify.py made: `all`, `quick` or those of the `machine` alone.
+    checks: str = ""
     # What the machine has, by the names that verify.py uses: `glibc`, `python`, components.
     machine: Mapping[str, str] = {}
     findings: tuple[NodeFinding, ...] = ()
@@ -47,7 +55,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         if not self.stack:
             return {}
         name = f"{self.stack}/{self.target} {self.lock[:12]}"
-        return {"lock": name, **self.machine}
+        return {"lock": name, "checks": self.checks, **self.machine}
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +65,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     # One of them; in all but the name it is each of them.
     node: Node
-    # The names of the properties in which they differ from more other nodes than they agree with.
+    # The names of the properties of which they do not have the most frequent value.
     deviations: frozenset[str]
 
 
@@ -81,15 +89,19 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def is_mixed(self) -> bool:
-        """Return whether nodes differ from each other in a property."""
-        reported = [node.properties for node in self.nodes if node.properties]
-        return any(properties != reported[0] for properties in reported)
+        """Return whether nodes differ from each other in a property or a finding."""
+        return len(self.groups()) > 1
+
+    @property
+    def is_of_machines(self) -> bool:
+        """Return whether only machines were checked, before anything was installed."""
+        return all(node.checks == "machine" for node in self.nodes)
 
     def groups(self) -> list[NodeGroup]:
         """Return the nodes in groups of alike ones, the largest first, then by the first name."""
         alike: dict[object, list[Node]] = {}
         for node in self.nodes:
-            key = (tuple(node.properties.items()), node.findings)
+            key = (frozenset(node.properties.items()), node.findings)
             alike.setdefault(key, []).append(node)
         usual = self._usual_values()
         groups = [_group(nodes, usual) for nodes in alike.values()]
@@ -128,20 +140,20 @@ class NodeRun(msgspec.Struct, frozen=True):
 
 def folded(names: Iterable[str]) -> list[NodeRun]:
     """Return names of nodes as runs, sorted. Numbers of another width are apart."""
-    numbers: dict[tuple[str, int], set[int]] = {}
+    numbers: dict[tuple[str, int, str], set[int]] = {}
     runs: list[NodeRun] = []
     for name in names:
-        stem = name.rstrip("0123456789")
-        digits = name[len(stem) :]
-        if digits:
-            numbers.setdefault((stem, len(digits)), set()).add(int(digits))
+        match = _NUMBERED.fullmatch(name)
+        if match is not None:
+            parts = (match["stem"], len(match["number"]), match["domain"])
+            numbers.setdefault(parts, set()).add(int(match["number"]))
         else:
             runs.append(NodeRun(name, 1))
-    for (stem, width), found in numbers.items():
+    for (stem, width, domain), found in numbers.items():
         for first, last in _runs(sorted(found)):
-            text = f"{stem}{first:0{width}}"
+            text = f"{stem}{first:0{width}}{domain}"
             if first != last:
-                text = f"{stem}[{first:0{width}}-{last:0{width}}]"
+                text = f"{stem}[{first:0{width}}-{last:0{width}}]{domain}"
             runs.append(NodeRun(text, last - first + 1))
     return sorted(runs, key=lambda run: run.text.replace("[", ""))
 

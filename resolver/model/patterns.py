@@ -150,6 +150,8 @@ _REFUSED_IN_BUILDS: Final = (
     *_REFUSED_VARIABLES,
     "PYTHON[A-Za-z0-9_]*",
     "LD_[A-Za-z0-9_]*",
+    # the date that files in a wheel get
+    "SOURCE_DATE_EPOCH",
 )
 
 

@@ -48,6 +48,7 @@ def _defaults(lock: Lock) -> str:
     return environment.get_template("ansible/defaults.yml.j2").render(
         stack=lock.stack,
         folder=json_text(f"/opt/ascend-lock/{lock.stack}", indent=None),
+        python_line=lock.target.python_line,
         python=json_text(f"python{lock.target.python_line}", indent=None),
         builds=json_text(builds),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -41,7 +41,7 @@ class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
     code: str
-    state: str
+    state: Literal["wrong", "warning"]
     what: str
     mend: str = ""
 
@@ -60,11 +60,12 @@ class _Report(msgspec.Struct, frozen=True):
     target: str
     groups: tuple[_Group, ...]
     lock: str = ""
+    checks: str = ""
     machine: dict[str, str] = {}
 
 
-def read_fleet(paths: Sequence[Path]) -> Fleet:
-    """Return the nodes that have these reports, by name.
+def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
+    """Return the nodes that have these reports, by name, and the expected ones that have none.
 
     A node is called like its file, or by the whole path if several files are called so. A report
     that cannot be read is a finding of its node: it must not hide the others.
@@ -74,6 +75,9 @@ def read_fleet(paths: Sequence[Path]) -> Fleet:
     for path in paths:
         name = path.stem if stems.count(path.stem) == 1 else str(path)
         nodes.append(_read_node(path, name))
+    missing = NodeFinding("report-missing", "wrong", message("fleet.missing"))
+    absent = set(expected) - set(stems)
+    nodes += [Node(name=name, findings=(missing,)) for name in absent]
     return Fleet(tuple(sorted(nodes, key=lambda node: node.name)))
 
 
@@ -82,6 +86,8 @@ def _read_node(path: Path, name: str) -> Node:
         report = msgspec.json.decode(files.read(path), type=_Report)
         if report.schema != _SCHEMA:
             raise ValueError(f"it has schema {report.schema}, but this program reads {_SCHEMA}")
+        if not report.stack and not any(group.findings for group in report.groups):
+            raise ValueError("it names no stack")
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or str(error)
         what = message("fleet.unreadable", why=why)
@@ -96,6 +102,7 @@ def _read_node(path: Path, name: str) -> Node:
         stack=report.stack,
         target=report.target,
         lock=report.lock,
+        checks=report.checks,
         machine=report.machine,
         findings=tuple(findings),
     )
@@ -112,9 +119,11 @@ def fleet_document(fleet: Fleet) -> Iterator[Block]:
     """Yield the blocks of the comparison: the result, the groups of nodes, and every finding."""
     groups = fleet.groups()
     wrong = sum(node.is_wrong for node in fleet.nodes)
-    status = fleet_status(fleet)
+    title = fleet_status(fleet)
+    if title == "as-locked" and fleet.is_of_machines:
+        title = "machines"
     total = len(fleet.nodes)
-    yield Heading(message(f"fleet.title-{status}", count=total, wrong=wrong), level=1)
+    yield Heading(message(f"fleet.title-{title}", count=total, wrong=wrong), level=1)
     shared, varying = _split(fleet)
     if shared:
         pairs = [_named(name, value) for name, value in shared.items()]
@@ -223,6 +232,7 @@ def _group_json(group: NodeGroup, language: Language) -> dict[str, Any]:
         "stack": group.node.stack,
         "target": group.node.target,
         "lock": group.node.lock,
+        "checks": group.node.checks,
         "machine": dict(group.node.machine),
         "deviates": sorted(group.deviations),
         "findings": list(_finding_rows(group.node.findings, language)),

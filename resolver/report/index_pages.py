@@ -13,7 +13,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
-from packaging.metadata import parse_email
 from packaging.utils import (
     InvalidSdistFilename,
     InvalidWheelFilename,
@@ -49,20 +48,14 @@ class IndexedFile(msgspec.Struct, frozen=True):
     # In bytes.
     size: int
     # The METADATA of a wheel; None if it has none that is text.
-    metadata: str | None
+    metadata: str | None = None
+    # Its Requires-Python, empty if it has none.
+    requires_python: str = ""
 
     @property
     def filename(self) -> str:
         """Return its name without folders."""
         return self.path.rpartition("/")[2]
-
-    @property
-    def requires_python(self) -> str:
-        """Return the Requires-Python of its metadata, empty if it has none."""
-        if self.metadata is None:
-            return ""
-        raw, _ = parse_email(self.metadata)
-        return raw.get("requires_python", "")
 
     @property
     def metadata_sha256(self) -> str:

@@ -236,7 +236,6 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": builds,
         "names_built": wheels_built(lock, stage),
-        "pinned": [f"{pin.name}=={pin.version}" for pin in lock.pins_of(stage)],
     }
 
 

@@ -6,6 +6,8 @@ says of each wheel what it was built from, with what and where, and which sha256
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import importlib
 import json
@@ -13,6 +15,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +25,7 @@ from resolver.verify.findings import (
     CheckContext,
     LockedDistribution,
     UnreadableError,
+    printable,
     read_text,
 )
 
@@ -31,7 +35,15 @@ _BUILT_FORMAT = 1
 _PURE = "-none-any.whl"
 # Name, version, build tag and tags of a wheel.
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
+# The folder of a wheel, named after its build and its machine, and its name.
+_PLACE = re.compile(rf"[0-9a-f]{{16}}/(?P<name>{_WHEEL.pattern})")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_GLIBC = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _BLOCK = 1 << 20
+# The keys of a row: of texts, lists of texts, and tables of texts.
+_TEXTS = ("name", "version", "file", "sha256", "key", "commit")
+_LISTS = ("source", "tools")
+_TABLES = ("env", "machine")
 
 
 class UnusableWheelError(Exception):
@@ -63,10 +75,10 @@ class BuildMachine(NamedTuple):
         python = f"{sys.version_info[0]}.{sys.version_info[1]}"
         return cls(machine["processor"], machine["glibc"], python, system)
 
-    def require(self, other: Mapping[str, str]) -> None:
+    def require_compatible(self, other: Mapping[str, str]) -> None:
         """Raise UnusableWheelError if what was built on another machine may not run here."""
-        here = {"processor": self.processor, "python": self.python, **self.system}
-        for name, value in here.items():
+        exact = {"processor": self.processor, "python": self.python, **self.system}
+        for name, value in exact.items():
             if other.get(name) != value:
                 found = other.get(name, "-")
                 raise UnusableWheelError("built-elsewhere", what=name, found=found, here=value)
@@ -87,7 +99,10 @@ class BuildMachine(NamedTuple):
 
 
 def _numbers_of(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()] or [sys.maxsize]
+    """Return the parts of a version of glibc; of anything else, more than any version has."""
+    if not _GLIBC.fullmatch(version):
+        return [sys.maxsize]
+    return [int(part) for part in version.split(".")]
 
 
 def print_built_wheels(
@@ -100,35 +115,47 @@ def print_built_wheels(
     paths = []
     for name in names:
         try:
-            paths.append(_usable_wheel(machine, folder, context.lock.pins[name]))
+            paths.append(_usable_wheel(context, machine, folder, name))
         except UnusableWheelError as error:
-            text = context.lock.texts[context.language][error.code]
-            values = {"name": name, "folder": folder, **error.values}
-            sys.stderr.write(text.format(**values) + "\n")
+            _complain(context, error.code, {"name": name, "folder": folder, **error.values})
             return 1
     sys.stdout.write("".join(f"{path}\n" for path in paths))
     return 0
 
 
-def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -> str:
-    """Return the path of the wheel of a pin. Raises UnusableWheelError if there is none for it."""
+def _complain(context: CheckContext, code: str, values: Mapping[str, str]) -> None:
+    text = context.lock.texts[context.language][code]
+    sys.stderr.write(printable(text.format(**values)) + "\n")
+
+
+def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, name: str) -> str:
+    """Return the path of the wheel of a pin. Raises UnusableWheelError if none is for it."""
     try:
-        rows = list(_built_rows(folder))
+        rows = [row for row in _built_rows(folder) if row["name"] == name]
     except UnreadableError as error:
         raise UnusableWheelError("built-unreadable", **error.values) from None
-    rows = [row for row in rows if row.get("name") == pin.name]
-    if not rows:
+    pin = context.lock.pins.get(name)
+    if pin is None or not rows:
         raise UnusableWheelError("built-none")
-    rows = [row for row in rows if row.get("key") == pin.key]
-    if not rows or not _is_wheel_of(pin, str(rows[0].get("file", ""))):
-        raise UnusableWheelError("built-otherwise")
-    row = rows[0]
-    file = str(row["file"])
+    reason = UnusableWheelError("built-otherwise")
+    for row in rows:
+        if row["key"] != pin.key or not _is_wheel_of(pin, row["file"]):
+            continue
+        try:
+            return _checked_wheel(machine, folder, row)
+        except UnusableWheelError as error:
+            # there may be one for another machine, too
+            reason = error
+    raise reason
+
+
+def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -> str:
+    """Return the path of a wheel. Raises UnusableWheelError if it is not for this machine."""
+    file = row["file"]
     if not file.endswith(_PURE):
-        there = row.get("machine")
-        machine.require(there if isinstance(there, dict) else {})
+        machine.require_compatible(row.get("machine", {}))
     path = os.path.join(folder, file)
-    if not os.path.isfile(path) or _sha256_of(path) != row.get("sha256"):
+    if not os.path.isfile(path) or _sha256_of(path) != row["sha256"]:
         raise UnusableWheelError("built-changed", file=file)
     return path
 
@@ -141,8 +168,11 @@ def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
         yield from parse_built(text, path)
 
 
-def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows in a text of built.toml. Raises UnreadableError, which names the path."""
+def parse_built(text: str, path: str) -> list[dict[str, Any]]:
+    """Return the rows in a text of built.toml. Raises UnreadableError, which names the path.
+
+    Each row has a name, a file, a sha256 and a key, and nothing that this program does not write.
+    """
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
@@ -150,7 +180,42 @@ def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
     rows = content.get("wheel", [])
     if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
         raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
-    yield from (row for row in rows if isinstance(row, dict))
+    for number, row in enumerate(rows, 1):
+        fault = _fault_of(row)
+        if fault:
+            raise UnreadableError(path, f"wheel {number}: {fault}")
+    return rows
+
+
+def _fault_of(row: object) -> str:
+    """Return what is wrong with a row, empty if nothing is."""
+    if not isinstance(row, dict):
+        return "it is not a table"
+    for key, value in row.items():
+        if not _has_type_of(key, value):
+            return f"{key!r} is not a key of a wheel, or has another type"
+    if not _PLACE.fullmatch(row.get("file", "")):
+        return "`file` is not the place of a wheel"
+    if not _SHA256.fullmatch(row.get("sha256", "")):
+        return "`sha256` is not one"
+    if not row.get("name") or not row.get("key"):
+        return "it has no name or no key"
+    return ""
+
+
+def _has_type_of(key: str, value: object) -> bool:
+    """Return whether a row can have a value: only text that prints."""
+    if key in _TEXTS:
+        return isinstance(value, str) and value.isprintable()
+    if key in _LISTS:
+        return isinstance(value, list) and all(_is_text(item) for item in value)
+    if key in _TABLES and isinstance(value, dict):
+        return all(_is_text(item) for item in (*value, *value.values()))
+    return False
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable()
 
 
 def _toml() -> Any:
@@ -162,8 +227,8 @@ def _toml() -> Any:
 
 
 def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
-    """Return whether the name of a file is that of a wheel of a pin."""
-    match = _WHEEL.fullmatch(file)
+    """Return whether a file is called like a wheel of a pin."""
+    match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
     return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
@@ -178,43 +243,69 @@ def keep_wheels(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        rows = {str(row.get("file")): row for row in _built_rows(folder)}
-        for wheel in wheels:
-            file = os.path.basename(wheel)
-            for pin in context.lock.pins.values():
-                if pin.key and _is_wheel_of(pin, file):
-                    _copy_whole(wheel, os.path.join(folder, file))
-                    rows[file] = _built_row(pin, machine, folder, file)
-        path = os.path.join(folder, BUILT_FILE)
-        with open(f"{path}.part", "w", encoding="utf-8") as part:
-            part.write(built_text(rows[file] for file in sorted(rows)))
-        os.replace(part.name, path)
+        with _locked(folder):
+            rows = {row["file"]: row for row in _built_rows(folder)}
+            for wheel in wheels:
+                for pin in context.lock.pins.values():
+                    if pin.key and _is_wheel_of(pin, wheel):
+                        row = _keep(pin, machine, folder, wheel)
+                        rows[row["file"]] = row
+            text = built_text(rows[file] for file in sorted(rows))
+            with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
+                part.write(text.encode())
     except UnreadableError as error:
-        text = context.lock.texts[context.language]["built-unreadable"]
-        sys.stderr.write(text.format(**error.values) + "\n")
+        _complain(context, "built-unreadable", error.values)
         return 1
     except OSError as error:
-        sys.stderr.write(f"{error.filename or folder}: {error.strerror or error}\n")
+        sys.stderr.write(printable(f"{error.filename or folder}: {error.strerror}") + "\n")
         return 1
     return 0
 
 
-def _copy_whole(source: str, target: str) -> None:
-    """Copy a file so that the target is never a part of it."""
-    partial = f"{target}.part"
-    shutil.copyfile(source, partial)
-    os.replace(partial, target)
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Let no other process add wheels to the folder meanwhile, where the file system has locks."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-def _built_row(
-    pin: LockedDistribution, machine: BuildMachine, folder: str, file: str
+@contextlib.contextmanager
+def _replacing(target: str) -> Iterator[str]:
+    """Yield the path of a new file that takes the place of another one at the end."""
+    descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
+    os.close(descriptor)
+    try:
+        yield path
+        os.chmod(path, 0o644)
+        os.replace(path, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        raise
+
+
+def _keep(
+    pin: LockedDistribution, machine: BuildMachine, folder: str, wheel: str
 ) -> dict[str, Any]:
-    """Return what the file says of a wheel."""
+    """Copy a wheel to its place in the folder, and return its row."""
+    values = machine.values()
+    # two builds, or two machines, may give wheels of one name
+    place = hashlib.sha256(json.dumps([pin.key, values], sort_keys=True).encode()).hexdigest()[:16]
+    file = f"{place}/{os.path.basename(wheel)}"
+    os.makedirs(os.path.join(folder, place), exist_ok=True)
+    with _replacing(os.path.join(folder, file)) as path:
+        shutil.copyfile(wheel, path)
+        sha256 = _sha256_of(path)
     row: dict[str, Any] = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
-        "sha256": _sha256_of(os.path.join(folder, file)),
+        "sha256": sha256,
         "key": pin.key,
     }
     if pin.commit:
@@ -223,7 +314,7 @@ def _built_row(
         row["source"] = list(pin.sha256)
     row["tools"] = list(pin.tools)
     row["env"] = dict(pin.env)
-    row["machine"] = machine.values()
+    row["machine"] = values
     return row
 
 

@@ -127,6 +127,16 @@ class LockedStack:
         return cls(**fields)
 
 
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would act on."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
 def is_shared() -> bool:
     """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
     if sys.prefix != sys.base_prefix:
@@ -160,6 +170,8 @@ class CheckContext:
     quick: bool = False
     # Whether to check the network between accelerators of several nodes.
     network: bool = False
+    # Which checks are made: `all`, `quick`, or those of the `machine` alone.
+    checks: str = "all"
     # The limit of each start.
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.

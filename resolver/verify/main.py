@@ -6,7 +6,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from resolver.ascend.checks import ask_tool, check_components, check_computation
 from resolver.ascend.network import network_checks
@@ -28,13 +28,14 @@ from resolver.verify.findings import (
     CheckContext,
     Group,
     LockedStack,
+    printable,
     run_program,
     show_nothing,
 )
 from resolver.verify.imports import check_imports
 from resolver.verify.ownership import Ownership
 from resolver.verify.record import check_collisions, check_files
-from resolver.verify.report import Report, UnwritableError, printable
+from resolver.verify.report import Report, UnwritableError
 from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
 from resolver.verify.strays import check_strays
@@ -77,7 +78,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(report, machine_checks(context) if options.machine else checks(context))
+    return _report_checks(context, report, machine_checks if options.machine else checks)
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -110,9 +111,17 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         program=program,
         quick=options.quick,
         network=options.network,
+        checks=_checks_of(options),
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
     )
+
+
+def _checks_of(options: argparse.Namespace) -> str:
+    """Return which checks are asked for, as the JSON names them."""
+    if options.machine:
+        return "machine"
+    return "quick" if options.quick else "all"
 
 
 def _bundle(folder: str) -> str:
@@ -124,11 +133,13 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 
-def _report_checks(report: Report, groups: Iterator[Group]) -> int:
+def _report_checks(
+    context: CheckContext, report: Report, checks_of: Callable[[CheckContext], Iterator[Group]]
+) -> int:
     """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
-        for group in groups:
+        for group in checks_of(context):
             report.add(group)
             if report.is_hopeless:
                 break

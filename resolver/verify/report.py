@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from resolver.ascend.names import COMPONENTS, UNSEEN_CODES, WARNING_CODES
-from resolver.verify.findings import CheckContext, Finding, Group
+from resolver.verify.findings import CheckContext, Finding, Group, printable
 
 # After one of these findings nothing else is checked: other differences would only follow from it.
 _FINAL = (
@@ -127,6 +127,7 @@ class Report:
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "checks": self._context.checks,
             "machine": self._machine,
             "groups": self._groups,
         }
@@ -202,16 +203,6 @@ class Report:
             raise UnwritableError from None
         except OSError as error:
             raise UnwritableError(error.strerror or str(error)) from None
-
-
-def printable(text: str) -> str:
-    """Return the text with everything escaped that a terminal would act on."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )
 
 
 def _padded(text: str, width: int) -> str:

@@ -62,7 +62,7 @@ def rows(workspace: Workspace, folder: str = "wheels") -> dict[str, dict[str, An
 
 
 def wheels(workspace: Workspace, folder: str = "wheels") -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (workspace.root / folder).glob("*.whl")}
+    return {path.name: path.read_bytes() for path in (workspace.root / folder).rglob("*.whl")}
 
 
 def test_built_wheels_say_what_made_them(built: Workspace) -> None:
@@ -118,7 +118,9 @@ def test_a_wheel_that_does_not_fit_is_not_taken(built: Workspace) -> None:
 
     assert refusals(text) == []
     newer = text.replace(f'"glibc" = "{glibc}"', '"glibc" = "9.99"')
-    other = f"built for another machine: glibc 9.99, this one has {glibc}; so it is built"
+    other = (
+        f"built for another machine: its glibc is 9.99, here it is {glibc}. here is built instead"
+    )
     assert refusals(newer) == [f"the wheel of here in <root>/wheels was {other}"], (
         "others are for any"
     )
@@ -126,16 +128,24 @@ def test_a_wheel_that_does_not_fit_is_not_taken(built: Workspace) -> None:
     assert refusals(text.replace(key, "0" * 32)) == [
         f"the wheel of here in <root>/wheels was {other}"
     ]
-    assert refusals(text.replace(found["here"]["file"], "../first/here.whl")) == refusals(
-        text.replace(key, "0" * 32)
-    )
+    moved = text.replace(f"{found['here']['file']}", "../first/here.whl")
+    for broken in (
+        moved,
+        text.replace("[[wheel]]", '[[wheel]]\nextra = "x"', 1),
+        text.replace("[[wheel]]", '[[wheel]]\ncommit = "\\u001b]0;x"', 1),
+        text.replace(f'"{glibc}"', "5"),
+    ):
+        told = refusals(broken)
+        assert len(told) == 3
+        assert all("built.toml cannot be read: " in line for line in told)
+    assert len(refusals(text.replace(f'"glibc" = "{glibc}"', '"glibc" = "²"'))) == 1
     for broken in ("format = 2\n", "wheel = 1\nformat = 1\n", "[[", "[" * 9999):
         told = refusals(broken)
         assert len(told) == 3
         assert all(line.startswith("<root>/wheels/built.toml cannot be read: ") for line in told)
-    wheel = folder / "apart-1.0-py3-none-any.whl"
+    wheel = folder / found["apart"]["file"]
     changed = [
-        "apart-1.0-py3-none-any.whl in <root>/wheels is missing or was changed after it was built"
+        f"{found['apart']['file']} in <root>/wheels is missing or was changed after it was built"
     ]
     wheel.write_bytes(wheel.read_bytes() + b"\0")
     assert [line.partition(", so")[0] for line in refusals(text)] == changed
@@ -187,7 +197,8 @@ def test_a_bundle_has_the_wheels_and_needs_no_compiler(built: Workspace) -> None
     assert (run.status, run.stderr) == (0, "")
     out = built.root / "out"
     manifest = {row["path"]: row for row in json.loads((out / "bundle.json").read_text())["files"]}
-    assert manifest["built/apart-1.0-py3-none-any.whl"]["pins"] == ["apart==1.0"]
+    place = rows(built)["apart"]["file"]
+    assert manifest[f"built/{place}"]["pins"] == ["apart==1.0"]
     assert built.run("bundle", "demo", "out").status == 0, "those of the bundle stay"
     assert built.run("bundle", "demo", "out", "--prune").stdout.count("removed") == 0
     assert built.run("bundle", "--check", "out").status == 0
@@ -205,15 +216,16 @@ def test_a_bundle_takes_only_wheels_that_its_locks_can_have(built: Workspace) ->
     (folder / "built.toml").write_text(re.sub(r'key = "\w+"', 'key = "other"', text))
     run = built.run("bundle", "demo", "out", "--built", "wheels")
     assert (run.status, run.error) == (2, "no wheel there was built from what these locks name")
-    (folder / "built.toml").write_text(text.replace("here-1.0-cp", "../here-1.0-cp"))
+    (folder / "built.toml").write_text(text.replace("/here-1.0-cp", "/../here-1.0-cp"))
     run = built.run("bundle", "demo", "out", "--built", "wheels")
     assert (run.status, run.error) == (2, "the list of built wheels cannot be read")
     (folder / "built.toml").write_text(text)
-    (folder / "apart-1.0-py3-none-any.whl").write_text("changed")
+    place = rows(built)["apart"]["file"]
+    (folder / place).write_text("changed")
     run = built.run("bundle", "demo", "out", "--built", "wheels")
     assert (run.status, run.error.partition(", or")[0]) == (
         2,
-        "`apart-1.0-py3-none-any.whl` is missing",
+        f"`{place}` is missing",
     )
     assert built.run("bundle", "demo", "out", "--built", "nowhere").status == 2
     assert not list((built.root / "out").glob("built/*"))

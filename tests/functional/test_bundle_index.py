@@ -132,8 +132,7 @@ def test_bundle_index_pages_say_what_the_standards_ask(bundled: Workspace) -> No
 
 
 def test_index_pages_escape_what_metadata_says() -> None:
-    metadata = 'Metadata-Version: 2.1\nRequires-Python: >=3"><script>\n'
-    file = IndexedFile("a-1-py3-none-any.whl", "0" * 64, 1, metadata)
+    file = IndexedFile("a-1-py3-none-any.whl", "0" * 64, 1, "", '>=3"><script>')
     page = index_pages([file])["simple/a/index.html"]
     assert "<script>" not in page
     assert index_pages([IndexedFile("notes.txt", "0" * 64, 1, None)]).keys() == {

@@ -39,6 +39,7 @@ def report() -> Report:
         "wrong": 0,
         "warnings": 0,
         "ended": False,
+        "checks": "all",
         "machine": dict(MACHINE),
         "groups": [{"name": "files", "state": "ok", "values": {}, "findings": []}],
     }
@@ -124,8 +125,8 @@ def test_fleet_says_what_all_share(workspace: Workspace, tmp_path: Path) -> None
     assert run.status == 0
     assert run.stdout == (
         "3 nodes: all alike, and as locked\n\n"
-        "All nodes have: lock demo/here 555555555555, processor aarch64, glibc 2.35, Python 3.11.9, "
-        "CANN\n8.5.1, HDK 25.5.0, SoC Ascend910B4 and NPUs 8.\n"
+        "All nodes have: lock demo/here 555555555555, checks all, processor aarch64, glibc 2.35, "
+        "Python\n3.11.9, CANN 8.5.1, HDK 25.5.0, SoC Ascend910B4 and NPUs 8.\n"
         "  nodes      count  findings\n"
         "  a[1-2], b  3      -\n"
     )
@@ -144,6 +145,7 @@ def test_fleet_warning_is_no_error(workspace: Workspace, tmp_path: Path) -> None
     write(tmp_path / "r", "n1", found("npu-absent", "no NPU", state="warning"))
     run = workspace.run("fleet", str(tmp_path / "r"))
     assert run.status == 0
+    assert workspace.run("fleet", str(tmp_path / "r"), "--json", "--format", "html").status == 2
     assert "Warnings\n  - no NPU [npu-absent]\n    on 1 of 1: n1\n" in run.stdout
 
 
@@ -183,6 +185,27 @@ def test_fleet_escapes_what_a_node_says(workspace: Workspace, tmp_path: Path) ->
     assert "<b>" not in page.read_text()
 
 
+def test_fleet_nodes_that_have_not_reported(workspace: Workspace, tmp_path: Path) -> None:
+    write(tmp_path / "r", "n1")
+    write(tmp_path / "r", "n2", lambda content: content.update(stack=""))
+    (tmp_path / "nodes").write_text("n1\nn2\n\nn3\n")
+    run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nodes"))
+    assert run.status == 1
+    assert "it has no report [report-missing]\n    on 1 of 3: n3\n" in run.stdout
+    assert "it names no stack [report-unreadable]\n    on 1 of 3: n2\n" in run.stdout
+    run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nowhere"))
+    assert (run.status, run.error) == (2, "the names of nodes cannot be read")
+
+
+def test_fleet_of_machines_alone_says_so(workspace: Workspace, tmp_path: Path) -> None:
+    change: Change = lambda content: content.update(checks="machine")  # noqa: E731
+    write(tmp_path / "r", "n1", change)
+    run = workspace.run("fleet", str(tmp_path / "r"))
+    assert run.stdout.startswith("1 node: its machine fits the lock; nothing installed was checked")
+    write(tmp_path / "r", "n2")
+    assert workspace.run("fleet", str(tmp_path / "r")).status == 4
+
+
 def test_fleet_without_reports(workspace: Workspace, tmp_path: Path) -> None:
     assert "there are no reports to compare" in workspace.run("fleet").stderr
     run = workspace.run("fleet", str(tmp_path))
@@ -191,9 +214,13 @@ def test_fleet_without_reports(workspace: Workspace, tmp_path: Path) -> None:
 
 
 def test_folded_names() -> None:
-    names = ["n10", "n09", "n8", "login", "n011", "m1", "m2", "m3", "m5"]
+    names = ["n10", "n09", "n8", "login", "n011", "m1", "m2", "m3", "m5", "10.0.0.1"]
+    names += ["c1.site", "c2.site", "c2.other", "10.0.0.2"]
     runs = folded(names)
     assert [run.text for run in runs] == [
+        "10.0.0.[1-2]",
+        "c[1-2].site",
+        "c2.other",
         "login",
         "m[1-3]",
         "m5",

@@ -43,6 +43,7 @@ SESSION = [
     ("explain conflict --lang zh --json", 1),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
     ("add demo demo>=1 nosuch", 1),
+    ("fleet nosuch.json", 1),
     *((line, 2) for line in ("matrix --jobs 1", "init", "remove demo demo-data")),
     ("lock demo --no-such-option --json", 2),
 ]

@@ -255,6 +255,7 @@ def test_verify_json_has_every_group_and_code(machine: Machine) -> None:
         "stack",
         "target",
         "lock",
+        "checks",
         "machine",
         "python",
         "wrong",

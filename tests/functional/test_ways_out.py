@@ -428,7 +428,8 @@ def test_all_projects_that_no_index_has_are_told(
     assert (
         len([one for one in index.requests if "/gone" in one.path]) == 60
     )  # each is asked for once
-    assert run.stderr.count("no index has a project `gone") == 24
+    assert run.stderr.count("no index has a project `gone") == 1
+    assert "In the same way there is no choice for gone01, gone02," in run.stderr
     told = f"The stack also asks for these 36 projects, which no index has: {', '.join(NAMES[24:44])}\nand 16 more.\n"
     assert told in run.stderr.replace(",\n", ", ")
     for report in ("conflict.md", "conflict.html"):
@@ -446,8 +447,8 @@ def test_a_conflict_of_very_many_statements_is_told_in_part(workspace: Workspace
     workspace.stack(*lines)
     run = workspace.lock("--explain-seconds", "5")
     assert run.status == 1
-    assert run.stderr.count("the stack asks for") == 40
-    assert "     and 20 more, see the report\n" in run.stderr
+    assert run.stderr.count("the stack asks for") < len(lines)
+    assert "The report says where each reason is from." in run.stderr
     assert all(line in workspace.read("conflict.md") for line in lines)
 
 

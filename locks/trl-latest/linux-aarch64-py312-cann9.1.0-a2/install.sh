@@ -378,14 +378,14 @@ if [ -n "$build_wheels" ]; then
     # an absolute path, as builds change the folder
     build_wheels=$(readlink -f -- "$build_wheels") || fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
-    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --keep-wheels "$build_wheels" ||
+    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
         refuse "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
     built=$build_wheels
 elif [ -n "$built" ]; then
     if [ -d "$built" ]; then built=$(readlink -f -- "$built"); else refuse "the --built folder ${built} does not exist" "" \
         "--built 指定的目录 ${built} 不存在" ""; fi
-elif [ -d "$wheelhouse/built" ]; then
+elif [ -n "$wheelhouse" ] && [ -d "$wheelhouse/built" ]; then
     built=$wheelhouse/built
 fi
 built_wheels() { # distributions: the path of the wheel of each; false, and why, unless there are all
@@ -568,6 +568,9 @@ build_in() { # environment, variables and command
         VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
+# What the next stage builds as wheels, which --build-wheels keeps
+kept=()
+
 # Links the wheels of a stage that were built before. False unless there are all.
 take_built() { # number of the stage, distributions
     local path paths
@@ -580,7 +583,7 @@ take_built() { # number of the stage, distributions
     while IFS= read -r path; do
         run ln -s -t "$scratch/wheels-$1" -- "$path"
     done <<<"$paths"
-    say "not built, but taken from ${built}: ${*:2}" "没有构建，而是取自 ${built}：${*:2}"
+    say "not built, but taken from ${built}: ${*:2}" "未重新构建，直接使用 ${built} 中的 wheel：${*:2}"
 }
 
 # Keeps wheels that have just been built for other machines, with --build-wheels
@@ -592,11 +595,6 @@ keep_built() { # folder, pattern of wheels in there
     "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
         fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
-}
-
-# With --build-wheels, what is installed already is built again unless its wheel is there
-is_unkept() { # distributions
-    [ -n "$build_wheels" ] && ! built_wheels "$@" >/dev/null 2>&1
 }
 
 # What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
@@ -881,6 +879,12 @@ stage() { # number, title in each language, requirements files: true where somet
     left=$(missing "${@:4}") ||
         fail "cannot determine what is already installed of stage ${1}" "see the message above" \
         "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
+    # with --build-wheels, what is installed already is built again if its wheel was not kept
+    if [ -z "$left" ] && [ -n "$build_wheels" ] && [ -n "${kept[*]-}" ] &&
+        ! built_wheels "${kept[@]}" >/dev/null 2>&1; then
+        left=${kept[*]}
+    fi
+    kept=()
     if [ -z "$left" ]; then
         say "stage ${1} of 4: ${title}: already installed" "第 ${1} 阶段，共 4 个：${title}：已安装"
         return 1
@@ -925,7 +929,8 @@ if [ "$dry_run" = no ]; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 1 'deepspeed, built from source in a separate environment' 'deepspeed，在独立的环境中从源码构建' "$here/stages/1.txt" || is_unkept deepspeed; then
+kept=(deepspeed)
+if stage 1 'deepspeed, built from source in a separate environment' 'deepspeed，在独立的环境中从源码构建' "$here/stages/1.txt"; then
     if ! take_built 1 deepspeed; then
         prepare_builder build-requirements.txt
         # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
@@ -951,8 +956,7 @@ if stage 1 'deepspeed, built from source in a separate environment' 'deepspeed�
         run keep_built "$scratch/wheels-1" '*.whl'
     fi
     watched stages/1.txt "$python" \
-        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-1" \
-        deepspeed==0.19.8
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-1"/*.whl
 fi
 
 if stage 2 torch torch "$here/stages/2.txt"; then

@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import base64
 import configparser
+import contextlib
 import csv
 import errno
+import fcntl
 import functools
 import glob
 import hashlib
@@ -505,6 +507,16 @@ class LockedStack:
         return cls(**fields)
 
 
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would act on."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
 def is_shared() -> bool:
     """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
     if sys.prefix != sys.base_prefix:
@@ -538,6 +550,8 @@ class CheckContext:
     quick: bool = False
     # Whether to check the network between accelerators of several nodes.
     network: bool = False
+    # Which checks are made: `all`, `quick`, or those of the `machine` alone.
+    checks: str = "all"
     # The limit of each start.
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.
@@ -2955,7 +2969,15 @@ _BUILT_FORMAT = 1
 _PURE = "-none-any.whl"
 # Name, version, build tag and tags of a wheel.
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
+# The folder of a wheel, named after its build and its machine, and its name.
+_PLACE = re.compile(rf"[0-9a-f]{{16}}/(?P<name>{_WHEEL.pattern})")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_GLIBC = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _BLOCK = 1 << 20
+# The keys of a row: of texts, lists of texts, and tables of texts.
+_TEXTS = ("name", "version", "file", "sha256", "key", "commit")
+_LISTS = ("source", "tools")
+_TABLES = ("env", "machine")
 
 
 class UnusableWheelError(Exception):
@@ -2987,10 +3009,10 @@ class BuildMachine(NamedTuple):
         python = f"{sys.version_info[0]}.{sys.version_info[1]}"
         return cls(machine["processor"], machine["glibc"], python, system)
 
-    def require(self, other: Mapping[str, str]) -> None:
+    def require_compatible(self, other: Mapping[str, str]) -> None:
         """Raise UnusableWheelError if what was built on another machine may not run here."""
-        here = {"processor": self.processor, "python": self.python, **self.system}
-        for name, value in here.items():
+        exact = {"processor": self.processor, "python": self.python, **self.system}
+        for name, value in exact.items():
             if other.get(name) != value:
                 found = other.get(name, "-")
                 raise UnusableWheelError("built-elsewhere", what=name, found=found, here=value)
@@ -3011,7 +3033,10 @@ class BuildMachine(NamedTuple):
 
 
 def _numbers_of(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()] or [sys.maxsize]
+    """Return the parts of a version of glibc; of anything else, more than any version has."""
+    if not _GLIBC.fullmatch(version):
+        return [sys.maxsize]
+    return [int(part) for part in version.split(".")]
 
 
 def print_built_wheels(
@@ -3024,35 +3049,47 @@ def print_built_wheels(
     paths = []
     for name in names:
         try:
-            paths.append(_usable_wheel(machine, folder, context.lock.pins[name]))
+            paths.append(_usable_wheel(context, machine, folder, name))
         except UnusableWheelError as error:
-            text = context.lock.texts[context.language][error.code]
-            values = {"name": name, "folder": folder, **error.values}
-            sys.stderr.write(text.format(**values) + "\n")
+            _complain(context, error.code, {"name": name, "folder": folder, **error.values})
             return 1
     sys.stdout.write("".join(f"{path}\n" for path in paths))
     return 0
 
 
-def _usable_wheel(machine: BuildMachine, folder: str, pin: LockedDistribution) -> str:
-    """Return the path of the wheel of a pin. Raises UnusableWheelError if there is none for it."""
+def _complain(context: CheckContext, code: str, values: Mapping[str, str]) -> None:
+    text = context.lock.texts[context.language][code]
+    sys.stderr.write(printable(text.format(**values)) + "\n")
+
+
+def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, name: str) -> str:
+    """Return the path of the wheel of a pin. Raises UnusableWheelError if none is for it."""
     try:
-        rows = list(_built_rows(folder))
+        rows = [row for row in _built_rows(folder) if row["name"] == name]
     except UnreadableError as error:
         raise UnusableWheelError("built-unreadable", **error.values) from None
-    rows = [row for row in rows if row.get("name") == pin.name]
-    if not rows:
+    pin = context.lock.pins.get(name)
+    if pin is None or not rows:
         raise UnusableWheelError("built-none")
-    rows = [row for row in rows if row.get("key") == pin.key]
-    if not rows or not _is_wheel_of(pin, str(rows[0].get("file", ""))):
-        raise UnusableWheelError("built-otherwise")
-    row = rows[0]
-    file = str(row["file"])
+    reason = UnusableWheelError("built-otherwise")
+    for row in rows:
+        if row["key"] != pin.key or not _is_wheel_of(pin, row["file"]):
+            continue
+        try:
+            return _checked_wheel(machine, folder, row)
+        except UnusableWheelError as error:
+            # there may be one for another machine, too
+            reason = error
+    raise reason
+
+
+def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -> str:
+    """Return the path of a wheel. Raises UnusableWheelError if it is not for this machine."""
+    file = row["file"]
     if not file.endswith(_PURE):
-        there = row.get("machine")
-        machine.require(there if isinstance(there, dict) else {})
+        machine.require_compatible(row.get("machine", {}))
     path = os.path.join(folder, file)
-    if not os.path.isfile(path) or _sha256_of(path) != row.get("sha256"):
+    if not os.path.isfile(path) or _sha256_of(path) != row["sha256"]:
         raise UnusableWheelError("built-changed", file=file)
     return path
 
@@ -3065,8 +3102,11 @@ def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
         yield from parse_built(text, path)
 
 
-def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows in a text of built.toml. Raises UnreadableError, which names the path."""
+def parse_built(text: str, path: str) -> list[dict[str, Any]]:
+    """Return the rows in a text of built.toml. Raises UnreadableError, which names the path.
+
+    Each row has a name, a file, a sha256 and a key, and nothing that this program does not write.
+    """
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
@@ -3074,7 +3114,42 @@ def parse_built(text: str, path: str) -> Iterator[dict[str, Any]]:
     rows = content.get("wheel", [])
     if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
         raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
-    yield from (row for row in rows if isinstance(row, dict))
+    for number, row in enumerate(rows, 1):
+        fault = _fault_of(row)
+        if fault:
+            raise UnreadableError(path, f"wheel {number}: {fault}")
+    return rows
+
+
+def _fault_of(row: object) -> str:
+    """Return what is wrong with a row, empty if nothing is."""
+    if not isinstance(row, dict):
+        return "it is not a table"
+    for key, value in row.items():
+        if not _has_type_of(key, value):
+            return f"{key!r} is not a key of a wheel, or has another type"
+    if not _PLACE.fullmatch(row.get("file", "")):
+        return "`file` is not the place of a wheel"
+    if not _SHA256.fullmatch(row.get("sha256", "")):
+        return "`sha256` is not one"
+    if not row.get("name") or not row.get("key"):
+        return "it has no name or no key"
+    return ""
+
+
+def _has_type_of(key: str, value: object) -> bool:
+    """Return whether a row can have a value: only text that prints."""
+    if key in _TEXTS:
+        return isinstance(value, str) and value.isprintable()
+    if key in _LISTS:
+        return isinstance(value, list) and all(_is_text(item) for item in value)
+    if key in _TABLES and isinstance(value, dict):
+        return all(_is_text(item) for item in (*value, *value.values()))
+    return False
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable()
 
 
 def _toml() -> Any:
@@ -3086,8 +3161,8 @@ def _toml() -> Any:
 
 
 def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
-    """Return whether the name of a file is that of a wheel of a pin."""
-    match = _WHEEL.fullmatch(file)
+    """Return whether a file is called like a wheel of a pin."""
+    match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
     return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
@@ -3102,43 +3177,69 @@ def keep_wheels(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        rows = {str(row.get("file")): row for row in _built_rows(folder)}
-        for wheel in wheels:
-            file = os.path.basename(wheel)
-            for pin in context.lock.pins.values():
-                if pin.key and _is_wheel_of(pin, file):
-                    _copy_whole(wheel, os.path.join(folder, file))
-                    rows[file] = _built_row(pin, machine, folder, file)
-        path = os.path.join(folder, BUILT_FILE)
-        with open(f"{path}.part", "w", encoding="utf-8") as part:
-            part.write(built_text(rows[file] for file in sorted(rows)))
-        os.replace(part.name, path)
+        with _locked(folder):
+            rows = {row["file"]: row for row in _built_rows(folder)}
+            for wheel in wheels:
+                for pin in context.lock.pins.values():
+                    if pin.key and _is_wheel_of(pin, wheel):
+                        row = _keep(pin, machine, folder, wheel)
+                        rows[row["file"]] = row
+            text = built_text(rows[file] for file in sorted(rows))
+            with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
+                part.write(text.encode())
     except UnreadableError as error:
-        text = context.lock.texts[context.language]["built-unreadable"]
-        sys.stderr.write(text.format(**error.values) + "\n")
+        _complain(context, "built-unreadable", error.values)
         return 1
     except OSError as error:
-        sys.stderr.write(f"{error.filename or folder}: {error.strerror or error}\n")
+        sys.stderr.write(printable(f"{error.filename or folder}: {error.strerror}") + "\n")
         return 1
     return 0
 
 
-def _copy_whole(source: str, target: str) -> None:
-    """Copy a file so that the target is never a part of it."""
-    partial = f"{target}.part"
-    shutil.copyfile(source, partial)
-    os.replace(partial, target)
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Let no other process add wheels to the folder meanwhile, where the file system has locks."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-def _built_row(
-    pin: LockedDistribution, machine: BuildMachine, folder: str, file: str
+@contextlib.contextmanager
+def _replacing(target: str) -> Iterator[str]:
+    """Yield the path of a new file that takes the place of another one at the end."""
+    descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
+    os.close(descriptor)
+    try:
+        yield path
+        os.chmod(path, 0o644)
+        os.replace(path, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        raise
+
+
+def _keep(
+    pin: LockedDistribution, machine: BuildMachine, folder: str, wheel: str
 ) -> dict[str, Any]:
-    """Return what the file says of a wheel."""
+    """Copy a wheel to its place in the folder, and return its row."""
+    values = machine.values()
+    # two builds, or two machines, may give wheels of one name
+    place = hashlib.sha256(json.dumps([pin.key, values], sort_keys=True).encode()).hexdigest()[:16]
+    file = f"{place}/{os.path.basename(wheel)}"
+    os.makedirs(os.path.join(folder, place), exist_ok=True)
+    with _replacing(os.path.join(folder, file)) as path:
+        shutil.copyfile(wheel, path)
+        sha256 = _sha256_of(path)
     row: dict[str, Any] = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
-        "sha256": _sha256_of(os.path.join(folder, file)),
+        "sha256": sha256,
         "key": pin.key,
     }
     if pin.commit:
@@ -3147,7 +3248,7 @@ def _built_row(
         row["source"] = list(pin.sha256)
     row["tools"] = list(pin.tools)
     row["env"] = dict(pin.env)
-    row["machine"] = machine.values()
+    row["machine"] = values
     return row
 
 
@@ -4089,6 +4190,7 @@ class Report:
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
+            "checks": self._context.checks,
             "machine": self._machine,
             "groups": self._groups,
         }
@@ -4166,16 +4268,6 @@ class Report:
             raise UnwritableError(error.strerror or str(error)) from None
 
 
-def printable(text: str) -> str:
-    """Return the text with everything escaped that a terminal would act on."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )
-
-
 def _padded(text: str, width: int) -> str:
     """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
     columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
@@ -4224,7 +4316,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(report, machine_checks(context) if options.machine else checks(context))
+    return _report_checks(context, report, machine_checks if options.machine else checks)
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -4257,9 +4349,17 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         program=program,
         quick=options.quick,
         network=options.network,
+        checks=_checks_of(options),
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
     )
+
+
+def _checks_of(options: argparse.Namespace) -> str:
+    """Return which checks are asked for, as the JSON names them."""
+    if options.machine:
+        return "machine"
+    return "quick" if options.quick else "all"
 
 
 def _bundle(folder: str) -> str:
@@ -4271,11 +4371,13 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 
-def _report_checks(report: Report, groups: Iterator[Group]) -> int:
+def _report_checks(
+    context: CheckContext, report: Report, checks_of: Callable[[CheckContext], Iterator[Group]]
+) -> int:
     """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
-        for group in groups:
+        for group in checks_of(context):
             report.add(group)
             if report.is_hopeless:
                 break
@@ -4564,7 +4666,7 @@ LOCK = r"""
 "en": {
 "built-none": "{folder} has no wheel of {name}, so it is built",
 "built-otherwise": "the wheel of {name} in {folder} was built from another source, with other tools or variables, so it is built again",
-"built-elsewhere": "the wheel of {name} in {folder} was built for another machine: {what} {found}, this one has {here}; so it is built",
+"built-elsewhere": "the wheel of {name} in {folder} was built for another machine: its {what} is {found}, here it is {here}. {name} is built instead",
 "built-changed": "{file} in {folder} is missing or was changed after it was built, so {name} is built",
 "built-unreadable": "{path} cannot be read: {why}",
 "group-network": "network",
@@ -4579,7 +4681,7 @@ LOCK = r"""
 "network-down-why": "a job on several nodes waits for this NPU until it times out",
 "network-down-mend": "check the cable and the optical module, then `hccn_tool -i N -link -g`",
 "network-unhealthy-what": "the network health is {states} on NPU {numbers}",
-"network-unhealthy-why": "the NPU does not reach the address that its health is tested with, mostly its gateway",
+"network-unhealthy-why": "the NPU cannot reach its health-check address, usually its gateway",
 "network-unhealthy-mend": "compare `hccn_tool -i N -netdetect -g` and `hccn_tool -i N -gateway -g` with a healthy node",
 "network-address-missing-what": "NPU {numbers} has no network address",
 "network-address-missing-why": "other nodes cannot connect to it",
@@ -4589,7 +4691,7 @@ LOCK = r"""
 "network-address-shared-mend": "give one of them another address: hccn_tool -i N -ip -s address ADDRESS netmask MASK",
 "network-tls-mixed-what": "TLS is on for some NPUs and off for others ({tls})",
 "network-tls-mixed-why": "HCCL refuses a job whose NPUs differ in it (EI0016)",
-"network-tls-mixed-mend": "use the same for all NPUs of all nodes: hccn_tool -i N -tls -s enable 0",
+"network-tls-mixed-mend": "use the same state on all NPUs of all nodes: off is `hccn_tool -i N -tls -s enable 0`, on is `enable 1`",
 "system-differs-what": "this is {found}, but the lock is for Linux",
 "system-differs-why": "its files are built for Linux",
 "system-differs-mend": "run this on the machine that the lock is for",
@@ -4862,7 +4964,7 @@ LOCK = r"""
 "zh": {
 "built-none": "{folder} 中没有 {name} 的 wheel，因此将从源码构建",
 "built-otherwise": "{folder} 中 {name} 的 wheel 由其他来源、工具或变量构建，因此将重新构建",
-"built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：{what} {found}，本机为 {here}；因此将从源码构建",
+"built-elsewhere": "{folder} 中 {name} 的 wheel 是为另一种机器构建的：其 {what} 为 {found}，本机为 {here}。因此将从源码构建 {name}",
 "built-changed": "{folder} 中的 {file} 缺失或在构建后被改动，因此将从源码构建 {name}",
 "built-unreadable": "无法读取 {path}：{why}",
 "group-network": "网络",
@@ -4887,7 +4989,7 @@ LOCK = r"""
 "network-address-shared-mend": "请为其中一个设置其他地址：hccn_tool -i N -ip -s address 地址 netmask 掩码",
 "network-tls-mixed-what": "部分 NPU 开启了 TLS，部分未开启（{tls}）",
 "network-tls-mixed-why": "各 NPU 的 TLS 状态不一致时，HCCL 拒绝建立通信域（EI0016）",
-"network-tls-mixed-mend": "请让所有节点的所有 NPU 一致：hccn_tool -i N -tls -s enable 0",
+"network-tls-mixed-mend": "请让所有节点的所有 NPU 状态一致：关闭用 `hccn_tool -i N -tls -s enable 0`，开启用 `enable 1`",
 "system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
 "system-differs-why": "其中的文件都是为 Linux 构建的",
 "system-differs-mend": "请在锁文件面向的机器上运行",

@@ -378,14 +378,14 @@ if [ -n "$build_wheels" ]; then
     # an absolute path, as builds change the folder
     build_wheels=$(readlink -f -- "$build_wheels") || fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
-    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --keep-wheels "$build_wheels" ||
+    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
         refuse "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
     built=$build_wheels
 elif [ -n "$built" ]; then
     if [ -d "$built" ]; then built=$(readlink -f -- "$built"); else refuse "the --built folder ${built} does not exist" "" \
         "--built 指定的目录 ${built} 不存在" ""; fi
-elif [ -d "$wheelhouse/built" ]; then
+elif [ -n "$wheelhouse" ] && [ -d "$wheelhouse/built" ]; then
     built=$wheelhouse/built
 fi
 built_wheels() { # distributions: the path of the wheel of each; false, and why, unless there are all
@@ -591,6 +591,9 @@ build_in() { # environment, variables and command
         VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
+# What the next stage builds as wheels, which --build-wheels keeps
+kept=()
+
 # Links the wheels of a stage that were built before. False unless there are all.
 take_built() { # number of the stage, distributions
     local path paths
@@ -603,7 +606,7 @@ take_built() { # number of the stage, distributions
     while IFS= read -r path; do
         run ln -s -t "$scratch/wheels-$1" -- "$path"
     done <<<"$paths"
-    say "not built, but taken from ${built}: ${*:2}" "没有构建，而是取自 ${built}：${*:2}"
+    say "not built, but taken from ${built}: ${*:2}" "未重新构建，直接使用 ${built} 中的 wheel：${*:2}"
 }
 
 # Keeps wheels that have just been built for other machines, with --build-wheels
@@ -615,11 +618,6 @@ keep_built() { # folder, pattern of wheels in there
     "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
         fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
         "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
-}
-
-# With --build-wheels, what is installed already is built again unless its wheel is there
-is_unkept() { # distributions
-    [ -n "$build_wheels" ] && ! built_wheels "$@" >/dev/null 2>&1
 }
 
 # What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
@@ -926,6 +924,12 @@ stage() { # number, title in each language, requirements files: true where somet
     left=$(missing "${@:4}") ||
         fail "cannot determine what is already installed of stage ${1}" "see the message above" \
         "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
+    # with --build-wheels, what is installed already is built again if its wheel was not kept
+    if [ -z "$left" ] && [ -n "$build_wheels" ] && [ -n "${kept[*]-}" ] &&
+        ! built_wheels "${kept[@]}" >/dev/null 2>&1; then
+        left=${kept[*]}
+    fi
+    kept=()
     if [ -z "$left" ]; then
         say "stage ${1} of 8: ${title}: already installed" "第 ${1} 阶段，共 8 个：${title}：已安装"
         return 1
@@ -978,7 +982,8 @@ if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'arctic-inference, built from source in a separate environment' 'arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt" || is_unkept arctic-inference; then
+kept=(arctic-inference)
+if stage 2 'arctic-inference, built from source in a separate environment' 'arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     if ! take_built 2 arctic-inference; then
         prepare_builder build-requirements.txt
         # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
@@ -1004,8 +1009,7 @@ if stage 2 'arctic-inference, built from source in a separate environment' 'arct
         run keep_built "$scratch/wheels-2" '*.whl'
     fi
     watched stages/2.txt "$python" \
-        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-2" \
-        arctic-inference==0.1.1
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-2"/*.whl
 fi
 
 if stage 3 torch torch "$here/stages/3.txt"; then
@@ -1027,7 +1031,8 @@ if stage 6 '168 distributions' '168 个软件包' "$here/stages/6.txt"; then
 fi
 
 # vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:151)
-if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt" || is_unkept vllm; then
+kept=(vllm)
+if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     if ! take_built 7 vllm; then
         sources_of stages/7.txt
         build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
@@ -1037,8 +1042,7 @@ if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中
         run keep_built "$scratch/wheels-7" '*.whl'
     fi
     watched stages/7.txt "$python" \
-        run "$python" -I -m pip install --no-deps --no-index --force-reinstall --find-links "$scratch/wheels-7" \
-        vllm==0.18.0
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-7"/*.whl
 fi
 
 # vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:383)
