@@ -151,9 +151,9 @@ def test_lines_that_the_guide_comments_out_are_of_torch(tmp_path: Path) -> None:
     """The steps of the lock on files of the shape that vllm-ascend's have."""
     script = LOCKS_OF["mindspeed-rl"].with_name("install.sh").read_text(encoding="utf-8")
     steps = [
-        line.removeprefix("    run ")
+        line.strip().removeprefix("run ")
         for line in script.splitlines()
-        if line.startswith("    run comment_out ")
+        if line.strip().startswith("run comment_out ")
     ]
     assert len(steps) == 2
     (tmp_path / "requirements.txt").write_text(

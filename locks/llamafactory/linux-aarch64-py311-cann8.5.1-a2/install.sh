@@ -500,10 +500,15 @@ def note_new():
     """Note from which file each distribution is that pip has installed since the last call."""
     for name, (distribution, state) in installed().items():
         pin = pins[name]
-        if state != before.get(name) and Version(distribution.version) == Version(pin.version):
-            write_beside(distribution, {NOTE: pin.note() + "\n"})
-            before[name] = state_of(distribution)
-            noted.add(name)
+        try:
+            if state != before.get(name) and Version(distribution.version) == Version(pin.version):
+                write_beside(distribution, {NOTE: pin.note() + "\n"})
+                before[name] = state_of(distribution)
+                noted.add(name)
+        except Exception:
+            if pip.returncode is not None:
+                raise
+            # pip is about to replace it; it is noted when that is done
 
 
 before = {name: state for name, (_, state) in installed().items()}
