@@ -115,7 +115,7 @@ class Cluster:
         wait_until(lambda: any("/base-1.0" in asked.path for asked in index.requests), process, 900)
         process.kill()
         process.communicate()
-        for program in ("installed/lock/install.sh", "installed/env/bin/python"):
+        for program in ("installed/lock/install.sh", "installed/env-.*/bin/python"):
             subprocess.run(["pkill", "-9", "-f", f"{self.root}/node[0-9]/{program}"], check=False)
 
     def fleet(self, folder: str = "reports") -> Run:
