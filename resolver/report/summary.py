@@ -77,7 +77,7 @@ def summary(
 ) -> str:
     """Return the final summary on a terminal: what was locked, what changed, what to do next.
 
-    What to do next is said after a first lock alone.
+    What to do next is said of a first lock, and of one that is there unchanged.
 
     `written` tells whether a file changed in this run, and `moved` whether a pin did. Of the
     warnings, those in `shown` are shown; `columns` is the longest line of prose.
@@ -99,7 +99,7 @@ def summary(
         lines.append(translate("cli.notes", language))
     for note in lock.notes:
         lines += _item(note, language, columns)
-    if moved and lock.first:
+    if (moved and lock.first) or not written:
         next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
         lines += [translate(code, language, folder=folder) for code in next_steps]
     return "\n".join(lines) + "\n"

@@ -12,13 +12,13 @@ from resolver.report.terminal import terminal_text
 
 def left_out(line: str, number: int, code: str = "import.extra") -> DraftRow:
     """Return the row of a line that is left out."""
-    place = f"/work/freeze.txt:{number}"
+    place = f"/home/me/freeze.txt:{number}"
     return DraftRow(Outcome.LEFT_OUT, before=line, after="", where=place, why=message(code))
 
 
 def test_lines_left_out_for_one_reason_are_one_row() -> None:
     rows = [left_out("te==0.4", 3), left_out("hccl==0.1", 7)]
-    page = terminal_text(imported_blocks(rows, Path("/work")), "en")
+    page = terminal_text(imported_blocks(rows, Path("/home/me")), "en")
     assert page.count("left out") == 1
     assert "te==0.4, hccl==0.1" in page
     assert "freeze.txt:3, 7" in page
