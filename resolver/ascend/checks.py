@@ -240,7 +240,7 @@ class NpuTool(NamedTuple):
 
     # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
-    # The names of the chips, each once, that of the first NPU first; without what it does not tell.
+    # The distinct names of the chips that npu-smi tells, the one of the first NPU first.
     chips: tuple[str, ...] = ()
     # The number of NPUs, 0 without npu-smi.
     npus: int = 0

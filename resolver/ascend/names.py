@@ -46,7 +46,7 @@ CHIP_SPELLINGS = {
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
-# The titles of components for readers who do not know the vendor, such as those of an SBOM.
+# Longer titles of components, for an SBOM, whose readers may not know the vendor.
 FULL_TITLES = {
     TOOLKIT: "CANN",
     DRIVER: "Ascend HDK",

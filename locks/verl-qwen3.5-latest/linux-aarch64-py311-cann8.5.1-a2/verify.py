@@ -301,7 +301,7 @@ CHIP_SPELLINGS = {
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
-# The titles of components for readers who do not know the vendor, such as those of an SBOM.
+# Longer titles of components, for an SBOM, whose readers may not know the vendor.
 FULL_TITLES = {
     TOOLKIT: "CANN",
     DRIVER: "Ascend HDK",
@@ -2060,7 +2060,7 @@ class NpuTool(NamedTuple):
 
     # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
-    # The names of the chips, each once, that of the first NPU first; without what it does not tell.
+    # The distinct names of the chips that npu-smi tells, the one of the first NPU first.
     chips: tuple[str, ...] = ()
     # The number of NPUs, 0 without npu-smi.
     npus: int = 0
