@@ -26,12 +26,12 @@ class Addition(NamedTuple):
     # The places of the lines that it takes the place of.
     replaced: tuple[int, ...] = ()
 
-    def applied_to(self, document: StackText) -> StackText:
-        """Return the text of the stack with the line."""
+    def applied_to(self, document: StackText, group: str) -> StackText:
+        """Return the text of the stack with the line in a group, or in the lines of every group."""
         if not self.line:
             return document
         if not self.replaced:
-            return document.with_new_line(self.line)
+            return document.with_new_line(self.line, group)
         first, *others = self.replaced
         return document.with_line(first, self.line).without_lines(others)
 

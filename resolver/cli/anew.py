@@ -5,12 +5,13 @@ Imported only where something is solved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from resolver.cli.answers import lock_or_refutation
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.groups import SharedVersions
 from resolver.index.protocol import Catalog
 from resolver.lock.previous import KEEP_ALL, Preferences, changes
 from resolver.model.lock import Lock, PinChange
@@ -63,28 +64,44 @@ class SolutionDifference:
 
 
 def difference_from_solution(
-    problem: Problem, lock: Lock, catalogs: Catalogs, tick: Tick | None = None
+    problem: Problem,
+    lock: Lock,
+    catalogs: Catalogs,
+    tick: Tick | None = None,
+    shared: SharedVersions | None = None,
 ) -> SolutionDifference:
     """Solve a problem anew, and return how its lock differs.
 
-    Raise IndexFailure if an index is out of reach.
+    `shared` is what the group of the problem shares with others. Raise IndexFailure if an index is
+    out of reach.
     """
-    solved = _solution(problem, Preferences(), catalogs, tick)
+
+    def without_lock(catalog: Catalog) -> Preferences:
+        if shared is None:
+            return Preferences()
+        return shared.preferences(problem.stack.group, catalog, tick)
+
+    solved = _solution(problem, without_lock, catalogs, tick)
     if solved is None:
         return SolutionDifference(is_refuted=True)
     pins = tuple(_changed_pins(lock, solved))
     if pins:
-        solved = _solution(problem, KEEP_ALL.preferences(lock), catalogs, tick)
+        kept = KEEP_ALL.preferences(lock)
+        solved = _solution(problem, lambda _: kept, catalogs, tick)
     parts = () if solved is None else tuple(_changed_parts(lock, solved))
     return SolutionDifference(pins=pins, parts=parts)
 
 
 def _solution(
-    problem: Problem, preferences: Preferences, catalogs: Catalogs, tick: Tick | None
+    problem: Problem,
+    preferences_in: Callable[[Catalog], Preferences],
+    catalogs: Catalogs,
+    tick: Tick | None,
 ) -> Lock | None:
-    """Return the lock that a problem has with these preferences; None if it is refuted."""
+    """Return the lock that a problem has with its preferences; None if it is refuted."""
 
     def solve(catalog: Catalog) -> Lock | Refutation:
+        preferences = preferences_in(catalog)
         return lock_or_refutation(Universe(problem, catalog, preferences.pins), preferences, tick)
 
     answer = catalogs.ask_recorded(problem, solve)

@@ -17,6 +17,7 @@ from resolver.cli.binaries import from_index, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import print_json, print_line, print_to_stderr
+from resolver.cli.groups import SharedVersions
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import (
     chosen_targets,
@@ -24,7 +25,7 @@ from resolver.cli.selection import (
     unknown_locks,
     with_options_of,
 )
-from resolver.config.compile import compile_problems
+from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import (
     CHANGED_UPSTREAM,
@@ -37,9 +38,10 @@ from resolver.i18n import translate
 from resolver.index.live import LiveCatalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
+from resolver.lock.previous import KEEP_ALL
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, verbatim
-from resolver.model.problem import Problem
+from resolver.model.problem import PolicyOptions, Problem
 from resolver.report import render
 from resolver.report.linkage import fault_sentence
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
@@ -252,7 +254,7 @@ class _Checker:
         if self.days is not None:
             self._add_facts(result, lock, problem, self.days)
         if self.anew and result.state.code == "state.current":
-            self._add_solution(result, lock, problem)
+            self._add_solution(result, lock, problem, inputs)
         if self.binaries:
             self._add_binaries(result, lock, problem)
         return result
@@ -276,7 +278,7 @@ class _Checker:
         elif compared.out_of_reach:
             result.raise_status(IndexFailure.exit_status)
 
-    def _add_solution(self, result: _Result, lock: Lock, problem: Problem) -> None:
+    def _add_solution(self, result: _Result, lock: Lock, problem: Problem, inputs: Inputs) -> None:
         """Solve anew, and add what the lock has and its inputs would not give."""
         # It imports the solver.
         from resolver.cli.anew import difference_from_solution
@@ -284,7 +286,8 @@ class _Checker:
         progress = self.run.progress
         progress.label("cli.locking", stack=result.stack, target=result.target)
         (problem,) = self.catalogs.with_sources((problem,))
-        solved = difference_from_solution(problem, lock, self.catalogs, progress.solving)
+        shared = self._shared(inputs, problem)
+        solved = difference_from_solution(problem, lock, self.catalogs, progress.solving, shared)
         progress.clear()
         result.more["solved"] = solved.json()
         if not solved.is_same:
@@ -292,6 +295,27 @@ class _Checker:
             result.raise_status(StaleLock.exit_status)
             result.lines += solved.lines()
             result.hint = self.run.command("lock", result.argument, "--upgrade", "--dry-run")
+
+    def _shared(self, inputs: Inputs, problem: Problem) -> SharedVersions | None:
+        """Return what a group shares with others, given the locks of the groups before it.
+
+        None for a stack without groups.
+        """
+        if not problem.stack.group:
+            return None
+        policy = problem.policy
+        options = PolicyOptions(exclude_newer=policy.exclude_newer, as_of=policy.as_of)
+        of_all_groups = StackCompiler(inputs, together=True).problems(options=options)
+        (together,) = self.catalogs.with_sources((of_all_groups[problem.target_number],))
+        groups = list(inputs.stack.content.group)
+        shared = SharedVersions.of(together, dict.fromkeys(groups), KEEP_ALL)
+        folder = self.run.lock_folder(problem)
+        for group in groups[: groups.index(problem.stack.group)]:
+            earlier = together.target.of_group(group).name
+            lock = lock_file.read_own(folder.with_name(earlier))
+            if lock is not None:
+                shared.add(lock)
+        return shared
 
     def _add_binaries(self, result: _Result, lock: Lock, problem: Problem) -> None:
         """Add what the binaries of the locked wheels need and do not have."""

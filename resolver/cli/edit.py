@@ -26,7 +26,7 @@ from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, load_components, read_stack, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, ResolverError, did_you_mean
+from resolver.errors import InputError, ResolverError, closest, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
@@ -48,16 +48,30 @@ _apply = click.option(
     metavar="LETTER",
     help="If there is no solution, also change what this way out changes.",
 )
+_group = click.option(
+    "--group",
+    default="",
+    metavar="NAME",
+    help="The group of STACK to edit (default: the lines of every group).",
+)
 _settings = settings("offline", "seconds", "language", "own_matrices", "locks")
 
 
 @click.command("add")
 @options.stack
 @click.argument("lines", metavar="REQUIREMENT...", nargs=-1)
+@_group
 @_apply
 @_frozen
 @_settings
-def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, frozen: bool) -> int:
+def add(
+    run: Settings,
+    stack: str,
+    lines: tuple[str, ...],
+    group: str,
+    letter: str | None,
+    frozen: bool,
+) -> int:
     """Add lines to STACK's file, such as 'ms-swift>=4', and lock it.
 
     A line takes the place of those about the same project; one with a marker, of one with the same
@@ -72,9 +86,12 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, f
     needs = {line: _need(line, components) for line in lines}
 
     def edit(document: StackText) -> StackText:
+        # A new name adds a group, as with other tools; a similar one is a typing error.
+        if close := closest(group, document.groups) if group not in document.groups else "":
+            raise _unknown_group(stack, group, f"did you mean `{close}`?")
         for line, need in needs.items():
-            addition = added(line, need, document.needs(components))
-            document = addition.applied_to(document)
+            addition = added(line, need, document.needs(components, group))
+            document = addition.applied_to(document, group)
             run.print_message(addition.code, **addition.values)
         return document
 
@@ -84,19 +101,26 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, f
 @click.command("remove")
 @options.stack
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@_group
 @_frozen
 @_settings
-def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> int:
+def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen: bool) -> int:
     """Remove the lines about each NAME from STACK's file, and lock it.
+
+    Without --group, the lines of groups about it are removed, too.
 
     If it cannot be locked, the file stays as it was.
     """
     components = load_components(run.matrices)
 
     def edit(document: StackText) -> StackText:
+        if group and group not in document.groups:
+            groups = list(document.groups)
+            hint = did_you_mean(group, groups, f"its groups are {', '.join(groups) or 'none'}")
+            raise _unknown_group(stack, group, hint)
         for name in names:
             project = text.name(name)
-            needs = document.needs(components)
+            needs = document.needs(components, group or None)
             removed = [number for number, need in needs.items() if subject(need) == project]
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
@@ -111,6 +135,10 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
         return document
 
     return _edit_and_lock(run, stack, edit, frozen=frozen)
+
+
+def _unknown_group(stack: str, group: str, hint: str) -> InputError:
+    return InputError(f"{stack} has no group `{group}`", where="--group", hint=hint)
 
 
 def _need(line: str, components: Components) -> Need:

@@ -59,6 +59,11 @@ _Answer = Explanation | Why | None
     metavar="LETTER",
     help="Write the stack of this way out beside the original.",
 )
+@click.option(
+    "--all-groups",
+    is_flag=True,
+    help="Why the groups of STACK do not fit into one environment.",
+)
 @settings(
     "offline",
     "targets",
@@ -70,7 +75,9 @@ _Answer = Explanation | Why | None
     "locks",
     "as_json",
 )
-def command(run: Settings, stack: str, package: str | None, letter: str | None) -> int:
+def command(
+    run: Settings, stack: str, package: str | None, letter: str | None, all_groups: bool
+) -> int:
     """Explain why STACK has no solution, and what to change.
 
     With --package, explain why a pin is what it is.
@@ -81,10 +88,13 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     requirement = None if package is None else _requirement(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)
-        answers = [(job, _answer(job, requirement, session)) for job in session.jobs(stack)]
+        jobs = session.jobs(stack, together=all_groups)
+        answers = [(job, _answer(job, requirement, session)) for job in jobs]
     run.progress.clear()
     conflicts = {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
-    for folder, explanation in conflicts.items():
+    # There is no lock of all groups together, so no folder for a report either.
+    reports = {} if all_groups else conflicts
+    for folder, explanation in reports.items():
         write_report(explanation, folder)
     written: list[Path] = []
     if letter is not None:
@@ -96,7 +106,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and letter is None:
             page.write(_lock_solvable(stack, solvable, run))
-        for folder in conflicts:
+        for folder in reports:
             print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
         for path in written:
             _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -18,6 +19,7 @@ from resolver.cli.console import (
     print_text,
     print_to_stderr,
 )
+from resolver.cli.groups import SharedVersions, differences
 from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -75,6 +77,8 @@ class Job(msgspec.Struct, frozen=True):
     previous: Lock | None
     # Whether the folder has the report of a conflict instead of a lock.
     has_report: bool
+    # What the groups of the stack share on this target; None for a stack without groups.
+    shared: SharedVersions | None = None
 
 
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +178,7 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
             blocks += _difference(result.answer, result.job, result.written)
         elif not together:
             _print_summary(result.answer, result.job, result, language, printed)
+    blocks += _differences_of_groups(results)
     if blocks:
         difference_text = for_stream(blocks, language, sys.stdout)
         if together:
@@ -233,6 +238,22 @@ def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]
     yield Paragraph((line(message(code, folder=job.folder, names=tuple(written))),))
     if job.previous is not None and written:
         yield from difference_blocks(difference(job.previous, lock))
+
+
+def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
+    """Yield the projects of which groups of a stack have different versions, for each target."""
+    locks: dict[tuple[str, int], dict[str, Lock]] = {}
+    for result in results:
+        if result.job is not None and isinstance(result.answer, Lock):
+            problem = result.job.problem
+            of_target = locks.setdefault((result.stack, problem.target_number), {})
+            of_target[problem.stack.group] = result.answer
+    for (stack, _), by_group in locks.items():
+        projects = list(differences(by_group))
+        if projects:
+            command = shlex.join(("ascend-lock", "explain", stack, "--all-groups"))
+            values = {"count": len(projects), "projects": joined("semicolon", projects)}
+            yield Paragraph((line(message("group.differ", **values, command=command)),))
 
 
 def print_failures(results: Sequence[TargetResult], language: Language) -> None:

@@ -15,11 +15,12 @@ from resolver.ascend.names import NEEDING_FACTS
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
+from resolver.cli.groups import SharedVersions
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
 from resolver.config.compile import StackCompiler
-from resolver.config.load import find_stack, load, load_edited, read_stack
+from resolver.config.load import Inputs, find_stack, load, load_edited, read_stack
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
@@ -101,30 +102,52 @@ class Session:
     # A change of the stack's file, which is written together with the locks.
     edit: StackEdit | None = None
 
-    def jobs(self, stack: str) -> list[Job]:
+    def jobs(self, stack: str, *, together: bool = False) -> list[Job]:
         """Return the targets of a stack, each with its existing lock.
 
-        Raise ResolverError if a file of the stack or a lock cannot be read.
+        A target is one for each group, unless these are taken `together` as one environment. Raise
+        ResolverError if a file of the stack or a lock cannot be read.
         """
         run = self.settings
         if self.edit is not None:
-            compiler = StackCompiler(load_edited(stack, self.edit.new.decode(), run.matrices))
+            inputs = load_edited(stack, self.edit.new.decode(), run.matrices)
         else:
             if not self.dry_run:
                 finish_edit(stack, run)
-            compiler = StackCompiler(load(stack, run.matrices))
-        problems = chosen_targets(compiler.problems(options=run.policy_options), run.targets)
-        self._warn_without_facts(problems)
+            inputs = load(stack, run.matrices)
+        compiler = StackCompiler(inputs, together=together)
+        problems = compiler.problems(options=run.policy_options)
+        shared = self._shared(inputs, problems)
+        chosen = chosen_targets(problems, run.targets)
+        self._warn_without_facts(chosen)
         jobs = []
-        for problem in self.catalogs.with_sources(problems):
+        for problem in self.catalogs.with_sources(chosen):
             folder = run.lock_folder(problem)
             if not self.dry_run:
                 lock_folder.recover(folder)
             previous = self._previous(folder)
             has_lock = (folder / lock_file.NAME).exists()
             has_report = not has_lock and bool(lock_folder.reports(folder))
-            jobs.append(Job(compiler, problem, folder, previous, has_report))
+            versions = shared.get(problem.target_number)
+            jobs.append(Job(compiler, problem, folder, previous, has_report, versions))
         return jobs
+
+    def _shared(self, inputs: Inputs, problems: Sequence[Problem]) -> dict[int, SharedVersions]:
+        """Return what the groups of a stack share, by the number of the target."""
+        if not any(problem.stack.group for problem in problems):
+            return {}
+        options = self.settings.policy_options
+        of_all_groups = StackCompiler(inputs, together=True).problems(options=options)
+        shared = {}
+        for together in self.catalogs.with_sources(of_all_groups):
+            number = together.target_number
+            previous = {
+                problem.stack.group: self._previous(self.settings.lock_folder(problem))
+                for problem in problems
+                if problem.target_number == number
+            }
+            shared[number] = SharedVersions.of(together, previous, self.policy)
+        return shared
 
     def _warn_without_facts(self, problems: Sequence[Problem]) -> None:
         """Warn if the stack names a project that cannot be locked well without its facts."""
@@ -155,7 +178,23 @@ class Session:
             try:
                 return self._write(results)
             except _OvertakenError:
-                jobs = [replace(job, previous=self._previous(job.folder)) for job in jobs]
+                jobs = self._reread(jobs)
+
+    def _reread(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return the targets with the locks that are there now."""
+        if not jobs:
+            return []
+        inputs = jobs[0].compiler.inputs
+        problems = jobs[0].compiler.problems(options=self.settings.policy_options)
+        shared = self._shared(inputs, problems)
+        return [
+            replace(
+                job,
+                previous=self._previous(job.folder),
+                shared=shared.get(job.problem.target_number),
+            )
+            for job in jobs
+        ]
 
     def _previous(self, folder: Path) -> Lock | None:
         """Return the lock in a folder; None if there is none.
@@ -175,6 +214,8 @@ class Session:
         self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
         answer = result_or_error(partial(self._answer, job))
+        if job.shared is not None and isinstance(answer, Lock):
+            job.shared.add(answer)
         seconds = time.monotonic() - began
         return TargetResult(
             stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds
@@ -207,23 +248,32 @@ class Session:
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """Return the lock without its changes, remembered or solved, or the explanation."""
         problem, preferences = job.problem, self.policy.preferences(job.previous)
-        remembered = RememberedLock(self.catalogs.pool.cache, problem)
+        beside = () if job.shared is None else job.shared.beside
+        remembered = RememberedLock(self.catalogs.pool.cache, problem, beside)
         if not self.ignore_remembered:
             lock = remembered.get(catalog, preferences)
             if lock is not None:
                 return lock
+        return self._solved(job, catalog, remembered)
+
+    def _solved(self, job: Job, catalog: Catalog, remembered: RememberedLock) -> Lock | Explanation:
+        """Return the lock without its changes, or the explanation, and remember a lock."""
+        problem, own = job.problem, self.policy.preferences(job.previous)
         # A remembered lock does not need the solver.
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
-        universe = Universe(problem, catalog, preferences.pins)
         progress = self.settings.progress.solving
+        preferences = own
+        if job.shared is not None:
+            preferences = job.shared.preferences(problem.stack.group, catalog, progress)
+        universe = Universe(problem, catalog, preferences.pins)
         answer = lock_or_refutation(universe, preferences, progress, self.catalogs.verified)
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.compiler, self)
         if universe.is_answer_final and not _is_commit_unread(answer, problem):
-            remembered.keep(catalog, answer, preferences)
+            remembered.keep(catalog, answer, own)
             # A lock is a fixed point: solving with its own pins preferred gives it again.
             remembered.keep(catalog, answer, KEEP_ALL.preferences(answer))
         return answer

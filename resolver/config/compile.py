@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from resolver.config.fact_rules import FactFiles
 from resolver.config.indexes import compile_indexes, compile_recorded
 from resolver.config.load import Document, Inputs, facts_used
 from resolver.config.schema import RelaxRow, StackFile, SystemsFile
+from resolver.config.stack_lines import FileLine, stack_lines
 from resolver.config.targets import compile_targets
 from resolver.errors import InputError
 from resolver.files import digest
@@ -56,9 +58,13 @@ class StackCompiler:
     The facts of files are compiled once.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
-        """Begin with the files. Raises InputError with file:line:key."""
+    def __init__(self, inputs: Inputs, *, together: bool = False) -> None:
+        """Begin with the files. With `together`, all groups of a stack are one environment.
+
+        Raises InputError with file:line:key.
+        """
         self.inputs = inputs
+        self._together = together
         self._facts = FactFiles(inputs.components)
 
     @property
@@ -77,7 +83,7 @@ class StackCompiler:
         options: PolicyOptions = NO_OPTIONS,
         sources: Mapping[str, Source] | None = None,
     ) -> tuple[Problem, ...]:
-        """Return one problem per target of a stack, in the order of its file.
+        """Return one problem per target and group of a stack, in the order of its file.
 
         The stack is the one of the files, one with edits, or another one. `options` replace parts
         of its policy. `sources` are the direct references of the stack that are resolved already;
@@ -87,7 +93,7 @@ class StackCompiler:
         if stack is not None:
             used = facts_used(inputs, stack.content)
             inputs = replace(inputs, stack=stack, facts=used)
-        return _problems(inputs, self._facts, options, sources or {})
+        return _problems(inputs, self._facts, options, sources or {}, together=self._together)
 
 
 def compile_problems(
@@ -96,7 +102,7 @@ def compile_problems(
     options: PolicyOptions = NO_OPTIONS,
     sources: Mapping[str, Source] | None = None,
 ) -> tuple[Problem, ...]:
-    """Return one problem per target of a stack, as `StackCompiler.problems` does."""
+    """Return one problem per target and group of a stack, as `StackCompiler.problems` does."""
     return StackCompiler(inputs).problems(options=options, sources=sources)
 
 
@@ -105,6 +111,8 @@ def _problems(
     fact_files: FactFiles,
     options: PolicyOptions,
     sources: Mapping[str, Source],
+    *,
+    together: bool,
 ) -> tuple[Problem, ...]:
     components = inputs.components
     declared_facts = fact_files.facts(inputs.facts, inputs.stack)
@@ -119,13 +127,17 @@ def _problems(
     policy = options.applied_to(inputs.stack.content.policy)
     inputs_digest = _digest(inputs, policy)
     recorded = compile_recorded(inputs, indexes)
-    needs = [root.need for root in stack.requirements]
+    environments = [stack]
+    if inputs.stack.content.group and not together:
+        environments = [stack.of_group(group) for group in inputs.stack.content.group]
     problems = []
-    for target in targets:
+    for (number, target), environment in product(enumerate(targets), environments):
+        needs = [root.need for root in environment.requirements]
         available_practices = [fact for fact in practices if fact.applies_on(target.system, needs)]
         problem = Problem(
-            stack=stack,
-            target=target,
+            stack=environment,
+            target=target.of_group(environment.group),
+            target_number=number,
             facts=tuple(fact for fact in facts if fact.applies_on(target.system, needs)),
             policy=policy,
             indexes=indexes,
@@ -139,20 +151,38 @@ def _problems(
             recorded=recorded,
         )
         problems.append(problem)
+    _require_distinct_names(problems, inputs.stack)
     return tuple(problems)
+
+
+def _require_distinct_names(problems: Iterable[Problem], document: Document[StackFile]) -> None:
+    """Raise InputError if two targets with their groups have one name, as their locks would."""
+    names: set[str] = set()
+    for problem in problems:
+        name = problem.target.name
+        if name in names:
+            raise InputError(
+                f"two locks of the stack would be named `{name}`",
+                where=document.place("group", problem.stack.group),
+                why="a lock is named after its target and its group",
+                hint="rename the group, or name the target with `name`",
+            )
+        names.add(name)
 
 
 def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: Components) -> Stack:
     content = document.content
     table = content.stack
     practices = _enabled_practices(document, facts)
+    numbers = document.numbers if isinstance(document, EditedStack) else None
     requirements = tuple(
-        _root_requirement(document, number, components) for number in range(len(table.requires))
+        _root_requirement(document, line, numbers[position] if numbers else position, components)
+        for position, line in enumerate(stack_lines(content))
     )
     constraints = _project_lines(document, "constraints", table.constraints)
     overrides = _project_lines(document, "overrides", table.overrides)
     _check_absences(document, requirements)
-    has_one_target = not isinstance(content.target, tuple)
+    has_one_lock = not isinstance(content.target, tuple) and len(content.group) < 2
     return Stack(
         name=table.name,
         summary=table.summary,
@@ -165,21 +195,20 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: C
         departures=content.departs,
         relaxed=_relaxed(document, facts),
         absent=content.absent,
-        enabled_practices=practices if has_one_target else (),
+        enabled_practices=practices if has_one_lock else (),
         checks=content.check,
     )
 
 
 def _root_requirement(
-    document: Document[StackFile], number: int, components: Components
+    document: Document[StackFile], line: FileLine, number: int, components: Components
 ) -> RootRequirement:
-    """Return the requirement in a line of the stack's `requires`."""
-    line = document.content.stack.requires[number]
-    path = ("stack", "requires", number)
+    """Return the requirement in a line of the stack's file, which has this number there."""
     read = partial(parse_need, components=components, direct=True)
-    need = document.parse(read, line, *path)
-    require_known_values(need, components, document.place(*path))
-    return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
+    need = document.parse(read, line.text, *line.path)
+    require_known_values(need, components, document.place(*line.path))
+    origin = StackLine(line.text, document.line(*line.path))
+    return RootRequirement(need=need, origin=origin, number=number, group=line.group)
 
 
 def _require_stated(
@@ -189,7 +218,7 @@ def _require_stated(
 
     Such a line has no effect, and might be meant for a project of this name.
     """
-    for number, root in enumerate(roots):
+    for line, root in zip(stack_lines(document.content), roots, strict=True):
         if not isinstance(root.need, ComponentRequirement):
             continue
         name = root.need.component
@@ -197,7 +226,7 @@ def _require_stated(
             continue
         raise InputError(
             f"no target has a component `{name}`, so `{root.need}` asks for nothing",
-            where=document.place("stack", "requires", number),
+            where=document.place(*line.path),
             hint=f"state {name} in [target.system]; if a project is meant, give the component of "
             "systems.toml another name",
         )

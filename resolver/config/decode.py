@@ -265,7 +265,7 @@ def _tuple(read: _Reader, located: _Located) -> tuple[Any, ...]:
 def _mapping(key_kind: Any, read: _Reader, located: _Located) -> dict[Any, Any]:
     read_key = _TEXT_READERS.get(key_kind, str)
     decoded = {}
-    for key, item in sorted(located.checked(dict).items()):
+    for key, item in located.checked(dict).items():
         child = located.child(key, item)
         decoded[child.parse(read_key, key)] = read(child)
     return decoded

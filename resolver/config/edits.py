@@ -12,6 +12,7 @@ from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.load import Document, with_fact_defaults
 from resolver.config.schema import FactFile, RelaxRow, StackFile, StackTable, TargetTable
+from resolver.config.stack_lines import FileLine, stack_lines, with_lines
 from resolver.config.targets import target_name
 from resolver.model import edit as edits
 from resolver.model.component import BUILT_IN, Components
@@ -23,6 +24,8 @@ from resolver.model.problem import Absence, Policy
 class EditedStack(Document[StackFile], frozen=True, dict=True):
     """A stack's file with edits: the content is the edited one, places are those of the file."""
 
+    # The lines of the file.
+    of_file: tuple[FileLine, ...]
     # For each line of the content its number in the file; one after the last for an added line.
     numbers: tuple[int, ...]
     # The targets that got a name, by number in the file: others are the same machine by now.
@@ -35,20 +38,28 @@ class EditedStack(Document[StackFile], frozen=True, dict=True):
 
     def line(self, *path: str | int) -> str:
         """Return file:line of a key of the content, or of the table that it was added to."""
-        if path[:2] == ("stack", "requires") and len(path) > 2:
-            number = self.numbers[int(path[2])]
-            path = ("stack", "requires", number)
+        if path in self._lines:
+            number = self.numbers[self._lines.index(path)]
+            is_added = number >= len(self.of_file)
+            path = path[:-1] if is_added else self.of_file[number].path
         return super().line(*path)
+
+    @cached_property
+    def _lines(self) -> list[tuple[str | int, ...]]:
+        """Return the keys of each line of the content."""
+        return [line.path for line in stack_lines(self.content)]
 
 
 def edited(stack: Document[StackFile], changes: Edits, components: Components) -> EditedStack:
     """Return a stack with edits. Its targets and facts may have these components."""
     content = stack.content
-    lines = dict(enumerate(content.stack.requires))
+    of_file = stack_lines(content)
+    lines = {number: (line.group, line.text) for number, line in enumerate(of_file)}
     for change in changes:
         match change:
             case edits.SetLine():
-                lines[change.number] = change.text
+                group = lines.get(change.number, (change.group,))[0]
+                lines[change.number] = (group, change.text)
             case edits.SetComponent():
                 content = _with_component(content, change)
             case edits.DropConstraint() | edits.TurnOnPractice() | edits.UseFacts():
@@ -61,13 +72,15 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
                 content = replace(content, relax=(*content.relax, row))
             case edits.AddRows():
                 content = _with_rows(content, change, stack, components)
-    kept = {number: line for number, line in sorted(lines.items()) if line}
-    table = replace(content.stack, requires=tuple(kept.values()))
-    content = replace(content, stack=table)
+    kept = {number: line for number, line in lines.items() if line[1]}
+    # The content has its lines group by group, and an added one is the last of its group.
+    order = ["", *content.group]
+    numbers = sorted(kept, key=lambda number: (order.index(kept[number][0]), number))
+    content = with_lines(content, [kept[number] for number in numbers])
     names = tuple(_distinct_names(content, changes, components))
     for number, name in names:
         content = _with_target(content, number, replace(_target(content, number), name=name))
-    return EditedStack(stack.name, stack.text, content, tuple(kept), names)
+    return EditedStack(stack.name, stack.text, content, of_file, tuple(numbers), names)
 
 
 def _with_list(

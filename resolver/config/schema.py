@@ -195,6 +195,13 @@ class StackTable(_Table, kw_only=True, frozen=True):
     practices: Literal["all"] | tuple[Text, ...] = ()
 
 
+class GroupTable(_Table, kw_only=True, frozen=True):
+    """A table `group.NAME` of a stack's file: what one of several environments has besides."""
+
+    # Requirements as in the table `stack`; without any, the group has the lines of all groups.
+    requires: tuple[Text, ...] = ()
+
+
 class TargetTable(_Table, kw_only=True, frozen=True):
     """A table `target` of a stack's file."""
 
@@ -225,6 +232,9 @@ class StackFile(_Table, kw_only=True, frozen=True):
     stack: StackTable
     # One machine, or several, which get a lock each.
     target: TargetTable | tuple[TargetTable, ...]
+    # Environments that get a lock each for every target; one with the lines of `stack` alone
+    # without the table.
+    group: dict[Annotated[str, _NAME], GroupTable] = {}
     # Indexes of the stack's own.
     index: tuple[IndexRow, ...] = ()
     # The indexes that projects come from.

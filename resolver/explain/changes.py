@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.config.decode import parse_need
+from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.stack_text import CUTOFF, subject, table_text
@@ -141,8 +142,8 @@ class Changes:
         """Return whether a set of changes leaves a line that the stack had from the beginning."""
         dropped = {constraint for constraint in changing if costs.drops(constraint)}
         kept = [place for line, place in self._places.items() if line not in dropped]
-        count = len(self._trials.files.stack.content.stack.requires)
-        return any(self._trials.numbers[place] < count for place in kept)
+        count = len(stack_lines(self._trials.files.stack.content))
+        return any(self._requirements[place].number < count for place in kept)
 
     # --- what changes together
 
@@ -211,7 +212,7 @@ class Changes:
             constraint.where,
             target=trials.target,
             component=self._problem.target.components[constraint.component],
-            edit=SetComponent(trials.current_target, constraint.component, after),
+            edit=SetComponent(trials.problem.target_number, constraint.component, after),
         )
 
     def _of_policy(self, constraint: Unavailable) -> Change:
@@ -249,12 +250,8 @@ class Changes:
     def dropped(self, root: RootRequirement) -> Change:
         """Return the change that drops a line."""
         name, origin = subject(root.need), root.origin
-        edit = SetLine(self.number(root), "")
+        edit = SetLine(root.number, "")
         return Change(ChangeKind.DROP, name, origin.text, where=origin.where, edit=edit)
-
-    def number(self, root: RootRequirement) -> int:
-        """Return the number of a line in the file."""
-        return self._trials.numbers[self._places[root.origin]]
 
     def _change_of_line(
         self,
@@ -289,7 +286,7 @@ class Changes:
             where=root.origin.where,
             steps=steps,
             years=years,
-            edit=SetLine(self.number(root), after),
+            edit=SetLine(root.number, after),
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:

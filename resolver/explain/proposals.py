@@ -88,7 +88,7 @@ class Proposals:
                         origin.text,
                         line,
                         where=origin.where,
-                        edit=SetLine(self._changes.number(root), line),
+                        edit=SetLine(root.number, line),
                     )
                 )
         if changes:
@@ -128,7 +128,7 @@ class Proposals:
             if (fact.package, fact.other) in pairs:
                 versions = fact.versions[0] if len(fact.versions) == 1 else ""
                 line = f"{fact.package}{versions}"
-                edit = SetLine(self._trials.next_number, line)
+                edit = SetLine(self._trials.next_number, line, self._problem.stack.group)
                 change = Change(ChangeKind.LINE, fact.package, fact.other, line, where, edit=edit)
                 yield ChangedStack((change,), FREE, risky=False)
 

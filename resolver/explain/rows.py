@@ -88,9 +88,7 @@ class Rows:
         ]
         # the lines whose versions a row sets
         self._lines = [root for root in family if str(need_of(root).specifier)]
-        self._unbound = [
-            SetLine(changes.number(root), _without_versions(root)) for root in self._lines
-        ]
+        self._unbound = [SetLine(root.number, _without_versions(root)) for root in self._lines]
         self._anchor = _anchor(family, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
@@ -194,7 +192,7 @@ class Rows:
     def _pinned_to(self, anchor: RootRequirement, release: Candidate) -> SetLine:
         need = need_of(anchor)
         line = _with_marker(f"{_named(need)}=={release.version}", need)
-        return SetLine(self._changes.number(anchor), line)
+        return SetLine(anchor.number, line)
 
     # --- what goes with one
 

@@ -11,6 +11,7 @@ from resolver import toml
 from resolver.config.decode import parse_need
 from resolver.config.load import Document, with_fact_defaults
 from resolver.config.schema import StackFile, TargetTable
+from resolver.config.stack_lines import stack_lines
 from resolver.errors import InputError
 from resolver.explain import costs
 from resolver.explain.changes import Changes
@@ -47,8 +48,8 @@ class _Shipped:
         # the lines by project, and those that take it from a commit
         self.lines: dict[NormalizedName, str] = {}
         self.commits: dict[NormalizedName, str] = {}
-        for line in stack.content.stack.requires:
-            need = parse_need(line, target.components, direct=True)
+        for line in stack_lines(stack.content):
+            need = parse_need(line.text, target.components, direct=True)
             if isinstance(need, Requirement) and need.applies(target.markers):
                 plain_line = need.without_marker()
                 self.lines[need.name] = plain_line
@@ -137,7 +138,7 @@ class ShippedStacks:
         where = self._trials.files.stack.line("stack", "requires")
         for position, name in enumerate(added):
             line = lines[name]
-            edit = SetLine(number + position, line)
+            edit = SetLine(number + position, line, problem.stack.group)
             changes.append(Change(ChangeKind.LINE, name, "", line, where, edit=edit))
         taken = {name for name in stack.commits if name in lines and name in self._named}
         taken.update(added)
@@ -168,7 +169,7 @@ class ShippedStacks:
                 return
 
     def _replaced(self, root: RootRequirement, line: str) -> Change:
-        edit = SetLine(self._changes.number(root), line)
+        edit = SetLine(root.number, line)
         origin = root.origin
         need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  the line is about a project

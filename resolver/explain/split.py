@@ -90,13 +90,15 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
     those that `only` this stack has. None if the stack does not lock, or something else in it does
     not work without the removed lines.
     """
-    needs = [root.need for root in trials.problem.stack.requirements]
+    requirements = trials.problem.stack.requirements
     projects = {
-        place: need.name for place, need in enumerate(needs) if isinstance(need, Requirement)
+        place: root.need.name
+        for place, root in enumerate(requirements)
+        if isinstance(root.need, Requirement)
     }
     while True:
         removed = {projects[place] for place in without if place in projects}
-        edits = tuple(SetLine(trials.numbers[place], "") for place in without)
+        edits = tuple(SetLine(requirements[place].number, "") for place in without)
         answer = trials.lock_all(edits)
         if not isinstance(answer, Resolution):
             return None

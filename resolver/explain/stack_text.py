@@ -17,6 +17,7 @@ import tomlkit
 
 from resolver import toml
 from resolver.config.decode import parse_need
+from resolver.config.stack_lines import FileLine, number_lines
 from resolver.errors import InputError
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.component import BUILT_IN, Components
@@ -104,30 +105,46 @@ class StackText:
         head = f"# Way out {letter} of `{original}`: what follows was written for that stack."
         return StackText(f"{head}\n{stack.text}")
 
-    def needs(self, components: Components) -> dict[int, Need]:
-        """Return the requirements of its lines, by number.
+    def needs(self, components: Components, group: str | None = None) -> dict[int, Need]:
+        """Return the requirements of its lines, by number: of one group, or of all.
 
-        Lines that cannot be parsed are left out: compiling reports them.
+        Lines of every group are those of the group "". Lines that cannot be parsed are left out:
+        compiling reports them.
         """
         needs: dict[int, Need] = {}
-        for number, line in enumerate(self._raw["stack"]["requires"]):
+        for number, line in enumerate(self.lines):
+            if group is not None and line.group != group:
+                continue
             with suppress(InputError, ValueError):
-                needs[number] = parse_need(line, components, direct=True)
+                needs[number] = parse_need(line.text, components, direct=True)
         return needs
 
-    def with_new_line(self, line: str) -> StackText:
-        """Add a requirement, as the last."""
-        return self.with_names("requires", [line])
+    @cached_property
+    def lines(self) -> tuple[FileLine, ...]:
+        """Return its requirements, by number."""
+        groups = {name: table.get("requires", ()) for name, table in self.groups.items()}
+        return tuple(number_lines(self._raw["stack"]["requires"], groups))
+
+    @property
+    def groups(self) -> Mapping[str, Any]:
+        """Return the tables of its groups, by name."""
+        groups: dict[str, Any] = self._raw.get("group", {})
+        return groups
+
+    def with_new_line(self, line: str, group: str = "") -> StackText:
+        """Add a requirement, as the last of the group, or of every group."""
+        table = ("group", group) if group else ("stack",)
+        return self.with_names("requires", [line], table)
 
     def with_line(self, number: int, after: str) -> StackText:
         """Replace one of its requirements."""
-        return self.with_value(("stack", "requires", number), after)
+        return self.with_value(self.lines[number].path, after)
 
     def without_lines(self, numbers: Collection[int]) -> StackText:
         """Remove some of its requirements."""
         stack = self
         for number in sorted(numbers, reverse=True):
-            stack = stack.without(("stack", "requires", number))
+            stack = stack.without(self.lines[number].path)
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
@@ -140,31 +157,35 @@ class StackText:
     def with_edits(self, edits: Edits, names: Iterable[tuple[int, str]]) -> StackText:
         """Apply edits. `names` are those of targets that need one for it, by number."""
         stack = self
-        lines: dict[int, str] = {}
+        lines: dict[int, SetLine] = {}
         for edit in edits:
             if isinstance(edit, SetLine):
-                lines[edit.number] = edit.text
+                lines[edit.number] = edit
             else:
                 stack = stack._with_edit(edit)
         for target, name in names:
             stack = stack.with_key(("target", target, "name"), name)
         return stack._with_lines(lines)
 
-    def _with_lines(self, lines: Mapping[int, str]) -> StackText:
+    def _with_lines(self, lines: Mapping[int, SetLine]) -> StackText:
         """Set lines by number; a number after the last one adds a line, an empty text drops one."""
+        known = len(self.lines)
         stack = self
-        known = len(self._raw["stack"]["requires"])
         for number, line in lines.items():
-            if line and number < known:
-                stack = stack.with_line(number, line)
-        added = [line for number, line in sorted(lines.items()) if line and number >= known]
-        dropped = [number for number, line in lines.items() if not line and number < known]
-        return stack.with_names("requires", added).without_lines(dropped)
+            if line.text and number < known:
+                stack = stack.with_line(number, line.text)
+        # The lines keep their numbers until the last one is dropped.
+        dropped = [number for number, line in lines.items() if not line.text and number < known]
+        stack = stack.without_lines(dropped)
+        for number, line in sorted(lines.items()):
+            if line.text and number >= known:
+                stack = stack.with_new_line(line.text, line.group)
+        return stack
 
     def _with_edit(self, edit: Edit) -> StackText:
         match edit:
             case SetLine():
-                return self._with_lines({edit.number: edit.text})
+                return self._with_lines({edit.number: edit})
             case SetComponent():
                 return self.with_component(edit.target, edit.component, edit.value)
             case DropConstraint():
@@ -210,12 +231,10 @@ class StackText:
             "\n".join(new if new == old else _noted(new, before, after) for old, new in lines)
         )
 
-    def with_names(self, key: str, names: Sequence[str]) -> StackText:
+    def with_names(self, key: str, names: Sequence[str], table: Path = ("stack",)) -> StackText:
         """Add names to its list of lines, facts or practices, which is made if there is none."""
-        if not names:
-            return self
         document = tomlkit.parse(self.text)
-        _table(document, ("stack",)).setdefault(key, []).extend(names)
+        _table(document, table).setdefault(key, []).extend(names)
         return StackText(tomlkit.dumps(document))
 
     def with_table(self, table: str) -> StackText:

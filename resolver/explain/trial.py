@@ -18,6 +18,7 @@ from packaging.version import Version
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
+from resolver.config.stack_lines import stack_lines
 from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
 from resolver.explain.stack_text import StackText
@@ -174,8 +175,6 @@ class Trials:
         self.problem = universe.problem
         self.catalog = universe.catalog
         self._universe = universe
-        # for each requirement of the problem, the number of its line in the file
-        self.numbers = self._compiler.edited(edits).numbers
 
     def after(self, edits: Edits, universe: Universe) -> Trials:
         """Return trials for variants of a changed stack, with its universe."""
@@ -206,11 +205,17 @@ class Trials:
     @property
     def next_number(self) -> int:
         """Return the number of a line that is added."""
-        return max(len(self.files.stack.content.stack.requires), self.numbers[-1] + 1)
+        edited = self._compiler.edited(self._edits)
+        return max(len(edited.of_file), *(number + 1 for number in edited.numbers))
 
     def lines(self, edits: Iterable[Edit]) -> tuple[str, ...]:
         """Return the lines of the stack that variants are made of, with further edits."""
-        return self._compiler.edited((*self._edits, *edits)).content.stack.requires
+        content = self._compiler.edited((*self._edits, *edits)).content
+        lines = stack_lines(content)
+        group = self.problem.stack.group
+        if group:
+            lines = tuple(line for line in lines if line.group in ("", group))
+        return tuple(line.text for line in lines)
 
     def text(self, edits: Edits) -> str:
         """Return the text of the stack's file with edits."""

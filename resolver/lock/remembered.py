@@ -50,6 +50,8 @@ class RememberedLock(msgspec.Struct, frozen=True):
 
     cache: Cache
     problem: Problem
+    # The preferences of other groups, which the lock of a group depends on, too.
+    beside: tuple[Preferences, ...] = ()
 
     def get(self, catalog: Catalog, preferences: Preferences) -> Lock | None:
         """Return the lock that solving would give; None if that is not certain."""
@@ -82,6 +84,7 @@ class RememberedLock(msgspec.Struct, frozen=True):
             problem.indexes,
             sorted(problem.sources.items()),
             preferences,
+            self.beside,
         )
         return _digest(repr(parts).encode("utf-8", "surrogatepass"))
 

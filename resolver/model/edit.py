@@ -17,6 +17,8 @@ class SetLine(msgspec.Struct, frozen=True):
     number: int
     # The requirement; empty to drop the line.
     text: str
+    # The group that an added line belongs to; empty for a line of every group.
+    group: str = ""
 
 
 class SetComponent(msgspec.Struct, frozen=True):

@@ -78,6 +78,10 @@ class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
     need: Need
     # The line as a constraint.
     origin: Line
+    # The number of the line in the stack's file, from 0; -1 for a line that is in none.
+    number: int = -1
+    # The group of the stack that has the line; empty for a line of every group.
+    group: str = ""
 
 
 class Departure(
@@ -316,7 +320,9 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     # The path of the file, as given.
     where: str
-    # The lines of `requires`, and the ones that options add.
+    # The group that it is about; empty for a stack without groups, or for all of them together.
+    group: str = ""
+    # The lines of `requires`, of the group as well, and the ones that options add.
     requirements: tuple[RootRequirement, ...]
     # The lines of `constraints`: bounds on projects that are in force only if something needs them.
     constraints: tuple[RootRequirement, ...] = ()
@@ -335,6 +341,11 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     # The tests of an installed environment.
     checks: Checks = msgspec.field(default_factory=Checks)
 
+    def of_group(self, name: str) -> Stack:
+        """Return the stack with the lines of one group and of every group."""
+        lines = tuple(root for root in self.requirements if root.group in ("", name))
+        return replace(self, group=name, requirements=lines)
+
 
 class UnknownValue(msgspec.Struct, frozen=True):
     """A release of a component that is in no list of releases."""
@@ -350,6 +361,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     stack: Stack
     target: Target
+    # The number of the target in the stack's file, from 0.
+    target_number: int = 0
     # The facts for the target, with the practices in force.
     facts: tuple[Fact, ...]
     policy: Policy

@@ -6,6 +6,7 @@ resolver.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -55,6 +56,12 @@ class Target:
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     # The properties of wheel variants that the machine has (PEP 825).
     features: tuple[TargetFeature, ...] = ()
+
+    def of_group(self, group: str) -> Target:
+        """Return the machine under the name of a group's lock; unchanged without a group."""
+        if not group:
+            return self
+        return dataclasses.replace(self, name=f"{self.name}-{group}")
 
     @cached_property
     def release_lines(self) -> Mapping[str, Value]:
