@@ -246,7 +246,8 @@ def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
     for result in results:
         if result.job is not None and isinstance(result.answer, Lock):
             problem = result.job.problem
-            of_target = locks.setdefault((result.stack, problem.target_number), {})
+            key = problem.stack.argument, problem.target_number
+            of_target = locks.setdefault(key, {})
             of_target[problem.stack.group] = result.answer
     for (stack, _), by_group in locks.items():
         projects = list(differences(by_group))

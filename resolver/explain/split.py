@@ -28,8 +28,11 @@ def split(
     """Return the fix with two environments, both of them locked, if there is one.
 
     It solves all of these cores. Lines that are in none of them go to both environments, unless
-    they do not work without a line of the other one.
+    they do not work without a line of the other one. A stack with groups has its environments
+    already.
     """
+    if trials.problem.stack.group:
+        return []
     order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
     clashes = []
     for core in found_cores:

@@ -341,6 +341,12 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     # The tests of an installed environment.
     checks: Checks = msgspec.field(default_factory=Checks)
 
+    @property
+    def argument(self) -> str:
+        """Return how a command names the stack: by its name in `matrices`, or else by its path."""
+        is_shipped = self.where == f"matrices/stacks/{self.name}.toml"
+        return self.name if is_shipped else self.where
+
     def of_group(self, name: str) -> Stack:
         """Return the stack with the lines of one group and of every group."""
         lines = tuple(root for root in self.requirements if root.group in ("", name))

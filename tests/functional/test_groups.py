@@ -107,6 +107,7 @@ def test_a_way_out_of_a_group_changes_its_line(groups: Workspace) -> None:
     assert by_target.keys() == {"there-eval"}
     letters = [fix["name"] for fix in by_target["there-eval"]["fixes"]]
     assert letters
+    assert all(len(fix["files"]) == 1 for fix in by_target["there-eval"]["fixes"])
     applied = groups.run("explain", "demo", "--apply", letters[0])
     assert applied.status == 0, applied
     (path,) = (groups.matrices / "stacks").glob("demo-*.toml")

@@ -164,19 +164,15 @@ def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = Tr
     if _has_make(explanation, in_checkout=in_checkout):
         arguments = f" ARGS={quote(options)}" if options else ""
         return f"make explain STACK={stack.name}{arguments} APPLY={name}"
-    argument = stack.name if _is_shipped(explanation) else stack.where
-    words = ["ascend-lock", "explain", quote(argument), options, "--apply", name]
+    words = ["ascend-lock", "explain", quote(stack.argument), options, "--apply", name]
     return " ".join(word for word in words if word)
 
 
 def _has_make(explanation: Explanation, *, in_checkout: bool) -> bool:
     """Return whether the Makefile knows the stack: it takes only `matrices` beside it."""
-    return in_checkout and explanation.way_to_matrices == BESIDE and _is_shipped(explanation)
-
-
-def _is_shipped(explanation: Explanation) -> bool:
     stack = explanation.problem.stack
-    return stack.where == f"matrices/stacks/{stack.name}.toml"
+    is_shipped = stack.argument == stack.name
+    return in_checkout and explanation.way_to_matrices == BESIDE and is_shipped
 
 
 def _change(change: Change) -> Message:
