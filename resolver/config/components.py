@@ -30,7 +30,8 @@ _EXAMPLES: Final = {"pep440": "12.4", "names": "A2", "cann": "8.5.0"}
 def compile_components(systems: SystemsFile, text: TomlText) -> Components:
     """Return the components of targets: those of systems.toml, and those that every target has.
 
-    They are sorted by name, as errors list them, before the ones that the file leaves out. Raises InputError with file:line:key.
+    They are sorted by name, as errors list them, before the ones that the file leaves out.
+    Raises InputError with file:line:key.
     """
     rows = sorted(systems.component.items())
     components = {name: _component(name, row, text) for name, row in rows}

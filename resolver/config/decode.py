@@ -148,10 +148,12 @@ class _Located(NamedTuple):
     path: Path
     # The components that requirements may be about.
     components: Components
+    # Reads the text of a reference.
+    read_reference: Callable[[str], Reference]
 
     def child(self, key: str | int, value: Any) -> _Located:
         """Return the value at a key or position of this table or list."""
-        return _Located(value, self.text, (*self.path, key), self.components)
+        return self._replace(value=value, path=(*self.path, key))
 
     def checked(self, kind: type) -> Any:
         """Return the value. Raises InputError unless it has exactly this type of TOML."""
@@ -170,12 +172,19 @@ class _Located(NamedTuple):
         return InputError(f"{last_key(self.path)} cannot be used", where=where, why=why)
 
 
-def decode(kind: Any, value: Any, text: TomlText, components: Components) -> Any:
+def decode(
+    kind: Any,
+    value: Any,
+    text: TomlText,
+    components: Components,
+    read_reference: Callable[[str], Reference] = read_reference,
+) -> Any:
     """Return a value of a TOML file as an object of a type.
 
-    Requirements in it may be about these components. Raises InputError with file:line:key.
+    Requirements in it may be about these components. `read_reference` decides which sources are
+    admitted. Raises InputError with file:line:key.
     """
-    return _reader(kind)(_Located(value, text, (), components))
+    return _reader(kind)(_Located(value, text, (), components, read_reference))
 
 
 def _reader(kind: Any) -> _Reader:
@@ -373,7 +382,7 @@ def _references(located: _Located) -> References:
 
 
 def _reference(located: _Located) -> Reference:
-    reference: Reference = located.parse(read_reference, located.checked(str))
+    reference: Reference = located.parse(located.read_reference, located.checked(str))
     return reference
 
 

@@ -12,6 +12,7 @@ from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.load import Document, with_fact_defaults
 from resolver.config.schema import FactFile, RelaxRow, StackFile, StackTable, TargetTable
+from resolver.config.source_text import read_own_reference
 from resolver.config.stack_lines import FileLine, stack_lines, with_lines
 from resolver.config.targets import target_name
 from resolver.model import edit as edits
@@ -167,7 +168,8 @@ def _with_rows(
         for row in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
     ]
     file = content.fact
-    added = decode(FactFile, with_fact_defaults(tables.get("fact", {})), place, components)
+    facts = with_fact_defaults(tables.get("fact", {}))
+    added = decode(FactFile, facts, place, components, read_own_reference)
     for kind in KINDS:
         rows = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
         if rows:

@@ -26,6 +26,7 @@ from resolver.config.schema import (
     SystemsFile,
     VariantsFile,
 )
+from resolver.config.source_text import read_own_reference, read_reference
 from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
@@ -104,7 +105,9 @@ def read_text(
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
         tables["fact"] = with_fact_defaults(tables["fact"])
-    return Document(name, text, decode(shape, tables, TomlText(name, text), components))
+    # Facts that all stacks use must be open to anybody's check, a stack's own ones need not.
+    read = read_own_reference if shape is StackFile else read_reference
+    return Document(name, text, decode(shape, tables, TomlText(name, text), components, read))
 
 
 def file_text(path: Path, name: str) -> str:

@@ -109,6 +109,21 @@ def read_reference(text: str) -> Reference:
     raise _unreadable(text, _likely_mistake(text))
 
 
+def read_own_reference(text: str) -> Reference:
+    """Return the reference of a stack's own fact: a text in no known form is a document's title.
+
+    Nobody but the stack's author has to look it up. Raises InputError as `read_reference` does for
+    a text that is empty, too long or does not print.
+    """
+    try:
+        return read_reference(text)
+    except InputError:
+        title = text.strip()
+        if not title or len(title) > _LONGEST or not title.isprintable():
+            raise
+        return Document(title=title, day=None)
+
+
 def _unreadable(text: str, why: str) -> InputError:
     return InputError(f"`{text}` is not a source that can be looked up", why=why, hint=_FORMS)
 

@@ -245,11 +245,14 @@ class Trial(_Row, frozen=True):
 class Document(_Row, frozen=True):
     """A document that is not on the web, such as an internal guide: `"TITLE" (2026-02-28)`."""
 
+    # The title; any words in a stack's own facts.
     title: str
-    # The date of the document, or the day on which somebody read it.
-    day: date
+    # The date of the document, or the day on which somebody read it; None for words alone.
+    day: date | None
 
     def __str__(self) -> str:
+        if self.day is None:
+            return self.title
         return f'"{self.title}" ({self.day.isoformat()})'
 
 

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from resolver.config.load import read_text
-from resolver.config.schema import FactFile
+from resolver.config.schema import FactFile, StackFile
 from resolver.config.source_text import read_source
 from resolver.errors import InputError
 from resolver.model.fact import Excludes
@@ -114,3 +114,18 @@ def test_source_of_prose_or_joined_texts_is_refused(text: str) -> None:
     assert refused.value.where == "matrices/facts/demo.toml:4: excludes[0].source[1]"
     assert f"`{text}` is not a source that can be looked up" in refused.value.message
     assert "OWNER/REPO PATH @COMMIT" in refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["the README", "a/b#1; a/b#2", "a/b setup.py @1dda039b"])
+def test_source_of_a_stack_may_be_any_words(text: str) -> None:
+    stack = (
+        '[stack]\nname = "s"\nrequires = ["a"]\n'
+        '[target]\npython = "3.11"\nplatform = "linux-x86_64"\n'
+        '[[fact.excludes]]\npackage = "a"\nversions = "==1"\nreason = "r"\nstrength = "vendor"\n'
+        f'checked = 2026-11-20\nsource = ["a/b#1", "{text}"]\n'
+    )
+    (fact,) = read_text(stack, StackFile, "s.toml").content.fact.excludes
+    assert str(fact.source) == f"a/b#1; {text}"
+    with pytest.raises(InputError) as refused:
+        read_text(stack.replace(text, ""), StackFile, "s.toml")
+    assert refused.value.where == "s.toml:13: fact.excludes[0].source[1]"
