@@ -117,7 +117,7 @@ def _require_pairs(
         command = f"ascend-lock pairs --package {partners[0]}"
         hint = f"it is in the pairings of {', '.join(partners)}: {command}"
     elif known:
-        hint = did_you_mean(project, known, f"they pair those of {', '.join(known)}")
+        hint = str(did_you_mean(project, known, f"they pair those of {', '.join(known)}"))
     else:
         hint = "see --matrices"
     raise InputError(

@@ -162,7 +162,7 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
     else:
         lock_it = run.command("lock", location)
         otherwise = f"{lock_it}; or name STACK/TARGET, or the folder of a lock"
-        hint = did_you_mean(location, stacks, otherwise)
+        hint = str(did_you_mean(location, stacks, otherwise))
     at = f" at `{revision}`" if revision else ""
     return InputError(
         f"there is no lock of `{location}`{at}",

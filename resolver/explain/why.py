@@ -22,6 +22,7 @@ from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.phrase import EMPTY, phrase
 from resolver.resolve.project import Project
 from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
@@ -45,9 +46,9 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     if pin is None:
         names = [pin.name for pin in resolution.pins]
         raise InputError(
-            f"`{name}` is not part of the stack's resolution",
+            phrase("`{name}` is not part of the stack's resolution", name=name),
             where=_PLACE,
-            hint=did_you_mean(name, names, "see lock.toml for its projects"),
+            hint=did_you_mean(name, names, phrase("see lock.toml for its projects")),
         )
     project = universe.project(name)
     day = universe.as_of.day
@@ -144,13 +145,23 @@ def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) ->
         return str(project.versions[position])
     source = project.source
     if source is not None:
-        message = (
-            f"the stack takes {project.name} from a commit, where its version is {source.version}"
+        message = phrase(
+            "the stack takes {name} from a commit, where its version is {version}",
+            name=project.name,
+            version=source.version,
         )
-        hint = f"see {source.where}; for another release change the stack's line"
+        hint = phrase(
+            "see {where}; for another release change the stack's line", where=source.where
+        )
     else:
-        message = f"no release of {project.name} matches `{specifier}`"
-        hint = f"the newest is {project.versions[0]}" if project.versions else ""
+        message = phrase(
+            "no release of {name} matches `{specifier}`", name=project.name, specifier=specifier
+        )
+        hint = (
+            phrase("the newest is {versions}", versions=project.versions[0])
+            if project.versions
+            else EMPTY
+        )
     raise InputError(message, where=_PLACE, hint=hint)
 
 

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from resolver.model.fact.base import Fact, Mistake, Need
 from resolver.model.text import NOT_EMPTY, Text, is_exact
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
@@ -33,9 +34,9 @@ class Pairs(Fact, frozen=True, kw_only=True):
         names_releases = all(_is_one_release(versions) for versions in self.versions)
         if not self.release and not names_releases:
             yield Mistake(
-                "a pairing is about releases by name",
+                phrase("a pairing is about releases by name"),
                 ("versions",),
-                hint='write "==1.2.0", or release = "…" for a branch or tag',
+                hint=phrase('write "==1.2.0", or release = "…" for a branch or tag'),
             )
 
     def applies_to(self, version: Version) -> bool:
