@@ -64,12 +64,15 @@ def cause(error: BaseException) -> Phrase:
     if error.args and isinstance(error.args[0], Phrase):
         return error.args[0]
     if isinstance(error, OSError) and error.strerror:
-        return of_system(error.strerror)
+        return as_phrase(error.strerror)
     return literal(str(error).partition("\n")[0])
 
 
-def of_system(text: str) -> Phrase:
-    """Return a text of the operating system. The catalogs have the usual ones."""
+def as_phrase(text: str) -> Phrase:
+    """Return the phrase of a text with nothing to fill in, such as one of the operating system.
+
+    It stays English if no catalog has it.
+    """
     return Phrase(text.replace("{", "{{").replace("}", "}}"), {})
 
 

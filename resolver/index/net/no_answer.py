@@ -12,7 +12,7 @@ from typing import Final
 import aiohttp
 import httpx
 
-from resolver.phrase import Phrase, of_system, phrase
+from resolver.phrase import Phrase, as_phrase, phrase
 
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
@@ -72,13 +72,13 @@ def _of_system(cause: BaseException) -> NoAnswerError | None:
         return NoAnswerError(why, certificate=True)
     if isinstance(cause, socket.gaierror):
         is_unknown = cause.errno == socket.EAI_NONAME
-        return NoAnswerError(of_system(cause.strerror or str(cause)), unknown_name=is_unknown)
+        return NoAnswerError(as_phrase(cause.strerror or str(cause)), unknown_name=is_unknown)
     if isinstance(cause, ssl.SSLError) and cause.reason:
         return NoAnswerError(
             phrase("TLS failed: {reason}", reason=cause.reason.replace("_", " ").lower())
         )
     if isinstance(cause, OSError) and cause.errno:
-        return NoAnswerError(of_system(os.strerror(cause.errno)))
+        return NoAnswerError(as_phrase(os.strerror(cause.errno)))
     return None
 
 
