@@ -108,7 +108,7 @@ def read(path: Path) -> Snapshot:
     try:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
-        hint = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
+        hint = f"make it on a machine with network access: ascend-lock lock --record {path.stem}"
         raise files.input_error(error, "The snapshot cannot be read.", path, hint) from None
 
 
@@ -246,7 +246,7 @@ class SnapshotCatalog(Catalog):
             f"The snapshot of {self._snapshot.date} does not contain {what}.",
             why="It contains only what was requested while it was made.",
             hint="run online, or make it again on a machine with network access: "
-            f"ascend-lock snapshot {self._snapshot.stack}",
+            f"ascend-lock lock --record {self._snapshot.stack}",
         )
 
 

@@ -114,7 +114,7 @@ def read_matrix(path: Path) -> Matrix:
             "the file is not a matrix",
             where=str(path),
             why=str(error),
-            hint="write one: ascend-lock matrix",
+            hint="write one: ascend-lock matrix build",
         ) from None
 
 
