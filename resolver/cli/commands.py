@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +20,8 @@ import click
 from resolver import __version__
 from resolver.cli import COMMANDS
 from resolver.cli.console import print_json, print_text, print_to_stderr, write
-from resolver.cli.words import ANSWERS
-from resolver.errors import InputError, ResolverError, did_you_mean
+from resolver.cli.group import RootGroup
+from resolver.errors import InputError, ResolverError
 from resolver.files import advice, is_limit
 
 if TYPE_CHECKING:
@@ -53,27 +52,9 @@ Examples:
 _last_interrupt = -_IGNORED_FOR
 
 
-class _Group(click.Group):
-    """A group that imports a command's module only when the command is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            others = f"commands are {', '.join(COMMANDS)}"
-            raise InputError(
-                f"there is no command `{cmd_name}`",
-                hint=ANSWERS.get(cmd_name) or did_you_mean(cmd_name, COMMANDS, others),
-            )
-        module_name, _, function = COMMANDS[cmd_name].partition(".")
-        module = import_module(f"resolver.cli.{module_name}")
-        command: click.Command = getattr(module, function)
-        return command
-
-
 @click.command(
-    cls=_Group,
+    cls=RootGroup,
+    modules=COMMANDS,
     invoke_without_command=True,
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},

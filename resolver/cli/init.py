@@ -243,7 +243,7 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     """Return why no cell locks: the conflict of the newest release, with the nearest that lock."""
     refused = matrix.newest(fields, (CellOutcome.CONFLICT,))
     asked = ", ".join(fields.values())
-    hint = run.command("pairs")
+    hint = run.command("matrix", "show")
     if refused is None or refused.reason is None:
         return NothingToLock(
             f"the vendor's tables have nothing for {asked}",

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
+from typing import Final
 
 import click
+from click.core import ParameterSource
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
@@ -29,6 +31,9 @@ from resolver.cli.workers import Order, lock_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
+
+# Parameters that have no meaning with --record.
+_LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
 
 
 @click.command("lock")
@@ -53,6 +58,12 @@ from resolver.model.lock import Lock
     help="Write nothing; exit with status 4 if locking would change anything.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing, and say what locking would change.")
+@click.option(
+    "--record",
+    "is_recorded",
+    is_flag=True,
+    help="Write no lock, but record what locking asks the indexes, for use offline.",
+)
 @settings(
     "offline",
     "targets",
@@ -72,6 +83,7 @@ def command(
     anew: bool,
     check: bool,
     dry_run: bool,
+    is_recorded: bool,
 ) -> int:
     """Lock each STACK for all of its targets.
 
@@ -80,6 +92,8 @@ def command(
     exit status is the highest of them; with `all`, a target that so far has a conflict report
     instead of a lock, and still has no solution, counts as done.
     """
+    if is_recorded:
+        return _record(run, stacks)
     if not stacks:
         print_stacks(run)
         return 0
@@ -106,17 +120,41 @@ def command(
     if is_stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        has_failed = any(isinstance(result.answer, ResolverError) for result in results)
-        if has_failed and len(results) == 1:
-            print_failures(results, run.language)
-        targets = [result_json(result, run.language) for result in results]
-        print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
+        _print_json(results, status, run)
         return status
     print_results(results, run.language, together=len(names) > 1)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_message("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
+
+
+def _print_json(results: Sequence[TargetResult], status: int, run: Settings) -> None:
+    """Print the results of a run with this exit status as JSON."""
+    has_failed = any(isinstance(result.answer, ResolverError) for result in results)
+    if has_failed and len(results) == 1:
+        print_failures(results, run.language)
+    targets = [result_json(result, run.language) for result in results]
+    print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
+
+
+def _record(run: Settings, stacks: Sequence[str]) -> int:
+    """Record what locking stacks asks the indexes. Return the exit status.
+
+    Raise click.UsageError if no stack is named, or an option is given that locking alone has.
+    """
+    if not stacks:
+        raise click.MissingParameter(param_hint="'STACK...'", param_type="argument")
+    context = click.get_current_context()
+    for name in _LOCK_ONLY:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.replace("packages", "upgrade-package").replace("_", "-")
+            raise click.UsageError(f"--record writes no lock, so --{option} has no meaning.")
+    # Only for this option.
+    from resolver.cli.record import record
+
+    record(named_stacks(stacks, run), run)
+    return 0
 
 
 def _previous_locks(names: Sequence[str], session: Session) -> list[Lock]:

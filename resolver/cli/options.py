@@ -16,6 +16,7 @@ import msgspec
 from click.core import ParameterSource
 
 from resolver.cli.console import Progress, print_line
+from resolver.cli.group import FORMER
 from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
@@ -139,6 +140,7 @@ def settings(*names: str) -> Callable[[Command], Command]:
             language = _language(shared.pop("language", None))
             progress = Progress(language, enabled=False if shared.get("as_json") else None)
             run = Settings(progress=progress, language=language, **shared)
+            _print_current_name(run)
             try:
                 return command(run, **values)
             finally:
@@ -150,6 +152,14 @@ def settings(*names: str) -> Callable[[Command], Command]:
         return wrapper
 
     return decorate
+
+
+def _print_current_name(run: Settings) -> None:
+    """Print on stderr what a command is called now that was called by a former name."""
+    former = click.get_current_context().meta.get(FORMER)
+    if former is not None:
+        values = {"former": former.words, "current": former.current}
+        run.progress.say(translate("cli.renamed", run.language, **values))
 
 
 def ships(path: Path) -> bool:

@@ -43,7 +43,7 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 
     Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json,
     for each PROJECT or for all, so that nobody has to download the archives in order to lock; and
-    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock pairs` shows.
+    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock matrix show` shows.
     """
     compiled = compile_stacks(stack_names(run.matrices), run)
     names = [text.name(project) for project in projects] or _projects_of_facts(compiled, run)

@@ -119,7 +119,7 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
     if not releases:
         raise InputError(
             f"no index has a release of `{need}`",
-            hint="the indexes of the first stack were asked; see ascend-lock stacks",
+            hint="the indexes of the first stack were asked; see ascend-lock lock",
         )
     final = [version for version in releases if not version.is_prerelease]
     version = (final or releases)[0]

@@ -1,4 +1,4 @@
-"""The stacks, targets and locks that are named on a command line; `ascend-lock stacks`."""
+"""The stacks, targets and locks that are named on a command line."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-import click
 import msgspec
 
 from resolver.cli.console import print_line
-from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_stack, stack_names
 from resolver.errors import InputError, did_you_mean, escaped
@@ -195,14 +194,6 @@ def _locked_names(run: Settings) -> set[str]:
 def _own_file(name: str, run: Settings) -> Path:
     """Return the path of the file of a stack beside the folder of locks, if there is one."""
     return run.locks.parent / f"{name}.toml"
-
-
-@click.command("stacks")
-@settings("language", "own_matrices")
-def stacks(run: Settings) -> int:
-    """List the stacks, one per line."""
-    print_stacks(run)
-    return 0
 
 
 def print_stacks(run: Settings) -> None:

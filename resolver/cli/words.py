@@ -35,7 +35,7 @@ ANSWERS: Final[Mapping[str, str]] = {
     "global": _NOTHING,
     "hash": "lock.toml and requirements.txt have the sha256 of every file",
     "help": _HELP,
-    "index": "ascend-lock pairs --package NAME shows which releases go together",
+    "index": "ascend-lock matrix show --package NAME shows which releases go together",
     "info": _VERSION,
     "inspect": "ascend-lock verify STACK --json",
     "install": _INSTALL,
@@ -47,7 +47,7 @@ ANSWERS: Final[Mapping[str, str]] = {
     "python": _ENVIRONMENT,
     "reinstall": _INSTALL,
     "run": _ACTIVATE,
-    "search": "ascend-lock pairs --package NAME shows which releases go together",
+    "search": "ascend-lock matrix show --package NAME shows which releases go together",
     "self": _VERSION,
     "shell": _ACTIVATE,
     "shell-hook": _ACTIVATE,
@@ -64,5 +64,4 @@ ANSWERS: Final[Mapping[str, str]] = {
     "venv": _ENVIRONMENT,
     "version": _VERSION,
     "wheel": _BUILD,
-    "why": "ascend-lock explain STACK --package NAME",
 }

@@ -1,4 +1,4 @@
-"""The grid of `ascend-lock matrix`: its cells, each a stack, from grid.toml and the facts."""
+"""The grid of `ascend-lock matrix build`: its cells, each a stack, from grid.toml and the facts."""
 
 from __future__ import annotations
 

@@ -15,7 +15,14 @@ from resolver.explain.explain import found_cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import Excluded, Exclusive, Line, RequirementSource, Requires
+from resolver.model.constraint import (
+    SUPPOSED,
+    Excluded,
+    Exclusive,
+    Line,
+    RequirementSource,
+    Requires,
+)
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.package import Package
 from resolver.model.reason import Reason
@@ -27,9 +34,6 @@ from resolver.resolve.project import Project
 from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
-
-# the option that names the project, for messages
-_PLACE = "--package"
 
 # name, old version, new version
 _Move = tuple[str, str, str]
@@ -47,7 +51,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         names = [pin.name for pin in resolution.pins]
         raise InputError(
             phrase("`{name}` is not part of the stack's resolution", name=name),
-            where=_PLACE,
+            where=SUPPOSED,
             hint=did_you_mean(name, names, phrase("see lock.toml for its projects")),
         )
     project = universe.project(name)
@@ -158,11 +162,11 @@ def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) ->
             "no release of {name} matches `{specifier}`", name=project.name, specifier=specifier
         )
         hint = (
-            phrase("the newest is {versions}", versions=project.versions[0])
+            phrase("the newest is {version}", version=project.versions[0])
             if project.versions
             else EMPTY
         )
-    raise InputError(message, where=_PLACE, hint=hint)
+    raise InputError(message, where=SUPPOSED, hint=hint)
 
 
 def _try(
@@ -170,7 +174,7 @@ def _try(
 ) -> tuple[tuple[Contradiction, ...], tuple[_Move, ...]]:
     """Return what clashes if the stack requires this release as well, or which pins would move."""
     preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
-    answer = decide(universe.with_line(f"{name}=={version}", _PLACE, preferred), tick=clock.tick)
+    answer = decide(universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))
     found = found_cores(answer, clock)

@@ -110,7 +110,7 @@ def read(path: Path) -> Snapshot:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
         hint = phrase(
-            "make it on a machine with network access: ascend-lock snapshot {stack}",
+            "make it on a machine with network access: ascend-lock lock --record {stack}",
             stack=path.stem,
         )
         raise files.input_error(error, phrase("The snapshot cannot be read."), path, hint) from None
@@ -258,8 +258,8 @@ class SnapshotCatalog(Catalog):
             ),
             why=phrase("It contains only what was requested while it was made."),
             hint=phrase(
-                "run online, or make it again on a machine with network access: ascend-lock "
-                "snapshot {stack}",
+                "run online, or make it again on a machine with network access: ascend-lock lock "
+                "--record {stack}",
                 stack=self._snapshot.stack,
             ),
         )

@@ -121,7 +121,7 @@ def read_matrix(path: Path) -> Matrix:
             phrase("the file is not a matrix"),
             where=str(path),
             why=cause(error),
-            hint=phrase("write one: ascend-lock matrix"),
+            hint=phrase("write one: ascend-lock matrix build"),
         ) from None
 
 

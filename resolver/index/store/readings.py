@@ -2,7 +2,7 @@
 
 Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256:
 the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. Readings of wheels of
-paired releases are for `ascend-lock pairs`; no lock uses them.
+paired releases are for `ascend-lock matrix show`; no lock uses them.
 """
 
 from __future__ import annotations

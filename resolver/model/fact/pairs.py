@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Pairs(Fact, frozen=True, kw_only=True):
     """What a table or a guide has together with releases of `package`.
 
-    `ascend-lock pairs` shows it. No lock depends on it.
+    `ascend-lock matrix show` shows it. No lock depends on it.
     """
 
     # A branch, a tag, or a version that does not follow PEP 440, as upstream writes it. Empty for

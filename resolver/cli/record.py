@@ -1,18 +1,15 @@
-"""`ascend-lock snapshot STACK…`: record what locking a stack requests from the indexes."""
+"""Snapshots of what locking a stack requests from the indexes, for `lock --record`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 
-import click
-
-from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_line
-from resolver.cli.options import Settings, settings, today
+from resolver.cli.options import Settings, today
 from resolver.cli.outcome import Job
-from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
@@ -23,18 +20,15 @@ from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 
-@click.command("snapshot")
-@options.stacks("stacks", "STACK...")
-@settings("own_matrices", "locks")
-def command(run: Settings, stacks: tuple[str, ...]) -> int:
-    """Record what locking each STACK, or `all`, asks the indexes.
+def record(names: Iterable[str], run: Settings) -> None:
+    """Record what locking each stack asks the indexes, in a snapshot. No lock is written.
 
-    For a stack without a solution, record what explaining the conflict asks. With the snapshot, the
-    same can be done without network access, with or without the present lock.
+    For a stack without a solution, what explaining the conflict asks is recorded, without a limit
+    of time that would leave out some of it. With the snapshot, the same can be done without network
+    access, with or without the present lock. Raise ResolverError.
     """
-    for stack in named_stacks(stacks, run):
-        _record(stack, run)
-    return 0
+    for name in names:
+        _record(name, run)
 
 
 def _record(stack: str, run: Settings) -> None:

@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: show which versions go together, as facts say, without any index."""
+"""`ascend-lock matrix show`: show which versions go together, as facts say, without any index."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
 
-@click.command("pairs")
+@click.command("show")
 @click.option(
     "--package",
     metavar="NAME",
@@ -114,7 +114,7 @@ def _require_pairs(
         return
     partners = projects_paired_with(project, facts)
     if partners:
-        command = f"ascend-lock pairs --package {partners[0]}"
+        command = f"ascend-lock matrix show --package {partners[0]}"
         hint = f"it is in the pairings of {', '.join(partners)}: {command}"
     elif known:
         hint = str(did_you_mean(project, known, f"they pair those of {', '.join(known)}"))
