@@ -125,32 +125,6 @@ class Context(click.Context):
         return Formatter(language, self.terminal_width, self.max_content_width)
 
 
-class Command(click.Command):
-    """A command whose help is in the language of the run."""
-
-    context_class = Context
-
-
-class Group(click.Group):
-    """A group whose help, and that of its commands, is in the language of the run."""
-
-    context_class = Context
-    command_class = Command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands. In another language than English, none is cut off."""
-        if not isinstance(formatter, Formatter):
-            super().format_commands(ctx, formatter)
-            return
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                rows.append((name, summary(command)))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
 def summary(command: click.Command) -> str:
     """Return what a list of commands says of a command: its first paragraph, or its short help."""
     return command.short_help or next(sentences(command.help or ""), "")

@@ -17,7 +17,7 @@ from resolver.errors import InputError
 from resolver.phrase import Phrase, literal, phrase
 
 # What click says, the more particular sentence first. Releases of click differ in some.
-_SENTENCES: Final = (
+SENTENCES: Final = (
     phrase("Invalid value for {name}: {message}"),
     phrase("Invalid value: {message}"),
     phrase("Missing argument {name}. Choose from: {choices}"),
@@ -98,7 +98,7 @@ def sentence(text: str) -> Phrase:
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     """Return the expression for what each template becomes."""
     patterns = {}
-    for each in _SENTENCES:
+    for each in SENTENCES:
         # Every second part is the name of a placeholder.
         parts = _PLACEHOLDER.split(each.template)
         parts[::2] = map(re.escape, parts[::2])

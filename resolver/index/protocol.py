@@ -21,6 +21,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File, Page
+from resolver.phrase import Phrase
 from resolver.redaction import without_secrets
 
 # Characters of a reason; `errors` has the same limit for a part of a message.
@@ -49,7 +50,10 @@ class UnusableFile(Exception):
     secrets of addresses.
     """
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str | Phrase) -> None:
+        if isinstance(why, Phrase):
+            super().__init__(why.with_values(without_secrets))
+            return
         why = without_secrets(why)
         super().__init__(why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…")
 

@@ -274,7 +274,7 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
     path = f"{direct.subdirectory}/pyproject.toml".lstrip("/")
     content = repositories.read(direct.url, commit, path)
     if content is None:
-        raise UnusableFile(f"it has no {path}")
+        raise UnusableFile(phrase("it has no {path}", path=path))
     shown_name = f"{path} of {direct.url}@{commit[:12]}"
     pyproject = read_pyproject(content, FileRelease(shown_name, reference.name, ""))
     metadata = pyproject.metadata
@@ -282,7 +282,7 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
         raise UnusableFile(pyproject.why_dynamic)
     version = text.version(metadata.version)
     if version is None:
-        raise UnusableFile(f"its {path} has no version")
+        raise UnusableFile(phrase("its {path} has no version", path=path))
     build_requires = pyproject.build_requires
     return Recipe(
         version=version,
