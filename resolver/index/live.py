@@ -143,6 +143,7 @@ class LiveCatalog(Catalog):
                 where=f"index `{index}`",
                 hint="lock once without --offline to fill the cache",
             )
+        self._pool.meter.cached(f"{index} {project}")
         return answer
 
     def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
@@ -228,6 +229,8 @@ class LiveCatalog(Catalog):
         """
         try:
             content = cached()
+            if content is not None:
+                self._pool.meter.cached(f"{what}{file.filename}")
             if content is None and not self._pool.offline:
                 content = self._wait(lambda online: request(online.files))
             if content is None:
