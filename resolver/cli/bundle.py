@@ -19,6 +19,7 @@ from resolver.cli import options
 from resolver.cli.binaries import from_folder, judge_lock
 from resolver.cli.bundle_parts import BundlePart, chosen_parts, opened_wheels, wheels_built_of
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_line, print_to_stderr
 from resolver.cli.options import Settings, settings
 from resolver.config.load import stack_names
@@ -50,7 +51,7 @@ from resolver.report.linkage import fault_sentence
 from resolver.report.script import bundle_script
 
 
-@click.command("bundle", short_help="Download every file of locks into one folder.")
+@click.command("bundle", cls=Command, short_help="Download every file of locks into one folder.")
 @options.stacks("names", "[STACK...] DIR")
 @click.option(
     "--check",
@@ -76,7 +77,7 @@ from resolver.report.script import bundle_script
     is_flag=True,
     help="Write pages into DIR/simple, so that a web server makes DIR an index for pip and uv.",
 )
-@settings("targets", "language", "own_matrices", "locks")
+@settings("targets")
 def command(
     run: Settings,
     names: tuple[str, ...],
@@ -132,9 +133,9 @@ def command(
     run.progress.clear()
     _report(folder, manifest, content, run)
     for name in leftover:
-        run.print_message("cli.pruned" if prune else "cli.left", name=name)
+        run.print_note("cli.pruned" if prune else "cli.left", name=name)
     _report_failures(content.failed, run)
-    run.print_message("cli.copy", folder=folder, name=folder.name)
+    run.print_note("cli.copy", folder=folder, name=folder.name)
     return max((error.exit_status for error in content.failed.values()), default=0)
 
 
@@ -404,7 +405,7 @@ def _totals(manifest: Manifest) -> dict[str, object]:
 def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) -> None:
     """Print what is in the bundle."""
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    run.print_message(
+    run.print_note(
         "cli.bundled",
         folder=folder,
         **_totals(manifest),

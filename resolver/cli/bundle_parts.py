@@ -9,7 +9,7 @@ import msgspec
 
 from resolver import files
 from resolver.cli.options import ALL, Settings
-from resolver.cli.selection import locked_stacks, named_stacks
+from resolver.cli.selection import locked_stacks, named_stacks, named_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError, StaleLock
@@ -98,7 +98,8 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
     for name in dict.fromkeys(names):
         problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
-    for target in run.targets:
+    chosen = named_targets(run.targets, targets)
+    for target in sorted(chosen):
         if target not in targets:
             raise InputError(
                 f"no stack named here has a target `{target}`",
@@ -108,7 +109,7 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
     return [
         _part_of(name, problem, run)
         for name, problem in problems
-        if not run.targets or problem.target.name in run.targets
+        if not chosen or problem.target.name in chosen
     ]
 
 

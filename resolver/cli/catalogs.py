@@ -60,6 +60,7 @@ class Catalogs:
             offline=settings.offline,
             warn=warn,
             progress=settings.progress.fetching,
+            trace=settings.progress.trace if settings.progress.verbosity > 0 else None,
             readings=folder if readings else None,
             linkage=linkage_folder(settings.matrices),
         )

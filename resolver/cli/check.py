@@ -16,6 +16,7 @@ from resolver.cli import options
 from resolver.cli.binaries import from_index, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
+from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line, print_to_stderr
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import (
@@ -55,7 +56,7 @@ _STATUS = {
 }
 
 
-@click.command("check", short_help="Check whether locks still match their inputs.")
+@click.command("check", cls=Command, short_help="Check whether locks still match their inputs.")
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option(
     "--upstream",
@@ -75,7 +76,7 @@ _STATUS = {
     help="Also solve anew, and tell what the inputs would not give.",
 )
 @options.facts_days
-@settings("targets", "own_matrices", "locks", "language", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stacks: tuple[str, ...],
@@ -134,7 +135,7 @@ def command(
     _print_commands(results, run)
     for folder in checker.stray_folders:
         what = f"{folder} belongs to no target of its stack any more"
-        print_to_stderr(f"hint: {what}; remove it if it is not needed")
+        run.progress.say(f"hint: {what}; remove it if it is not needed")
     if not stacks or ALL in stacks:
         _print_unknown(unknown, run)
     return status
@@ -402,7 +403,7 @@ def _print_commands(results: Sequence[_Result], run: Settings) -> None:
     if names:
         hints.append(run.command("lock", *names))
     for hint in hints:
-        run.print_message("cli.hint", command=hint)
+        run.print_note("cli.hint", command=hint)
 
 
 def _print_unknown(names: Sequence[str], run: Settings) -> None:
@@ -410,4 +411,4 @@ def _print_unknown(names: Sequence[str], run: Settings) -> None:
     for name in names:
         what = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
         command = run.command("check", f"path/to/{name}.toml")
-        print_to_stderr(f"hint: {what}; give the path of its file: {command}")
+        run.progress.say(f"hint: {what}; give the path of its file: {command}")

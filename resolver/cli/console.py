@@ -171,9 +171,14 @@ class Progress:
     something is written.
     """
 
-    def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
+    def __init__(
+        self, language: Language = "en", *, enabled: bool | None = None, verbosity: int = 0
+    ) -> None:
         self.language = language
-        self._enabled = sys.stderr.isatty() if enabled is None else enabled
+        # Below 0, notes and warnings are left out. Above it, what is read from where is told.
+        self.verbosity = verbosity
+        is_enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._enabled = is_enabled and verbosity >= 0
         self._live: Live | None = None
         # Guards the line, as warnings come from any thread.
         self._lock = threading.RLock()
@@ -226,14 +231,23 @@ class Progress:
     def warn(self, warning: Message) -> None:
         """Print a warning on a line of its own, unless it was printed before."""
         text = translate(warning, self.language)
-        if text in self._warned:
+        if text in self._warned or self.verbosity < 0:
             return
         self._warned.add(text)
         harmless_text = "\n".join(map(escaped, text.split("\n")))
         line = translate("cli.warning", self.language, message=harmless_text)
         label = translate("cli.warning", self.language, message="").rstrip()
         color = has_color(sys.stderr)
-        shown = styled(label, color, "bold yellow") + line.removeprefix(label) + "\n"
+        self._print(styled(label, color, "bold yellow") + line.removeprefix(label) + "\n")
+
+    def trace(self, read: Message) -> None:
+        """Print on stderr what was read from where, if the run is verbose. Any thread may call."""
+        if self.verbosity > 0:
+            self._print(escaped(translate(read, self.language)) + "\n")
+
+    def _print(self, shown: str) -> None:
+        """Print lines on stderr, above the line of work if that is shown."""
+        color = has_color(sys.stderr)
         # A process without a line may solve a cell for one that has a line on this terminal.
         over = not self._enabled and color and sys.stderr.isatty()
         with self._lock:
@@ -244,7 +258,9 @@ class Progress:
                 self._begin()
 
     def say(self, text: str) -> None:
-        """Print a line on stderr."""
+        """Print a note on stderr, unless the run is quiet."""
+        if self.verbosity < 0:
+            return
         self.clear()
         print_to_stderr(text)
 

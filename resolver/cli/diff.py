@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from resolver.cli.common import Command
 from resolver.cli.console import for_stream, print_data, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
@@ -23,11 +24,11 @@ from resolver.report.summary import difference_blocks, difference_json
 _formats = click.Choice(["text", "markdown"])
 
 
-@click.command("diff", short_help="Show what differs between two locks.")
+@click.command("diff", cls=Command, short_help="Show what differs between two locks.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(run: Settings, before: str, after: str | None, form: str) -> int:
     """Show what differs between two locks: pins, files, facts, warnings.
 

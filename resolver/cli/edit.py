@@ -14,7 +14,8 @@ import click
 from resolver.cli import options
 from resolver.cli.addition import added
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_to_stderr
+from resolver.cli.common import Command
+from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import (
     TargetResult,
@@ -48,10 +49,10 @@ _apply = click.option(
     metavar="LETTER",
     help="If there is no solution, also change what this way out changes.",
 )
-_settings = settings("offline", "seconds", "language", "own_matrices", "locks")
+_settings = settings("seconds")
 
 
-@click.command("add")
+@click.command("add", cls=Command)
 @options.stack
 @click.argument("lines", metavar="REQUIREMENT...", nargs=-1)
 @_apply
@@ -75,13 +76,13 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, f
         for line, need in needs.items():
             addition = added(line, need, document.needs(components))
             document = addition.applied_to(document)
-            run.print_message(addition.code, **addition.values)
+            run.print_note(addition.code, **addition.values)
         return document
 
     return _edit_and_lock(run, stack, edit, letter=letter, can_apply=True, frozen=frozen)
 
 
-@click.command("remove")
+@click.command("remove", cls=Command)
 @options.stack
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @_frozen
@@ -106,7 +107,7 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
                     hint=did_you_mean(project, subjects, known),
                 )
             lines = tuple(str(needs[number]) for number in removed)
-            run.print_message("edit.removed", lines=lines)
+            run.print_note("edit.removed", lines=lines)
             document = document.without_lines(removed)
         return document
 
@@ -199,9 +200,10 @@ def _lock(
         # An interrupt may have come when everything was on disk, but not in its place yet.
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
-            print_to_stderr(translate("edit.undone", run.language, path=path))
+            run.progress.say(translate("edit.undone", run.language, path=path))
     if is_written:
-        print_results(results, run.language, together=False)
+        if not run.is_quiet:
+            print_results(results, run.language, together=False)
     else:
         print_failures(results, run.language)
         if letter is None and can_apply:
@@ -231,4 +233,4 @@ def _print_way_out(run: Settings, fix: Fix) -> None:
     # Imported only for a conflict.
     from resolver.report.explanation.fixes import changes_sentence
 
-    run.print_message("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))
+    run.print_note("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))

@@ -17,6 +17,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
@@ -44,7 +45,7 @@ from resolver.resolve.universe import Universe
 Answer = Explanation | Why | None
 
 
-@click.command("explain")
+@click.command("explain", cls=Command)
 @options.stack
 @click.option(
     "--apply",
@@ -52,17 +53,7 @@ Answer = Explanation | Why | None
     metavar="LETTER",
     help="Write the stack of this way out beside the original.",
 )
-@settings(
-    "offline",
-    "targets",
-    "cutoff",
-    "as_of",
-    "seconds",
-    "language",
-    "own_matrices",
-    "locks",
-    "as_json",
-)
+@settings("targets", "cutoff", "as_of", "seconds")
 def command(run: Settings, stack: str, letter: str | None) -> int:
     """Explain why STACK has no solution, and what to change.
 
@@ -156,7 +147,7 @@ def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: 
     name = str(path)
     if path.parent == run.matrices / "stacks":
         name = path.stem
-    run.print_message(code, path=path, stack=shlex.join([name, *options_of_lock]))
+    run.print_note(code, path=path, stack=shlex.join([name, *options_of_lock]))
 
 
 def _answer(argument: str, job: Job, requirement: Requirement | None, session: Session) -> Answer:

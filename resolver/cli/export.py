@@ -13,6 +13,7 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets, with_options_of
@@ -35,7 +36,7 @@ from resolver.report.requirements import by_hash, by_script, variants
 Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @options.stack
 @click.option(
     "--format",
@@ -61,7 +62,7 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
     metavar="DIR",
     help="containerfile: install from this folder of the build context.",
 )
-@settings("offline", "targets", "language", "own_matrices", "locks")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,
@@ -141,7 +142,7 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
     except OSError as error:
         hint = "name another folder with --output"
         raise files.input_error(error, "the export could not be written", output, hint) from None
-    run.print_message("cli.written-to", path=output)
+    run.print_note("cli.written-to", path=output)
     return 0
 
 
@@ -166,7 +167,7 @@ def _write(text: str, form: Format, output: Path, run: Settings) -> None:
     except OSError as error:
         hint = "name another file with --output"
         raise files.input_error(error, "the export could not be written", output, hint) from None
-    run.print_message("cli.written-to", path=output)
+    run.print_note("cli.written-to", path=output)
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:

@@ -10,6 +10,7 @@ import click
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import for_stream, print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError
@@ -24,7 +25,7 @@ _formats = click.Choice(["text", "markdown", "html"])
 _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
 
 
-@click.command("fleet")
+@click.command("fleet", cls=Command)
 @click.argument("reports", metavar="REPORT...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @options.output("stdout")
@@ -35,7 +36,7 @@ _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
     metavar="FILE",
     help="Names of all nodes, one a line: those without a report are errors.",
 )
-@settings("language", "as_json")
+@settings()
 def command(
     run: Settings,
     reports: tuple[Path, ...],
@@ -64,7 +65,7 @@ def command(
     blocks = list(fleet_document(fleet))
     if output is not None:
         _write(output, _text(blocks, form, run.language))
-        run.print_message("cli.written-to", path=output)
+        run.print_note("cli.written-to", path=output)
     elif form == "text":
         print_text(for_stream(blocks, run.language, sys.stdout))
     else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from resolver.cli.common import Group
 from resolver.cli.former import find_former
 from resolver.cli.words import ANSWERS
 from resolver.errors import InputError, did_you_mean
@@ -16,7 +17,7 @@ from resolver.errors import InputError, did_you_mean
 FORMER = f"{__name__}.former"
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a command's module only when the command is called."""
 
     def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:

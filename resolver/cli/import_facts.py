@@ -17,6 +17,7 @@ from resolver.audit.upstream.facts import make
 from resolver.audit.upstream.generated import ChangedRow, generate, write
 from resolver.audit.upstream.tables import ArchiveRow, UpstreamFile, load_tables
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import first_problem
 from resolver.cli.options import Settings, settings
@@ -30,7 +31,7 @@ from resolver.model.message import Message, message
 from resolver.model.release import File
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.option(
     "--diff",
     is_flag=True,
@@ -47,7 +48,7 @@ from resolver.model.release import File
     is_flag=True,
     help="Give rows that say the same as before their newest source, too.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
     """Make facts from tables of upstream.
 
@@ -80,7 +81,7 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
     else:
         for line in _lines(generated.changes):
             print_line(translate(line, run.language))
-        run.print_message("import.count", count=len(generated.changes), **counts)
+        run.print_note("import.count", count=len(generated.changes), **counts)
     return CHANGED_UPSTREAM if status == "changed" else 0
 
 

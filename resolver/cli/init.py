@@ -14,6 +14,7 @@ from resolver import files
 from resolver.ascend.machine import Machine, this_machine
 from resolver.ascend.names import CHIP, TITLES, TOOLKIT
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
@@ -37,7 +38,7 @@ _FIELDS: Final = {
 _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 
 
-@click.command("init")
+@click.command("init", cls=Command)
 @click.option(
     "--for",
     "use",
@@ -57,7 +58,7 @@ _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 )
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
 @options.output("USE.toml")
-@settings("language", "own_matrices")
+@settings()
 def command(
     run: Settings,
     use: str | None,
@@ -101,8 +102,8 @@ def command(
     files.write(path, text.encode())
     _print_written(path, answer, matrix, run)
     if cell.glibc != answer.cell.glibc:
-        run.print_message("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
-    run.print_message("init.next", command=run.command("lock", str(path)))
+        run.print_note("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
+    run.print_note("init.next", command=run.command("lock", str(path)))
     return 0
 
 
@@ -165,7 +166,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         if answer.outcome is CellOutcome.EXPECTED:
             code = "init.expected"
         reason = translate(answer.reason, run.language)
-        run.print_message(
+        run.print_note(
             code,
             path=path,
             release=release,
@@ -174,7 +175,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         )
         return
     count = len(answer.pins)
-    run.print_message(
+    run.print_note(
         "init.written",
         path=path,
         release=release,
@@ -182,7 +183,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         date=matrix.date,
     )
     if answer.practices:
-        run.print_message("init.practices", names=answer.practices)
+        run.print_note("init.practices", names=answer.practices)
 
 
 def _glibc_version(text: str, glibc: Component) -> str:

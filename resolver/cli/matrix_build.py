@@ -17,7 +17,8 @@ from packaging.version import Version
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cells import CellSolver, Sweep
-from resolver.cli.console import columns, print_text, print_to_stderr
+from resolver.cli.common import Command
+from resolver.cli.console import columns, print_text
 from resolver.cli.matrix_diff import difference_status
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.processes import processes
@@ -45,7 +46,7 @@ _CELLS_PER_LINE = 50
 _path = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("build")
+@click.command("build", cls=Command)
 @click.option(
     "--grid",
     "grid_path",
@@ -88,7 +89,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
     is_flag=True,
     help="Also record what is asked of the indexes, for use offline.",
 )
-@settings("offline", "cutoff", "as_of", "language", "own_matrices")
+@settings("cutoff", "as_of")
 def command(
     run: Settings,
     grid_path: Path | None,
@@ -147,8 +148,9 @@ def command(
             snapshot.write(recording.snapshot(NAME, today()), path)
         journal.end()
     run.progress.clear()
-    print_text(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
-    run.print_message("matrix.written", page=page, data=data)
+    if not run.is_quiet:
+        print_text(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
+    run.print_note("matrix.written", page=page, data=data)
     if before is None:
         return 0
     print_text("\n" + matrix_difference(before, matrix, run.language))
@@ -211,5 +213,5 @@ def _solved(
         progress = message("matrix.progress", done=number, of=len(unsolved), minutes=minutes)
         run.progress.label(progress.code, **progress.values)
         if number % _CELLS_PER_LINE == 0 and not sys.stderr.isatty():
-            print_to_stderr(translate(progress, run.language))
+            run.progress.say(translate(progress, run.language))
     return solved

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from resolver.cli.common import Command
 from resolver.cli.console import print_text
 from resolver.cli.options import Settings, settings
 from resolver.errors import CHANGED_UPSTREAM
@@ -15,10 +16,10 @@ from resolver.report.matrix import changed_cells, is_broken, matrix_difference, 
 _path = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @click.argument("old", metavar="OLD.json", type=_path)
 @click.argument("new", metavar="[NEW.json]", type=_path, default=Path("matrix.json"))
-@settings("language")
+@settings()
 def command(run: Settings, old: Path, new: Path) -> int:
     """Show which cells changed between two solved grids.
 

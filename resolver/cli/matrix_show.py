@@ -17,6 +17,7 @@ from resolver.audit.pairs import (
     read_declared,
 )
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.fact_rules import compile_facts
@@ -32,7 +33,7 @@ from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @click.option(
     "--package",
     metavar="NAME",
@@ -52,7 +53,7 @@ from resolver.report.terminal import WIDTH
     is_flag=True,
     help="Name the facts behind each line, with their sources.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, package: str, sources: bool, **given: str | None) -> int:
     """Show which versions go together on an Ascend machine.
 

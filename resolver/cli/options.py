@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from click.core import ParameterSource
 
+from resolver.cli.common import given
 from resolver.cli.console import Progress, print_line
 from resolver.cli.group import FORMER
 from resolver.config.load import stack_names
@@ -48,8 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     language: Language
     # The folder of facts, indexes and stacks that the user named; None for the default.
     own_matrices: Path | None = None
-    # The folder of locks.
-    locks: Path = _LOCKS
+    # The folder of locks that the user named; None for the default.
+    own_locks: Path | None = None
     # Whether to print one JSON object and nothing else on stdout.
     as_json: bool = False
     # Whether to work without network access.
@@ -60,14 +60,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cutoff: dt.datetime | None = None
     # The day that replaces the stack's own `as-of`; empty for the stack's.
     as_of: str = ""
-    # The time limit for the explanation of a conflict, in seconds. Commands without the option,
-    # such as `snapshot`, have ample time, as a snapshot must have all requests of an explanation.
+    # The time limit for the explanation of a conflict, in seconds.
     seconds: float = 900.0
 
     @property
     def matrices(self) -> Path:
         """Return the folder of facts, indexes and stacks."""
         return self.own_matrices or _default_matrices()
+
+    @property
+    def locks(self) -> Path:
+        """Return the folder of locks. Raise InputError if it is the default and a link.
+
+        A proposed change to a repository can turn the folder into a link, and locks would be
+        written where it leads.
+        """
+        if self.own_locks is not None:
+            return self.own_locks
+        if _LOCKS.is_symlink():
+            raise InputError(
+                "the folder of locks is a link, which is not followed",
+                where=str(_LOCKS),
+                why=f"It leads to {_LOCKS.readlink()}.",
+                hint="if that is meant, name it: --locks DIR",
+            )
+        return _LOCKS
 
     @property
     def policy_options(self) -> PolicyOptions:
@@ -80,8 +97,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         words: list[str] = []
         if self.own_matrices is not None:
             words += ["--matrices", str(self.own_matrices)]
-        if self.locks != _LOCKS:
-            words += ["--locks", str(self.locks)]
+        if self.own_locks not in (None, _LOCKS):
+            words += ["--locks", str(self.own_locks)]
         return tuple(words)
 
     @property
@@ -122,29 +139,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Return a command that uses the same folders, quoted for a shell."""
         return shlex.join(("ascend-lock", *words, *self.folder_options))
 
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether only errors are printed, and results that were asked for."""
+        return self.progress.verbosity < 0
+
     def print_message(self, code: str, /, **values: object) -> None:
-        """Print a text of `locale` on stdout, in the language of the run."""
+        """Print a result on stdout: a text of `locale`, in the language of the run."""
         print_line(translate(message(code, **values), self.language))
+
+    def print_note(self, code: str, /, **values: object) -> None:
+        """Print what is no result on stdout, unless the run is quiet: what was done, what is next.
+
+        It is a text of `locale`, in the language of the run.
+        """
+        if not self.is_quiet:
+            self.print_message(code, **values)
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds shared options to a command.
 
-    `names` are keys of `_SHARED`. The command receives their values as one `Settings`.
+    `names` are keys of `_SHARED`. The command receives their values, and those of the common
+    options, as one `Settings`.
     """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(**values: Any) -> int:
             shared = {name: values.pop(name) for name in names}
-            language = _language(shared.pop("language", None))
-            progress = Progress(language, enabled=False if shared.get("as_json") else None)
-            run = Settings(progress=progress, language=language, **shared)
+            run = _settings({**shared, **given(click.get_current_context())})
             _print_current_name(run)
             try:
                 return command(run, **values)
             finally:
-                progress.clear()
+                run.progress.clear()
 
         # click adds an option to the function itself.
         for name in reversed(names):
@@ -152,6 +181,16 @@ def settings(*names: str) -> Callable[[Command], Command]:
         return wrapper
 
     return decorate
+
+
+def _settings(values: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run with these values of options."""
+    own = dict(values)
+    language = _language(own.pop("language", None))
+    verbosity = own.pop("verbose", 0) - own.pop("quiet", 0)
+    is_enabled = False if own.get("as_json") else None
+    progress = Progress(language, enabled=is_enabled, verbosity=verbosity)
+    return Settings(progress=progress, language=language, **own)
 
 
 def _print_current_name(run: Settings) -> None:
@@ -192,23 +231,6 @@ def _default_matrices() -> Path:
         return _LOCAL_MATRICES
     # In a checkout this is a link.
     return (_PACKAGE / "matrices").resolve()
-
-
-def _require_no_link(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the folder of locks. Raise InputError if it is the default and a link.
-
-    A proposed change to a repository can turn the folder into a link, and locks would be written
-    where it leads.
-    """
-    source = context.get_parameter_source(parameter.name or "")
-    if source is ParameterSource.DEFAULT and value.is_symlink():
-        raise InputError(
-            "the folder of locks is a link, which is not followed",
-            where=str(value),
-            why=f"It leads to {value.readlink()}.",
-            hint="if that is meant, name it: --locks DIR",
-        )
-    return value
 
 
 def _language(option: str | None) -> Language:
@@ -313,45 +335,12 @@ def require_absent(path: Path) -> None:
 
 stack = click.argument("stack", shell_complete=_complete_stack)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
-    "language": click.option(
-        "--lang",
-        "language",
-        type=click.Choice(LANGUAGES),
-        help="Language of the output (default: by locale).",
-    ),
-    "own_matrices": click.option(
-        "--matrices",
-        "own_matrices",
-        type=click.Path(path_type=Path, file_okay=False),
-        help=(
-            "Folder of facts, indexes and stacks, "
-            "in place of ./matrices or, without that, the one that ships."
-        ),
-    ),
-    "locks": click.option(
-        "--locks",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=_LOCKS,
-        callback=_require_no_link,
-        help="Folder of locks (default: ./locks).",
-    ),
-    "as_json": click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print one JSON object on stdout and nothing else.",
-    ),
-    "offline": click.option(
-        "--offline",
-        is_flag=True,
-        help="Use only the cache, or the snapshot that ships with the stack; no network.",
-    ),
     "targets": click.option(
         "--target",
         "targets",
         multiple=True,
         metavar="NAME",
-        help="Only this target; may be repeated.",
+        help="Only this target, or the one whose name begins so; may be repeated.",
     ),
     "cutoff": click.option(
         "--exclude-newer",

@@ -13,6 +13,7 @@ from resolver import files
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_line
 from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
@@ -34,10 +35,10 @@ from resolver.model import text
 from resolver.model.fact import Fact, Sources
 
 
-@click.command("read")
+@click.command("read", cls=Command)
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @click.option("--anew", is_flag=True, help="Also read archives that are already recorded.")
-@settings("own_matrices")
+@settings()
 def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     """Read the source archives that facts are about, and a wheel of each release that they pair.
 

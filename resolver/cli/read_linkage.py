@@ -16,6 +16,7 @@ from resolver import files
 from resolver.ascend.names import TORCH_PLUGIN
 from resolver.cli.binaries import LARGEST_READ
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
@@ -53,9 +54,9 @@ class _Wheel(msgspec.Struct, frozen=True):
     catalog: LiveCatalog
 
 
-@click.command("read-linkage")
+@click.command("read-linkage", cls=Command)
 @click.option("--anew", is_flag=True, help="Also read wheels that are already recorded.")
-@settings("own_matrices", "locks")
+@settings()
 def command(run: Settings, anew: bool) -> int:
     """Record what the binaries of wheels need and offer, in MATRICES/linkage/PROJECT.json.
 

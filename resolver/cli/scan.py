@@ -15,6 +15,7 @@ from resolver.audit.code_scan import compare, scan_code
 from resolver.audit.offers import Offers
 from resolver.audit.version_checks import Effect
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import facts_of, first_problem
 from resolver.cli.options import Settings, settings, today
@@ -33,7 +34,7 @@ from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lin
 _LARGEST: Final = 512 << 20
 
 
-@click.command("scan")
+@click.command("scan", cls=Command)
 @click.argument("requirement", metavar="NAME[==VERSION]")
 @click.option(
     "--all",
@@ -41,7 +42,7 @@ _LARGEST: Final = 512 << 20
     is_flag=True,
     help="Also list checks that only decide between two ways.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, requirement: str, every_check: bool) -> int:
     """List the version checks in a project's own code, with drafts of facts.
 

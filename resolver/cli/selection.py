@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -69,13 +69,35 @@ def unknown_locks(run: Settings) -> list[str]:
     return sorted(name for name in names if not _own_file(name, run).is_file())
 
 
+def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
+    """Return the targets that values of --target stand for: their names, or unique beginnings.
+
+    A value that fits no known target stays as it is. Raise InputError if one fits several.
+    """
+    known = list(known)
+    names: set[str] = set()
+    for value in given:
+        fitting = [name for name in known if name.startswith(value)]
+        if value in known or not value or not fitting:
+            fitting = [value]
+        if len(fitting) > 1:
+            raise InputError(
+                f"several targets begin with `{value}`",
+                where="--target",
+                hint=f"choose one of {', '.join(fitting)}",
+            )
+        names.update(fitting)
+    return names
+
+
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
     """Return the problems of the named targets, or all if none is named.
 
-    Raise InputError if the stack lacks one of the targets.
+    A unique beginning of a name will do. Raise InputError if the stack lacks one of the targets.
     """
     names = [problem.target.name for problem in problems]
-    for unknown in sorted(set(targets).difference(names)):
+    targets = named_targets(targets, names)
+    for unknown in sorted(targets.difference(names)):
         raise InputError(
             f"{problems[0].stack.name} has no target `{unknown}`",
             hint=f"its targets are {', '.join(names)}",
@@ -125,17 +147,23 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         raise _no_lock(location, revision, folder, run)
     chosen = locks
     if run.targets:
-        chosen = {path: lock for path, lock in locks.items() if lock.target.name in run.targets}
+        targets = named_targets(run.targets, dict.fromkeys(_target_names(locks)))
+        chosen = {path: lock for path, lock in locks.items() if lock.target.name in targets}
     if not chosen:
         raise InputError(
             f"`{name}` has no lock for {', '.join(run.targets)}",
             where="--target",
-            hint=f"there are {', '.join(lock.target.name for lock in locks.values())}",
+            hint=f"there are {', '.join(_target_names(locks))}",
         )
     return [
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
         for path, lock in chosen.items()
     ]
+
+
+def _target_names(locks: Mapping[Path, Lock]) -> list[str]:
+    """Return the names of the targets that locks are for."""
+    return [lock.target.name for lock in locks.values()]
 
 
 def _locks_at(revision: str, folder: Path) -> dict[Path, Lock]:

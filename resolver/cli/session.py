@@ -211,6 +211,7 @@ class Session:
         if not self.ignore_remembered:
             lock = remembered.get(catalog, preferences)
             if lock is not None:
+                self.settings.progress.trace(message("trace.remembered"))
                 return lock
         # A remembered lock does not need the solver.
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation

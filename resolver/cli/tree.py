@@ -6,6 +6,7 @@ import click
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import named_locks
@@ -15,7 +16,7 @@ from resolver.report.tree import Tree
 _formats = click.Choice(["text", "mermaid"])
 
 
-@click.command("tree")
+@click.command("tree", cls=Command)
 @options.stack
 @click.option(
     "--package",
@@ -36,7 +37,7 @@ _formats = click.Choice(["text", "mermaid"])
     help="No more than N levels below the first.",
 )
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,

@@ -12,13 +12,14 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import named_locks
 from resolver.errors import InputError
 from resolver.report.verify import FILE
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @options.stack
 @click.option(
     "--python",
@@ -52,7 +53,7 @@ from resolver.report.verify import FILE
     metavar="DIR",
     help="Where driver and toolkit are installed (default: /usr/local/Ascend).",
 )
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,

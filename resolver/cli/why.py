@@ -10,6 +10,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage
 from resolver.cli.explain import (
     conflicts_of,
@@ -25,20 +26,10 @@ from resolver.model import text
 from resolver.model.requirement import Requirement
 
 
-@click.command("why")
+@click.command("why", cls=Command)
 @options.stack
 @click.argument("name", metavar="NAME[==V]")
-@settings(
-    "offline",
-    "targets",
-    "cutoff",
-    "as_of",
-    "seconds",
-    "language",
-    "own_matrices",
-    "locks",
-    "as_json",
-)
+@settings("targets", "cutoff", "as_of", "seconds")
 def command(run: Settings, stack: str, name: str) -> int:
     """Explain why a project is pinned as it is.
 

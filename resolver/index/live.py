@@ -147,6 +147,7 @@ class LiveCatalog(Catalog):
                 where=phrase("index `{index}`", index=index),
                 hint=phrase("lock once without --offline to fill the cache"),
             )
+        self._pool.meter.cached(f"{index} {project}")
         return answer
 
     def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
@@ -231,12 +232,15 @@ class LiveCatalog(Catalog):
         content if the file has a hash, or the content has one of its own (`is_covered`). They cover
         UnusableFile if the file has a hash, and no other failure.
         """
+        name = content_name or literal(file.filename)
         try:
             content = cached()
+            if content is not None:
+                self._pool.meter.cached(str(name))
             if content is None and not self._pool.offline:
                 content = self._wait(lambda online: request(online.files))
             if content is None:
-                raise _not_cached(file, content_name or literal(file.filename))
+                raise _not_cached(file, name)
         except UnusableFile:
             if not file.sha256:
                 self._is_covered = False

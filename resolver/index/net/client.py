@@ -255,6 +255,8 @@ class Client:
                 return await consume(response)
         finally:
             await response.aclose()
+            seconds = _now() - begun
+            self._meter.answered(shown_address(urls[-1]), response.status_code, seconds)
         status = f"{response.status_code} {response.reason_phrase}".rstrip()
         retry_after = response.headers.get("retry-after", "")
         raise NoAnswerError(phrase("It answered {status}", status=status), retry_after=retry_after)
