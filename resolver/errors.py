@@ -57,14 +57,12 @@ class ResolverError(Exception):
 
     def __init__(
         self,
-        message: str | Phrase,
+        message: Phrase,
         *,
         where: str | Phrase = "",
-        why: str | Phrase = EMPTY,
-        hint: str | Phrase = EMPTY,
+        why: Phrase = EMPTY,
+        hint: Phrase = EMPTY,
     ) -> None:
-        # tmp
-        message, why, hint = (literal(x) if isinstance(x, str) else x for x in (message, why, hint))
         place = where if isinstance(where, Phrase) else literal(where)
         # The parts below, as they can be translated.
         self.phrases = {
@@ -163,12 +161,8 @@ def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
 
 
 def did_you_mean(
-    name: str, known: Iterable[str], otherwise: str | Phrase, cutoff: float = _SIMILAR
+    name: str, known: Iterable[str], otherwise: Phrase, cutoff: float = _SIMILAR
 ) -> Phrase:
     """Return a hint with the most similar of the known names; `otherwise` if none is similar."""
     close = closest(name, known, cutoff)
-    return (
-        phrase("did you mean `{name}`?", name=close)
-        if close
-        else (literal(otherwise) if isinstance(otherwise, str) else otherwise)
-    )
+    return phrase("did you mean `{name}`?", name=close) if close else otherwise

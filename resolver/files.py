@@ -15,7 +15,7 @@ from typing import Final
 
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
-from resolver.phrase import EMPTY, Phrase, cause, literal, phrase
+from resolver.phrase import EMPTY, Phrase, cause, phrase
 
 MIB: Final = 1 << 20
 # The largest file that this program writes, in bytes.
@@ -47,13 +47,12 @@ def advice(number: int | None, otherwise: Phrase = EMPTY) -> Phrase:
 
 
 def input_error(
-    error: Exception, message: str | Phrase, where: Path | str, otherwise: str | Phrase = EMPTY
+    error: Exception, message: Phrase, where: Path | str, otherwise: Phrase = EMPTY
 ) -> InputError:
     """Return the error to raise if a file cannot be read, written or used.
 
     `otherwise` says what can be done instead.
     """
-    otherwise = literal(otherwise) if isinstance(otherwise, str) else otherwise
     hint = advice(error.errno, otherwise) if isinstance(error, OSError) else otherwise
     return InputError(message, where=str(where), why=cause(error), hint=hint)
 

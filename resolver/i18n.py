@@ -77,6 +77,11 @@ def translate_phrase(sentence: Phrase, language: Language) -> str:
     return template.format(**values)
 
 
+def phrase_message(sentence: Phrase, language: Language) -> Message:
+    """Return a phrase as a message in English and in this language, to be a value of others."""
+    return Message(TEXT, {"en": str(sentence), language: translate_phrase(sentence, language)})
+
+
 def error_text(error: ResolverError, language: Language) -> str:
     """Return an error as people read it."""
     if language == "en":

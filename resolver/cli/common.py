@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from resolver.cli.help import Context, Formatter, summary
 from resolver.i18n import LANGUAGES
 
 # The key in `Context.meta` of the values that the command line has.
@@ -96,6 +97,8 @@ COMMON: Final = (
 class Command(click.Command):
     """A command with the common options, which come last in its help."""
 
+    context_class = Context
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, with the common options."""
         parameters = super().get_params(ctx)
@@ -129,6 +132,19 @@ class Group(Command, click.Group):
     """A group whose options are those of its commands."""
 
     command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands. In another language than English, no summary is cut off."""
+        if not isinstance(formatter, Formatter):
+            super().format_commands(ctx, formatter)
+            return
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                rows.append((name, summary(command)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def format_further(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec.structs import replace
 
 from resolver.cli import COMMANDS
-from resolver.errors import escaped
+from resolver.errors import ResolverError, escaped
 from resolver.files import json_text
-from resolver.i18n import translate
+from resolver.i18n import error_text, translate, translate_phrase
 from resolver.index.protocol import Traffic
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import Document, rewritten, translated
 from resolver.report.terminal import (
     COLUMNS,
@@ -110,16 +111,19 @@ def print_json(value: object) -> None:
 
 
 def print_to_stderr(text: str) -> None:
-    """Print a line on stderr; the word `error` before a message is red.
+    """Print a line on stderr, with commands by the path by which this program was called."""
+    print_text(as_called(text) + "\n", sys.stderr)
 
-    Commands start with the path by which this program was called.
-    """
-    before, error, message = text.partition("error:")
-    line = as_called(text)
-    if error:
-        label = styled(error, has_color(sys.stderr), "bold red")
-        line = f"{before}{label}{as_called(message)}"
-    print_text(line + "\n", sys.stderr)
+
+def print_error(error: ResolverError, language: Language, name: str = "") -> None:
+    """Print an error on stderr, after what it is about. The word before it is red."""
+    text = phrase("error: {text}", text=error_text(error, language))
+    line = as_called(translate_phrase(text, language))
+    label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()
+    shown = styled(label, has_color(sys.stderr), "bold red") + line.removeprefix(label)
+    if name:
+        shown = translate_phrase(phrase("{name}: {error}", name=name, error=shown), language)
+    print_text(shown + "\n", sys.stderr)
 
 
 def has_color(stream: TextIO) -> bool:

@@ -17,6 +17,7 @@ from resolver.cli.selection import NamedLock, named_locks
 from resolver.errors import InputError
 from resolver.lock.difference import Difference, difference
 from resolver.model.message import message
+from resolver.phrase import phrase
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
 from resolver.report.summary import difference_blocks, difference_json
@@ -101,8 +102,12 @@ def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> lis
     new = {named.lock.target.name: named for named in after}
     if old.keys().isdisjoint(new):
         raise InputError(
-            "the two have no target in common",
-            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
+            phrase("the two have no target in common"),
+            hint=phrase(
+                "compare one of each, such as {before} and {after}",
+                before=before[0].name,
+                after=after[0].name,
+            ),
         )
     return [_compared(old.get(name), new.get(name)) for name in sorted(old | new)]
 

@@ -36,7 +36,7 @@ from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.owned_folder import OwnedFolder
-from resolver.redaction import without_secrets
+from resolver.phrase import cause, phrase
 
 # A lock needs no explaining.
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
             removed = [number for number, need in needs.items() if subject(need) == project]
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
-                known = f"its lines are about {', '.join(subjects)}"
+                known = phrase("its lines are about {names}", names=", ".join(subjects))
                 raise InputError(
-                    f"no line of {stack} is about `{name}`",
+                    phrase("no line of {stack} is about `{name}`", stack=stack, name=name),
                     hint=did_you_mean(project, subjects, known),
                 )
             lines = tuple(str(needs[number]) for number in removed)
@@ -120,8 +120,8 @@ def _need(line: str, components: Components) -> Need:
         return parse_need(line, components, direct=True)
     except ValueError as error:
         raise InputError(
-            without_secrets(f"`{line}` cannot be used"),
-            why=str(error),
+            phrase("`{line}` cannot be used", line=line),
+            why=cause(error),
         ) from None
 
 
@@ -141,13 +141,15 @@ def _edit_and_lock(
     stacks of a folder. Raise ResolverError.
     """
     if frozen and letter is not None:
-        raise InputError("nothing is solved with --frozen, so there is no way out", where="--apply")
+        raise InputError(
+            phrase("nothing is solved with --frozen, so there is no way out"), where="--apply"
+        )
     path = find_stack(stack, run.matrices)
     if ships(path):
         raise InputError(
-            f"`{path.stem}` ships with ascend-lock, so its file is not edited",
+            phrase("`{stack}` ships with ascend-lock, so its file is not edited", stack=path.stem),
             where=str(path),
-            hint=f"copy it, rename the stack in it and edit that: cp {path} .",
+            hint=phrase("copy it, rename the stack in it and edit that: cp {path} .", path=path),
         )
     # Edit the file that a link leads to.
     file = path.resolve()
@@ -221,9 +223,11 @@ def _text_of(fix: Fix) -> bytes:
     """Return the text of the stack with a way out. Raise InputError for one with two stacks."""
     if len(fix.texts) != 1:
         raise InputError(
-            f"way out `{fix.name}` makes two stacks of one",
+            phrase("way out `{name}` makes two stacks of one", name=fix.name),
             where="--apply",
-            hint="edit the file without locking (--frozen), and let `explain --apply` write them",
+            hint=phrase(
+                "edit the file without locking (--frozen), and let `explain --apply` write them"
+            ),
         )
     return fix.texts[0].encode()
 

@@ -34,6 +34,7 @@ from resolver.model.explanation import Explanation, Fix, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.phrase import phrase
 from resolver.report.explanation.conflict import why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
@@ -195,9 +196,9 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     where = "--apply"
     if not explanations:
         raise InputError(
-            "there is no conflict, so there is no way out to write",
+            phrase("there is no conflict, so there is no way out to write"),
             where=where,
-            hint="lock it as it is",
+            hint=phrase("lock it as it is"),
         )
     letters: list[str] = []
     fixes: dict[str, Fix] = {}
@@ -207,18 +208,18 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
             if fix.name.lower() == letter.lower():
                 fixes[explanation.problem.target.name] = fix
     if not fixes:
-        found = ", ".join(dict.fromkeys(letters)) or "none"
+        found = ", ".join(dict.fromkeys(letters))
         raise InputError(
-            f"there is no way out `{letter}`",
+            phrase("there is no way out `{letter}`", letter=letter),
             where=where,
-            hint=f"found: {found}",
+            hint=phrase("found: {names}", names=found) if found else phrase("none was found"),
         )
     first, *others = fixes.values()
     if any(fix.files != first.files for fix in others):
         raise InputError(
-            f"several targets have different ways out `{letter}`",
+            phrase("several targets have different ways out `{letter}`", letter=letter),
             where=where,
-            hint=f"choose with --target: {', '.join(fixes)}",
+            hint=phrase("choose with --target: {names}", names=", ".join(fixes)),
         )
     return first
 
@@ -234,9 +235,9 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
         is_written = path.is_file() and path.read_bytes() == content
         if os.path.lexists(path) and not is_written:
             raise InputError(
-                f"`{path}` already exists and differs; nothing was written",
+                phrase("`{path}` already exists and differs; nothing was written", path=path),
                 where=str(path),
-                hint="move it out of the way first",
+                hint=phrase("move it out of the way first"),
             )
     for path, content in stacks.items():
         files.write(path, content)

@@ -15,6 +15,7 @@ from resolver.cli.console import for_stream, print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import Block
 from resolver.report.fleet import fleet_document, fleet_json, fleet_status, read_fleet
 from resolver.report.markup import html_text, markdown_text
@@ -57,7 +58,7 @@ def command(
     if run.as_json:
         if form != "text" or output is not None:
             raise InputError(
-                "--json is a format of its own, for stdout",
+                phrase("--json is a format of its own, for stdout"),
                 where="--format" if form != "text" else "--output",
             )
         print_json(fleet_json(fleet, run.language))
@@ -92,9 +93,11 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
             paths[report] = None
     if not paths:
         raise InputError(
-            "there are no reports to compare",
+            phrase("there are no reports to compare"),
             where=", ".join(map(str, reports)) or "REPORT",
-            hint="write one on each node: python verify.py --json > reports/$(hostname).json",
+            hint=phrase(
+                "write one on each node: python verify.py --json > reports/$(hostname).json"
+            ),
         )
     return list(paths)
 
@@ -104,7 +107,7 @@ def _names(path: Path) -> list[str]:
     try:
         lines = files.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise files.input_error(error, "the names of nodes cannot be read", path) from None
+        raise files.input_error(error, phrase("the names of nodes cannot be read"), path) from None
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -113,5 +116,5 @@ def _write(output: Path, text: str) -> None:
     try:
         files.write_output(output, text)
     except OSError as error:
-        hint = "name another file with --output"
-        raise files.input_error(error, "it could not be written", output, hint) from None
+        hint = phrase("name another file with --output")
+        raise files.input_error(error, phrase("it could not be written"), output, hint) from None

@@ -12,6 +12,7 @@ from resolver.cli.common import Group
 from resolver.cli.former import find_former
 from resolver.cli.words import ANSWERS
 from resolver.errors import InputError, did_you_mean
+from resolver.phrase import phrase
 
 # The key of the former name in `Context.meta`.
 FORMER = f"{__name__}.former"
@@ -40,11 +41,11 @@ class LazyGroup(Group):
 
     def _unknown(self, context: click.Context, name: str) -> InputError:
         """Return the error for a command that there is not."""
-        known = f"commands are {', '.join(self._modules)}"
+        known = phrase("commands are {names}", names=", ".join(self._modules))
         group = context.command_path.partition(" ")[2]
         full_name = f"{group} {name}".lstrip()
         return InputError(
-            f"there is no command `{full_name}`",
+            phrase("there is no command `{name}`", name=full_name),
             hint=did_you_mean(name, self._modules, known),
         )
 
@@ -64,5 +65,5 @@ class RootGroup(LazyGroup):
     def _unknown(self, context: click.Context, name: str) -> InputError:
         error = super()._unknown(context, name)
         if name in ANSWERS:
-            return InputError(error.message, hint=ANSWERS[name])
+            return InputError(error.phrases["message"], hint=ANSWERS[name])
         return error

@@ -21,6 +21,7 @@ from resolver.phrase import as_phrase, phrase
 # What click itself writes into a help.
 _HEADINGS: Final = {
     "Options": phrase("Options"),
+    "Options of every command": phrase("Options of every command"),
     "Commands": phrase("Commands"),
     "Positional arguments": phrase("Positional arguments"),
 }
@@ -32,7 +33,7 @@ _UNWRAPPED: Final = "\b\n"
 # A line of examples: a command, and what it does.
 _EXAMPLE: Final = re.compile(r"( +\S.*?  +)(\S.*)")
 # What click adds to the help of an option, such as `  [default: 2; x>=1]`.
-_ADDED: Final = re.compile(r"(.*?)(?:  \[([^\]]*)\])?", re.DOTALL)
+_ADDED: Final = re.compile(r"(?:(.*?)  )?\[([^\]]*)\]", re.DOTALL)
 _DEFAULT: Final = "default: "
 
 
@@ -86,7 +87,7 @@ class Formatter(click.HelpFormatter):
     def _of_option(self, text: str) -> str:
         """Return the help of an option or a command, and what click adds to it."""
         match = _ADDED.fullmatch(text)
-        if match is None or not match[2]:
+        if match is None:
             return self._translated(text)
         added = []
         for part in match[2].split("; "):
@@ -97,7 +98,8 @@ class Formatter(click.HelpFormatter):
             elif part == _REQUIRED.template:
                 what = _REQUIRED
             added.append(translate_phrase(what, self._language))
-        return f"{self._translated(match[1])}  [{'; '.join(added)}]"
+        before = f"{self._translated(match[1])}  " if match[1] else ""
+        return f"{before}[{'; '.join(added)}]"
 
     def _line(self, line: str) -> str:
         """Return a line of examples with what it says of a command translated."""

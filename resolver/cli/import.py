@@ -36,6 +36,7 @@ from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
+from resolver.phrase import phrase
 from resolver.report.imported import imported_blocks, imported_json
 from resolver.report.terminal import WIDTH
 
@@ -114,7 +115,9 @@ def command(
     if output is not None:
         options.require_absent(output)
     elif is_locked:
-        raise InputError("only a stack in a file can be locked", hint="name it: -o FILE.toml")
+        raise InputError(
+            phrase("only a stack in a file can be locked"), hint=phrase("name it: -o FILE.toml")
+        )
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
@@ -124,9 +127,9 @@ def command(
         _print_rows(stack, file, run, is_written=output is not None)
     if not stack.requires:
         raise InputError(
-            f"`{file}` has nothing that a stack could ask for",
+            phrase("`{file}` has nothing that a stack could ask for", file=file),
             where=str(file),
-            hint="in a pyproject.toml, only [project] and [dependency-groups] are read",
+            hint=phrase("in a pyproject.toml, only [project] and [dependency-groups] are read"),
         )
     stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}

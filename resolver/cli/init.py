@@ -24,6 +24,7 @@ from resolver.model.component import Component, Components
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
 from resolver.model.patterns import GLIBC
 from resolver.model.target import PLATFORMS
+from resolver.phrase import literal, phrase
 from resolver.report.matrix import read_matrix
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
@@ -141,8 +142,8 @@ def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
     for key, option in _FIELDS.items():
         words.append(f"{option} {'|'.join(_values(key, matrix, fields))}")
     raise InputError(
-        f"not known of this machine: {', '.join(unknown)}",
-        hint=" ".join(words),
+        phrase("not known of this machine: {options}", options=", ".join(unknown)),
+        hint=literal(" ".join(words)),
     )
 
 
@@ -194,9 +195,13 @@ def _glibc_version(text: str, glibc: Component) -> str:
     version = text if GLIBC.matches(text) else glibc.named(text)
     if not version:
         raise InputError(
-            f"`{escaped(text)}` is no version of glibc, and no system that is known",
+            phrase(
+                "`{text}` is no version of glibc, and no system that is known", text=escaped(text)
+            ),
             where="--glibc",
-            hint=f"give its version (ldd --version), or one of {', '.join(glibc.names)}",
+            hint=phrase(
+                "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
+            ),
         )
     return version
 
@@ -217,9 +222,9 @@ def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) 
         return shown[str(answer)]
     if fields[key] not in _values(key, matrix, {}):
         raise InputError(
-            f"the matrix has no cell for `{fields[key]}`",
+            phrase("the matrix has no cell for `{value}`", value=fields[key]),
             where=_FIELDS[key],
-            hint=f"it has {', '.join(choices)}",
+            hint=phrase("it has {values}", values=", ".join(choices)),
         )
     return fields[key]
 
@@ -244,10 +249,10 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     """Return why no cell locks: the conflict of the newest release, with the nearest that lock."""
     refused = matrix.newest(fields, (CellOutcome.CONFLICT,))
     asked = ", ".join(fields.values())
-    hint = run.command("matrix", "show")
+    hint = literal(run.command("matrix", "show"))
     if refused is None or refused.reason is None:
         return NothingToLock(
-            f"the vendor's tables have nothing for {asked}",
+            phrase("the vendor's tables have nothing for {fields}", fields=asked),
             hint=hint,
         )
     nearest: list[str] = []
@@ -256,10 +261,10 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
         machine = f"{TITLES[TOOLKIT]} {cell.toolkit}, {TITLES[CHIP]} {cell.chip}"
         nearest.append(f"{cell.package} {cell.release} ({machine})")
     if nearest:
-        hint = f"nearest: {', '.join(nearest)}"
+        hint = phrase("nearest: {names}", names=", ".join(nearest))
     reason = translate(refused.reason, run.language)
     return NothingToLock(
-        f"nothing locks for {asked}",
-        why=f"{refused.cell.package} {refused.cell.release}: {reason}",
+        phrase("nothing locks for {fields}", fields=asked),
+        why=literal(f"{refused.cell.package} {refused.cell.release}: {reason}"),
         hint=hint,
     )

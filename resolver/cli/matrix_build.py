@@ -32,6 +32,7 @@ from resolver.index.recording import Recording
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.model.message import message
+from resolver.phrase import phrase
 from resolver.report.matrix import (
     matrix_difference,
     matrix_json,
@@ -117,9 +118,13 @@ def command(
     if not cells:
         machines = "a release of a component that one of its machines can have"
         raise InputError(
-            "the grid has no cell",
+            phrase("the grid has no cell"),
             where=str(path),
-            why=f"No fact pairs a release of {grid.package} with {machines}.",
+            why=phrase(
+                "No fact pairs a release of {package} with {machines}.",
+                package=grid.package,
+                machines=machines,
+            ),
         )
     part = data.with_name(f"{data.name}.part")
     with Journal(part, digest([sweep.digest, run.offline, repr(options)])) as journal:

@@ -29,6 +29,7 @@ from resolver.config.load import (
 )
 from resolver.errors import InputError, did_you_mean
 from resolver.model.fact import Fact
+from resolver.phrase import phrase
 from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
@@ -116,13 +117,18 @@ def _require_pairs(
     partners = projects_paired_with(project, facts)
     if partners:
         command = f"ascend-lock matrix show --package {partners[0]}"
-        hint = f"it is in the pairings of {', '.join(partners)}: {command}"
+        hint = phrase(
+            "it is in the pairings of {names}: {command}",
+            names=", ".join(partners),
+            command=command,
+        )
     elif known:
-        hint = str(did_you_mean(project, known, f"they pair those of {', '.join(known)}"))
+        otherwise = phrase("they pair those of {names}", names=", ".join(known))
+        hint = did_you_mean(project, known, otherwise)
     else:
-        hint = "see --matrices"
+        hint = phrase("see --matrices")
     raise InputError(
-        f"no fact pairs releases of `{package}`",
+        phrase("no fact pairs releases of `{package}`", package=package),
         where=str(run.matrices / "facts"),
         hint=hint,
     )

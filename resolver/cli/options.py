@@ -6,7 +6,6 @@ import datetime as dt
 import functools
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,13 +16,16 @@ import msgspec
 from resolver.cli.common import given
 from resolver.cli.console import Progress, print_line
 from resolver.cli.group import FORMER
+from resolver.cli.language import run_language
+from resolver.cli.usage import bad_value
 from resolver.config.load import stack_names
 from resolver.errors import InputError
-from resolver.i18n import LANGUAGES, translate
+from resolver.i18n import translate
 from resolver.model.component import Components, Value, find_component
 from resolver.model.message import message
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.text import Language
+from resolver.phrase import cause, phrase
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -79,10 +81,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             return self.own_locks
         if _LOCKS.is_symlink():
             raise InputError(
-                "the folder of locks is a link, which is not followed",
+                phrase("the folder of locks is a link, which is not followed"),
                 where=str(_LOCKS),
-                why=f"It leads to {_LOCKS.readlink()}.",
-                hint="if that is meant, name it: --locks DIR",
+                why=phrase("It leads to {path}.", path=_LOCKS.readlink()),
+                hint=phrase("if that is meant, name it: --locks DIR"),
             )
         return _LOCKS
 
@@ -186,7 +188,7 @@ def settings(*names: str) -> Callable[[Command], Command]:
 def _settings(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a run with these values of options."""
     own = dict(values)
-    language = _language(own.pop("language", None))
+    language = own.pop("language", None) or run_language()
     verbosity = own.pop("verbose", 0) - own.pop("quiet", 0)
     is_enabled = False if own.get("as_json") else None
     progress = Progress(language, enabled=is_enabled, verbosity=verbosity)
@@ -233,22 +235,6 @@ def _default_matrices() -> Path:
     return (_PACKAGE / "matrices").resolve()
 
 
-def _language(option: str | None) -> Language:
-    """Return the language of the output: the option's, else the locale's, else English.
-
-    Without the option it is English if stdout cannot encode Chinese.
-    """
-    if option is None:
-        variables = os.environ
-        locale = variables.get("LC_ALL") or variables.get("LC_MESSAGES") or variables.get("LANG")
-        option = (locale or "")[:2].lower()
-        try:
-            "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-        except (UnicodeEncodeError, LookupError):
-            return "en"
-    return option if option in LANGUAGES else LANGUAGES[0]
-
-
 def _complete_stack(
     _context: click.Context, _parameter: click.Parameter, prefix: str
 ) -> list[CompletionItem]:
@@ -262,7 +248,7 @@ def _complete_stack(
 
 
 def _read_moment(
-    _context: click.Context, _parameter: click.Parameter, value: dt.datetime | None
+    context: click.Context, parameter: click.Parameter, value: dt.datetime | None
 ) -> dt.datetime | None:
     """Return the end of a day, or a moment with its time zone; None without a value."""
     # Most runs have no such option.
@@ -273,17 +259,17 @@ def _read_moment(
     try:
         return cutoff_moment(value if value.tzinfo else value.date())
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise bad_value(context, parameter, cause(error)) from None
 
 
-def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+def _read_as_of(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     """Return the value of --as-of in its normal form; empty without a value."""
     from resolver.model.as_of import read_as_of
 
     try:
         return read_as_of(value) if value else ""
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise bad_value(context, parameter, cause(error)) from None
 
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
@@ -307,7 +293,7 @@ def component(name: str, text: str, components: Components) -> Value:
         component = find_component(name, components)
         value = component.parse_stated(text)
     except ValueError as error:
-        raise InputError(str(error), where=where) from None
+        raise InputError(cause(error), where=where) from None
     component.require_known(value, where)
     return value
 
@@ -327,9 +313,9 @@ def require_absent(path: Path) -> None:
     """Raise InputError if a path exists, even as a broken link."""
     if os.path.lexists(path):
         raise InputError(
-            f"`{path}` already exists; nothing was written",
+            phrase("`{path}` already exists; nothing was written", path=path),
             where=str(path),
-            hint="move it out of the way, or name another file with --output",
+            hint=phrase("move it out of the way, or name another file with --output"),
         )
 
 

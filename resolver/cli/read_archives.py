@@ -33,6 +33,7 @@ from resolver.index.store.readings import (
 )
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
+from resolver.phrase import phrase
 
 
 @click.command("read", cls=Command)
@@ -77,8 +78,8 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 if wheel_readings:
                     write_wheels(wheel_readings, wheel_readings_folder, name)
             except OSError as error:
-                what = f"the readings of {name} cannot be written"
-                hint = "name another folder of facts with --matrices DIR"
+                what = phrase("the readings of {name} cannot be written", name=name)
+                hint = phrase("name another folder of facts with --matrices DIR")
                 raise files.input_error(error, what, archives_folder, hint) from None
             if archive_readings or wheel_readings or projects:
                 read, found = len(archive_readings), len(archives)

@@ -13,9 +13,11 @@ from resolver.cli.outcome import Job
 from resolver.cli.session import Session
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
+from resolver.i18n import translate_phrase
 from resolver.index import snapshot
 from resolver.index.recording import Recording, RecordingCatalog
 from resolver.lock.previous import KEEP_ALL, Preferences
+from resolver.phrase import phrase
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
@@ -37,10 +39,10 @@ def _record(stack: str, run: Settings) -> None:
     shared = run.matrices / "stacks" / f"{name}.toml"
     if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
         raise InputError(
-            f"the snapshot `{name}` belongs to another stack",
+            phrase("the snapshot `{name}` belongs to another stack", name=name),
             where=stack,
-            why=f"{shared} has the same name",
-            hint="give the stack a name of its own",
+            why=phrase("{path} has the same name", path=shared),
+            hint=phrase("give the stack a name of its own"),
         )
     progress = run.progress
     with closing(Catalogs(run)) as catalogs:
@@ -55,7 +57,13 @@ def _record(stack: str, run: Settings) -> None:
     recorded = recording.snapshot(name, today())
     snapshot.write(recorded, path)
     size = f"{path.stat().st_size / 1e6:.1f} MB"
-    print_line(f"Written to {path}: {size}, {len(recorded.projects)} projects")
+    written = phrase(
+        "Written to {path}: {size}, {count} projects",
+        path=path,
+        size=size,
+        count=len(recorded.projects),
+    )
+    print_line(translate_phrase(written, run.language))
 
 
 def _record_target(job: Job, session: Session, recording: Recording) -> None:

@@ -20,6 +20,7 @@ from resolver.lock.folder import MadeFrom
 from resolver.model.lock import Lock
 from resolver.model.message import verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.phrase import phrase
 
 
 def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
@@ -32,9 +33,11 @@ def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
         names += stack_names(run.matrices)
         if not names:
             raise InputError(
-                "there are no stacks",
+                phrase("there are no stacks"),
                 where=str(run.matrices / "stacks"),
-                hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
+                hint=phrase(
+                    "give the path of a stack file, or the folder with stacks by --matrices DIR"
+                ),
             )
     names += [stack for stack in stacks if stack != ALL]
     return list(dict.fromkeys(names))
@@ -82,9 +85,9 @@ def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
             fitting = [value]
         if len(fitting) > 1:
             raise InputError(
-                f"several targets begin with `{value}`",
+                phrase("several targets begin with `{value}`", value=value),
                 where="--target",
-                hint=f"choose one of {', '.join(fitting)}",
+                hint=phrase("choose one of {names}", names=", ".join(fitting)),
             )
         names.update(fitting)
     return names
@@ -99,8 +102,10 @@ def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Seq
     targets = named_targets(targets, names)
     for unknown in sorted(targets.difference(names)):
         raise InputError(
-            f"{problems[0].stack.name} has no target `{unknown}`",
-            hint=f"its targets are {', '.join(names)}",
+            phrase(
+                "{stack} has no target `{target}`", stack=problems[0].stack.name, target=unknown
+            ),
+            hint=phrase("its targets are {names}", names=", ".join(names)),
         )
     return [problem for problem in problems if not targets or problem.target.name in targets]
 
@@ -151,9 +156,9 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         chosen = {path: lock for path, lock in locks.items() if lock.target.name in targets}
     if not chosen:
         raise InputError(
-            f"`{name}` has no lock for {', '.join(run.targets)}",
+            phrase("`{name}` has no lock for {targets}", name=name, targets=", ".join(run.targets)),
             where="--target",
-            hint=f"there are {', '.join(_target_names(locks))}",
+            hint=phrase("there are {names}", names=", ".join(_target_names(locks))),
         )
     return [
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
@@ -185,14 +190,20 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
     """Return the error for a location without a lock, now or in the commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
     if revision and location in stacks:
-        hint = f"see `git log -- {folder}`"
+        hint = phrase("see `git log -- {folder}`", folder=folder)
     else:
-        lock_it = run.command("lock", location)
-        otherwise = f"{lock_it}; or name STACK/TARGET, or the folder of a lock"
-        hint = str(did_you_mean(location, stacks, otherwise))
-    at = f" at `{revision}`" if revision else ""
+        otherwise = phrase(
+            "{command}; or name STACK/TARGET, or the folder of a lock",
+            command=run.command("lock", location),
+        )
+        hint = did_you_mean(location, stacks, otherwise)
+    what = phrase("there is no lock of `{name}`", name=location)
+    if revision:
+        what = phrase(
+            "there is no lock of `{name}` at `{revision}`", name=location, revision=revision
+        )
     return InputError(
-        f"there is no lock of `{location}`{at}",
+        what,
         where=str(folder),
         hint=hint,
     )

@@ -32,6 +32,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.phrase import literal, phrase
 from resolver.report import render
 
 # A remembered lock needs no explaining.
@@ -190,13 +191,18 @@ class Session:
             return answer
         if not answer.pin:
             language = self.settings.language
-            target = answer.target.name
             notes = "; ".join(translate(note, language) for note in answer.notes)
             raise NothingToLock(
-                translate("cli.nothing-applies", language, stack=answer.stack, target=target),
+                phrase(
+                    "nothing of {stack} applies to {target}, so there is nothing to lock",
+                    stack=answer.stack,
+                    target=answer.target.name,
+                ),
                 where=job.problem.stack.where,
-                why=notes or translate("cli.nothing-applies-why", language),
-                hint=translate("cli.nothing-applies-hint", language),
+                why=literal(notes) if notes else phrase("its `requires` names no project"),
+                hint=phrase(
+                    "correct the markers in `requires`, or remove the target from the stack"
+                ),
             )
         if job.previous is not None:
             for old, new in replaced_files(job.previous, answer):

@@ -16,6 +16,7 @@ from resolver.cli.common import Command
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import named_locks
 from resolver.errors import InputError
+from resolver.phrase import phrase
 from resolver.report.verify import FILE
 
 
@@ -102,8 +103,8 @@ def _program(stack: str, run: Settings) -> Path:
         locks = [named for named in locks if named.lock.target.platform == this_platform]
         if len(locks) != 1:
             raise InputError(
-                f"{stack} is locked for several targets",
+                phrase("{stack} is locked for several targets", stack=stack),
                 where="--target",
-                hint=f"choose this machine's target: {names}",
+                hint=phrase("choose this machine's target: {names}", names=names),
             )
     return locks[0].folder / FILE

@@ -24,6 +24,7 @@ from resolver.cli.session import Session
 from resolver.errors import InputError
 from resolver.model import text
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 
 
 @click.command("why", cls=Command)
@@ -51,8 +52,10 @@ def command(run: Settings, stack: str, name: str) -> int:
 
 def _requirement(package: str) -> Requirement:
     """Return the value of NAME. Raise InputError unless it is NAME or NAME==VERSION."""
-    form = "write for example numpy or numpy==2.3.5"
-    refusal = InputError(f"`{package}` is not NAME or NAME==VERSION", where="NAME", hint=form)
+    form = phrase("write for example numpy or numpy==2.3.5")
+    refusal = InputError(
+        phrase("`{text}` is not NAME or NAME==VERSION", text=package), where="NAME", hint=form
+    )
     try:
         requirement = text.requirement(package)
     except InvalidRequirement:

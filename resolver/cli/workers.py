@@ -32,6 +32,7 @@ from resolver.i18n import translate
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.message import Message
 from resolver.model.text import Language
+from resolver.phrase import phrase
 
 # Online, all processes together open no more connections than one does to a distant server.
 _MOST_ONLINE: Final = 2
@@ -103,8 +104,8 @@ class _Worker:
         except (EOFError, OSError):
             self.end()
             error = ResolverError(
-                "the process that locks the stack was killed",
-                hint="is there enough memory? lock this stack alone",
+                phrase("the process that locks the stack was killed"),
+                hint=phrase("is there enough memory? lock this stack alone"),
             )
             result = TargetResult(stack=stack, answer=error, dry_run=self._order.dry_run)
             return _Report([result], (), 0)
