@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 _INSTALL: Final = (
-    "run the install.sh in the lock's folder, on the machine that the lock is for: "
-    "it brings an environment to the lock"
+    "ascend-lock sync STACK brings an environment to the lock, "
+    "as does the install.sh in the lock's folder on a machine without ascend-lock"
 )
 _ACTIVATE: Final = "source the activate.sh in the lock's folder: . ./activate.sh"
 _UPGRADE: Final = "ascend-lock lock STACK --upgrade, or --upgrade-package NAME for one project"
@@ -54,7 +54,6 @@ ANSWERS: Final[Mapping[str, str]] = {
     "show": _SHOW,
     "solve": "ascend-lock lock STACK --dry-run",
     "status": "ascend-lock check STACK",
-    "sync": _INSTALL,
     "task": _NOTHING,
     "tool": _NOTHING,
     "uninstall": "ascend-lock remove STACK NAME takes it out of a stack",
