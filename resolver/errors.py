@@ -117,6 +117,12 @@ class NothingToLock(ResolverError):
     exit_status = 1
 
 
+class OtherMachine(ResolverError):
+    """A machine does not match the target of a lock (exit status 1)."""
+
+    exit_status = 1
+
+
 class IndexFailure(ResolverError):
     """An index could not be reached, or answered with something unusable (exit status 3)."""
 

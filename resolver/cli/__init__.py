@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "add": "edit.add",
     "remove": "edit.remove",
     "lock": "lock.command",
+    "sync": "sync.command",
     "explain": "explain.command",
     "why": "why.command",
     "tree": "tree.command",

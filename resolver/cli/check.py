@@ -16,7 +16,7 @@ from resolver.cli import options
 from resolver.cli.binaries import from_index, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.common import Command
+from resolver.cli.common import Command, other_checks
 from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import (
@@ -58,7 +58,12 @@ _STATUS = {
 }
 
 
-@click.command("check", cls=Command, short_help="Check whether locks still match their inputs.")
+@click.command(
+    "check",
+    cls=Command,
+    epilog=other_checks("check", "check --upstream"),
+    short_help="Check whether locks still match their inputs.",
+)
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option(
     "--upstream",

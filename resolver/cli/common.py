@@ -94,6 +94,16 @@ COMMON: Final = (
 )
 
 
+# What checks something: docs/checking.md says what each compares with what.
+_CHECKS: Final = ("check", "check --upstream", "lock --check", "facts check", "verify")
+
+
+def other_checks(*own: str) -> str:
+    """Return the line of a help that names the other commands that check something."""
+    others = [f"`{name}`" for name in _CHECKS if name not in own]
+    return f"See also: {', '.join(others)} (docs/checking.md)."
+
+
 class Command(click.Command):
     """A command with the common options, which come last in its help."""
 

@@ -23,7 +23,7 @@ from resolver.audit.source_checks import CheckedSource, Said, check_source
 from resolver.cli import import_facts, options, read_archives, read_linkage, scan
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
-from resolver.cli.common import Group
+from resolver.cli.common import Group, other_checks
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import names_of_no_stack, selected_facts
 from resolver.cli.options import ALL, Settings, settings, today
@@ -50,7 +50,7 @@ def command(context: click.Context) -> int:
     return list_commands(context)
 
 
-@command.command("check")
+@command.command("check", epilog=other_checks("facts check"))
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @click.option(

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.common import Command
+from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import (
@@ -40,7 +40,7 @@ _SECONDS_TO_RECORD: Final = 900.0
 _LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
 
 
-@click.command("lock", cls=Command)
+@click.command("lock", cls=Command, epilog=other_checks("lock --check"))
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option("-U", "--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(

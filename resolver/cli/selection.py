@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -164,6 +165,25 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
         for path, lock in chosen.items()
     ]
+
+
+def lock_of_machine(stack: str, run: Settings) -> NamedLock:
+    """Return the lock of a stack that is for this machine's processor, or its only one.
+
+    Raise InputError if there are several for this processor, or only several for others.
+    """
+    locks = named_locks(stack, run)
+    if len(locks) > 1:
+        names = ", ".join(named.lock.target.name for named in locks)
+        this_platform = f"linux-{platform.machine()}"
+        locks = [named for named in locks if named.lock.target.platform == this_platform]
+        if len(locks) != 1:
+            raise InputError(
+                phrase("{stack} is locked for several targets", stack=stack),
+                where="--target",
+                hint=phrase("choose this machine's target: {names}", names=names),
+            )
+    return locks[0]
 
 
 def _target_names(locks: Mapping[Path, Lock]) -> list[str]:

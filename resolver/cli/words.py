@@ -8,8 +8,8 @@ from typing import Final
 from resolver.phrase import Phrase, literal, phrase
 
 _INSTALL: Final = phrase(
-    "run the install.sh in the lock's folder, on the machine that the lock is for: "
-    "it brings an environment to the lock"
+    "ascend-lock sync STACK brings an environment to the lock, "
+    "as does the install.sh in the lock's folder on a machine without ascend-lock"
 )
 _ACTIVATE: Final = phrase("source the activate.sh in the lock's folder: . ./activate.sh")
 _UPGRADE: Final = phrase(
@@ -60,7 +60,6 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "show": _SHOW,
     "solve": literal("ascend-lock lock STACK --dry-run"),
     "status": literal("ascend-lock check STACK"),
-    "sync": _INSTALL,
     "task": _NOTHING,
     "tool": _NOTHING,
     "uninstall": phrase("ascend-lock remove STACK NAME takes it out of a stack"),

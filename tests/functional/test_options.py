@@ -133,3 +133,12 @@ def test_target_is_named_by_a_unique_beginning(several: Workspace, words: str) -
 def test_ambiguous_target_names_the_candidates(several: Workspace, words: str) -> None:
     run = several.refused("several targets begin with `ne`", *words.split(), "--target", "ne")
     assert "hint: choose one of new, newer\n" in run.stderr
+
+
+@pytest.mark.parametrize("words", ["check", "lock", "facts check", "verify"])
+def test_help_of_a_check_names_the_others(workspace: Workspace, words: str) -> None:
+    told = " ".join(workspace.run(*words.split(), "--help").stdout.split())
+    others = told.partition("See also: ")[2]
+    for name in ("check", "check --upstream", "lock --check", "facts check", "verify"):
+        is_own = name.replace(" --upstream", "").replace(" --check", "") == words
+        assert (f"`{name}`" in others) != is_own, name

@@ -70,7 +70,7 @@ def session(
 def test_run_in_this_process_equals_a_run_in_a_new_one(
     tmp_path: Path, index: LoopbackIndex
 ) -> None:
-    assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (
+    assert {"verify", "sync", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (
         "all but what is always alone"
     )
     index.serve("demo 1.0: demo-data", "demo-data 1.0")
