@@ -32,7 +32,7 @@ def test_word_of_another_tool_is_known(workspace: Workspace, word: str) -> None:
 def test_answers_name_commands_that_exist() -> None:
     for word, answer in ANSWERS.items():
         assert word not in COMMANDS
-        for command in re.findall(r"ascend-lock ([a-z]+)", answer):
+        for command in re.findall(r"ascend-lock ([a-z]+)", str(answer)):
             assert command in COMMANDS, answer
 
 

@@ -32,7 +32,7 @@ STORED = ("verify/", "ascend/", "index/parse/", "owned_folder.py", "openat.py", 
 # Errors that carry the text of another error.
 CARRIERS = {"ValueError", "PageError", "NoAnswerError", "LimitError", "AddressError"}
 # How a command begins.
-COMMAND = ("ascend-lock ", "pip ")
+COMMAND = ("ascend-lock ", "pip ", " -m venv ")
 # Two words of English, as no option or path has them.
 SENTENCE = re.compile(r"(?<![-`./\w])[A-Za-z]{2,} [a-z]{2,}(?![-`./\w])")
 
