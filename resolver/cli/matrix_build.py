@@ -116,14 +116,13 @@ def command(
     sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=options)
     cells = list(grid.cells(releases))
     if not cells:
-        machines = "a release of a component that one of its machines can have"
         raise InputError(
             phrase("the grid has no cell"),
             where=str(path),
             why=phrase(
-                "No fact pairs a release of {package} with {machines}.",
+                "No fact pairs a release of {package} with a release of a component that one of "
+                "its machines can have.",
                 package=grid.package,
-                machines=machines,
             ),
         )
     part = data.with_name(f"{data.name}.part")

@@ -349,7 +349,6 @@ def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
         value, first = stated[name][0]
         for other_value, other in stated[name]:
             if other_value != value:
-                either = f'fact = "{first.id}" or "{other.id}"'
                 raise InputError(
                     phrase(
                         "the facts `{fact}` and `{other}` give {name} different values",
@@ -365,8 +364,10 @@ def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
                         other=other_value,
                     ),
                     hint=phrase(
-                        "set one of them aside in the stack: [[relax]] {row}, with a reason",
-                        row=either,
+                        'set one of them aside in the stack: [[relax]] fact = "{fact}" or "{other}", '
+                        "with a reason",
+                        fact=first.id,
+                        other=other.id,
                     ),
                 )
         yield LockedExport(

@@ -250,8 +250,12 @@ def matching(pattern: Pattern) -> Callable[[str], str]:
     def read(text: str) -> str:
         if pattern.matches(text):
             return text
-        examples = " or ".join(pattern.examples)
-        hint = phrase("write for example {examples}", examples=examples) if examples else EMPTY
+        hint = EMPTY
+        for example in pattern.examples:
+            if hint:
+                hint = phrase("{hint} or {example}", hint=hint, example=example)
+            else:
+                hint = phrase("write for example {example}", example=example)
         raise InputError(
             phrase("`{text}` is not {description}", text=text, description=pattern.description),
             hint=hint,

@@ -213,9 +213,11 @@ class _Values:
         try:
             return self._fill(value)
         except _MissingError as error:
-            table = f"the table `{self._table.name}`"
             raise InputError(
-                phrase("a template of {table} needs a value that a row does not have", table=table),
+                phrase(
+                    "a template of the table `{name}` needs a value that a row does not have",
+                    name=self._table.name,
+                ),
                 where=self._row.where,
                 why=phrase("the column is `{column}`", column=error.args[0]),
             ) from None
