@@ -15,20 +15,18 @@ DIR     ?=
 FORMAT  ?=
 OUTPUT  ?=
 PACKAGE ?=
-CANN    ?=
-SOC     ?=
 APPLY   ?=
 OFFLINE ?=
 UPGRADE ?=
 ARGS    ?=
 MINUTES ?=
 N       ?= 100000
-GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE CANN SOC APPLY OFFLINE UPGRADE ARGS MINUTES N
+GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE APPLY OFFLINE UPGRADE ARGS MINUTES N
 $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$(if $(filter line,$(origin $(name))),\
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-floors test-fleet test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain why matrix verify bundle export check-locks audit facts smoke test test-floors test-fleet test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -38,25 +36,29 @@ help:
 
 ## Stacks and locks:
 
-pairs: $(VENV)/.run ## say which versions go together: [PACKAGE=torch-npu] [CANN=9.1.0] [SOC=A3] [ARGS="--sources"]
-	@$(LOCK) pairs $(if $(PACKAGE),--package $(PACKAGE)) $(if $(CANN),--cann $(CANN)) $(if $(SOC),--soc $(SOC)) $(ARGS)
-
 lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [TARGET=…] [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)
 	@echo "Which stack? make lock STACK=…"
 	@echo
-	@$(LOCK) stacks
+	@$(LOCK) lock
 else
 	@$(LOCK) lock $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(if $(UPGRADE),--upgrade) $(ARGS)
 endif
 
-explain: $(VENV)/.run ## say why a stack has no solution and what to change: STACK=name [APPLY=A]; or why a project is pinned: PACKAGE=name[==version] [TARGET=…]
+explain: $(VENV)/.run ## say why a stack has no solution and what to change: STACK=name [APPLY=A] [TARGET=…]
 ifeq ($(STACK),)
 	@echo "Which stack? make explain STACK=…"
 	@echo
-	@$(LOCK) stacks
+	@$(LOCK) lock
 else
 	@$(LOCK) explain $(STACK) $(if $(APPLY),--apply $(APPLY)) $(if $(PACKAGE),--package '$(PACKAGE)') $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(ARGS)
+endif
+
+why: $(VENV)/.run ## say why a project is pinned as it is: STACK=name PACKAGE=name[==version] [TARGET=…]
+ifeq ($(and $(STACK),$(PACKAGE)),)
+	@echo "Which stack, which project? make why STACK=… PACKAGE=…"; exit 2
+else
+	@$(LOCK) why $(STACK) '$(PACKAGE)' $(if $(TARGET),--target $(TARGET)) $(if $(OFFLINE),--offline) $(ARGS)
 endif
 
 verify: $(VENV)/.run ## check whether this machine and environment match the lock: STACK=name [TARGET=…] [ARGS="--python env/bin/python --full"]
@@ -89,15 +91,8 @@ audit: $(VENV)/.dev ## install a lock's pins that have wheels for this machine, 
 facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name: those about its projects] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
-snapshot: $(VENV)/.run ## record what the indexes answer when a stack is locked, for use offline: STACK=name (or several, or all)
-ifeq ($(STACK),)
-	@echo "Which stack? make snapshot STACK=…"; exit 2
-else
-	@$(LOCK) snapshot $(STACK)
-endif
-
 matrix: $(VENV)/.run ## solve every cell of matrices/grid.toml for docs/matrix.html: [OFFLINE=1] [ARGS="--diff old.json"]
-	@$(LOCK) matrix --data matrices/matrix.json --page docs/matrix.html $(if $(OFFLINE),--offline) $(ARGS)
+	@$(LOCK) matrix build --data matrices/matrix.json --page docs/matrix.html $(if $(OFFLINE),--offline) $(ARGS)
 
 ## This checkout:
 

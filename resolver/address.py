@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from resolver.phrase import phrase
+
 if TYPE_CHECKING:
     import httpx
 
@@ -69,7 +71,7 @@ def _split(url: str) -> Address:
             password=parts.password,
         )
     except ValueError:
-        raise AddressError("it cannot be read") from None
+        raise AddressError(phrase("it cannot be read")) from None
 
 
 _split_and_keep = lru_cache(_KEPT)(_split)
@@ -80,7 +82,7 @@ def join(base: str, reference: str) -> str:
     try:
         return urljoin(base, reference)
     except ValueError:
-        raise AddressError("it cannot be read") from None
+        raise AddressError(phrase("it cannot be read")) from None
 
 
 def sendable(url: str) -> tuple[httpx.URL, str, str]:
@@ -102,7 +104,7 @@ def _sendable(url: str) -> tuple[httpx.URL, str, str]:
         # httpx decodes the host, which may be no IDNA, only here
         return parsed, parsed.raw_host.decode("ascii"), parsed.host
     except (httpx.InvalidURL, ValueError):
-        raise AddressError("it cannot be read") from None
+        raise AddressError(phrase("it cannot be read")) from None
 
 
 _sendable_and_keep = lru_cache(_KEPT)(_sendable)

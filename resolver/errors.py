@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final
 
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.redaction import without_secrets
 
 # The exit status if indexes no longer agree with a lock or a fact.
@@ -47,35 +48,63 @@ def _escaped_char(char: str) -> str:
 
 
 class ResolverError(Exception):
-    """A failure with a message for the user. The texts keep no secrets of addresses."""
+    """A failure with texts for the user. They keep no secrets of addresses.
+
+    The attributes, like `str()`, are in English; `text` renders the phrases in any language.
+    """
 
     exit_status: ClassVar[int] = 2
 
-    def __init__(self, message: str, *, where: str = "", why: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        message: Phrase,
+        *,
+        where: str | Phrase = "",
+        why: Phrase = EMPTY,
+        hint: Phrase = EMPTY,
+    ) -> None:
+        place = where if isinstance(where, Phrase) else literal(where)
+        # The parts below, as they can be translated.
+        self.phrases = {
+            "message": message.with_values(without_secrets),
+            "where": place.with_values(without_secrets),
+            "why": why.with_values(without_secrets),
+            "hint": hint,
+        }
         # What happened.
-        self.message = without_secrets(message)
+        self.message = without_secrets(str(self.phrases["message"]))
         # A file with line and key, or an address.
-        self.where = without_secrets(where)
+        self.where = without_secrets(str(self.phrases["where"]))
         # The cause.
-        self.why = without_secrets(why)
+        self.why = without_secrets(str(self.phrases["why"]))
         # What to do. It is our own text, and may show what an address looks like.
-        self.hint = hint
-        super().__init__(self.message)
+        self.hint = str(hint)
+        super().__init__(self.phrases["message"])
 
     def parts(self) -> dict[str, str]:
-        """Return the parts of the message by name, for `--json`."""
+        """Return the parts of the message by name, in English, for `--json`."""
         return {"message": self.message, "where": self.where, "why": self.why, "hint": self.hint}
 
     def __str__(self) -> str:
-        lines = [escaped(self.message)]
-        if self.where:
-            lines.append(f"  at {escaped(self.where)}")
-        if self.why:
-            lines.append(f"  {escaped(self.why)}")
-        if self.hint:
-            hints = [escaped(line) for line in self.hint.split("\n")]
-            lines += ["hint: " + hints[0], *hints[1:]]
-        return "\n".join(lines)
+        return _lines(self.parts(), str)
+
+    def text(self, render: Callable[[Phrase], str]) -> str:
+        """Return what people read, with each phrase as `render` returns it."""
+        parts = {name: render(part) for name, part in self.phrases.items()}
+        return _lines(parts, render)
+
+
+def _lines(parts: Mapping[str, str], render: Callable[[Phrase], str]) -> str:
+    """Return the lines of an error with these parts."""
+    lines = [escaped(parts["message"])]
+    if parts["where"]:
+        lines.append("  " + escaped(render(phrase("at {place}", place=parts["where"]))))
+    if parts["why"]:
+        lines.append("  " + escaped(parts["why"]))
+    if parts["hint"]:
+        hint = render(phrase("hint: {hint}", hint=parts["hint"]))
+        lines += map(escaped, hint.split("\n"))
+    return "\n".join(lines)
 
 
 class InputError(ResolverError):
@@ -84,6 +113,12 @@ class InputError(ResolverError):
 
 class NothingToLock(ResolverError):
     """Nothing of a stack applies to a target (exit status 1)."""
+
+    exit_status = 1
+
+
+class OtherMachine(ResolverError):
+    """A machine does not match the target of a lock (exit status 1)."""
 
     exit_status = 1
 
@@ -114,6 +149,12 @@ class UndecidedError(ResolverError):
     exit_status = 3
 
 
+def known_names(names: Iterable[str]) -> Phrase:
+    """Return a hint that lists the known names."""
+    listed = ", ".join(names)
+    return phrase("known are {names}", names=listed) if listed else phrase("known are none")
+
+
 def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
     """Return the most similar of the known names, empty if none is as similar as `cutoff`."""
     if len(name) > _LONGEST_NAME:
@@ -125,7 +166,9 @@ def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
     return matches[0] if matches else ""
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str, cutoff: float = _SIMILAR) -> str:
+def did_you_mean(
+    name: str, known: Iterable[str], otherwise: Phrase, cutoff: float = _SIMILAR
+) -> Phrase:
     """Return a hint with the most similar of the known names; `otherwise` if none is similar."""
     close = closest(name, known, cutoff)
-    return f"did you mean `{close}`?" if close else otherwise
+    return phrase("did you mean `{name}`?", name=close) if close else otherwise

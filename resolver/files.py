@@ -15,18 +15,19 @@ from typing import Final
 
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import EMPTY, Phrase, cause, phrase
 
 MIB: Final = 1 << 20
 # The largest file that this program writes, in bytes.
 LARGEST: Final = 64 * MIB
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _ADVICE: Final = {
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
-    errno.EACCES: "check the permissions there",
-    errno.EPERM: "check the permissions there",
-    errno.ELOOP: "put a folder in the place of the link",
-    errno.EBUSY: "unmount it",
+    errno.ENOSPC: phrase("free some space"),
+    errno.EDQUOT: phrase("free some space"),
+    errno.EACCES: phrase("check the permissions there"),
+    errno.EPERM: phrase("check the permissions there"),
+    errno.ELOOP: phrase("put a folder in the place of the link"),
+    errno.EBUSY: phrase("unmount it"),
 }
 
 
@@ -35,27 +36,25 @@ def is_limit(number: int | None) -> bool:
     return number in _TOO_MANY
 
 
-def advice(number: int | None, otherwise: str = "") -> str:
+def advice(number: int | None, otherwise: Phrase = EMPTY) -> Phrase:
     """Return what to do about an errno, or `otherwise`, or both; empty if there is neither."""
     if is_limit(number):
-        return "allow more open files: `ulimit -n 1024`"
-    known = _ADVICE.get(number or 0, "")
-    return " or ".join(text for text in (known, otherwise) if text)
+        return phrase("allow more open files: `ulimit -n 1024`")
+    known = _ADVICE.get(number or 0, EMPTY)
+    if known and otherwise:
+        return phrase("{advice} or {otherwise}", advice=known, otherwise=otherwise)
+    return known or otherwise
 
 
 def input_error(
-    error: Exception, message: str, where: Path | str, otherwise: str = ""
+    error: Exception, message: Phrase, where: Path | str, otherwise: Phrase = EMPTY
 ) -> InputError:
     """Return the error to raise if a file cannot be read, written or used.
 
     `otherwise` says what can be done instead.
     """
-    why = str(error)
-    hint = otherwise
-    if isinstance(error, OSError):
-        why = error.strerror or why
-        hint = advice(error.errno, otherwise)
-    return InputError(message, where=str(where), why=why, hint=hint)
+    hint = advice(error.errno, otherwise) if isinstance(error, OSError) else otherwise
+    return InputError(message, where=str(where), why=cause(error), hint=hint)
 
 
 def is_special(path: Path) -> bool:

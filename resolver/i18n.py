@@ -1,24 +1,30 @@
-"""Texts for users by code, in each language that has a `.po` file in `locale/`, English included.
+"""Texts for users in each language that has a `.po` file in `locale/`.
 
-Code and data have codes and values; only output asks for texts. Texts have placeholders in braces.
-The text of a code with a count has a plural.
+Texts of results have codes, in English, too: code and data have codes and values, and only output
+asks for texts. They have placeholders in braces. The text of a code with a count has a plural.
+
+Texts of errors and help are phrases, which are English where they are written. Other languages have
+theirs in `locale/phrases/`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from gettext import GNUTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import polib
-
-from resolver.errors import harmless
+from resolver.errors import ResolverError, harmless
 from resolver.model.message import JOINED, TEXT, Message, Value
 from resolver.model.text import Language
+from resolver.phrase import Phrase
+
+# An error or help in English needs no catalog.
+if TYPE_CHECKING:
+    import polib
 
 _LOCALE: Final = Path(__file__).with_name("locale")
 LANGUAGES: Final[tuple[Language, ...]] = (
@@ -55,6 +61,32 @@ def translate(
         if isinstance(value, str):
             values[name] = harmless(value)
     return _spaced(template.format(**values), language)
+
+
+def translate_phrase(sentence: Phrase, language: Language) -> str:
+    """Return a phrase with its values in a language; in English if it is not translated."""
+    if language == "en":
+        return str(sentence)
+    template = _phrases(language).get(sentence.template, sentence.template)
+    values: dict[str, object] = {}
+    for name, value in sentence.values.items():
+        if isinstance(value, Phrase):
+            values[name] = translate_phrase(value, language)
+        else:
+            values[name] = value
+    return template.format(**values)
+
+
+def phrase_message(sentence: Phrase, language: Language) -> Message:
+    """Return a phrase as a message in English and in this language, to be a value of others."""
+    return Message(TEXT, {"en": str(sentence), language: translate_phrase(sentence, language)})
+
+
+def error_text(error: ResolverError, language: Language) -> str:
+    """Return an error as people read it."""
+    if language == "en":
+        return str(error)
+    return error.text(partial(translate_phrase, language=language))
 
 
 @lru_cache
@@ -108,5 +140,20 @@ def _catalogue(language: Language) -> GNUTranslations:
 
 
 @lru_cache
+def _phrases(language: Language) -> dict[str, str]:
+    """Return the translations of phrases by their English template."""
+    path = _LOCALE / "phrases" / f"{language}.po"
+    if not path.is_file():
+        return {}
+    return {entry.msgid: entry.msgstr for entry in _entries(path)}
+
+
+@lru_cache
 def _read(language: Language) -> polib.POFile:
-    return polib.pofile((_LOCALE / f"{language}.po").read_text(encoding="utf-8"))
+    return _entries(_LOCALE / f"{language}.po")
+
+
+def _entries(path: Path) -> polib.POFile:
+    import polib
+
+    return polib.pofile(path.read_text(encoding="utf-8"))

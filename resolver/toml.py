@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import tomli
 
+from resolver.phrase import phrase
+
 
 class Limits(NamedTuple):
     """The most that a text may have."""
@@ -74,16 +76,20 @@ def loads(text: str, limits: Limits) -> dict[str, Any]:
     Raises LimitError, DecodeError or another ValueError, and RecursionError if it is nested deeply.
     """
     if len(text) > limits.characters:
-        raise LimitError(f"it has more than {limits.characters >> 10} KiB")
+        raise LimitError(
+            phrase("it has more than {characters} KiB", characters=limits.characters >> 10)
+        )
     if text.count("\\") > limits.values:
-        raise LimitError(f"it has more than {limits.values} escapes")
+        raise LimitError(phrase("it has more than {values} escapes", values=limits.values))
     structure = _TEXTS.sub('""', text)
     if _WORD.search(structure) is not None:
-        raise LimitError(f"it has a number or key of more than {_LONGEST} characters")
+        raise LimitError(
+            phrase("it has a number or key of more than {limit} characters", limit=_LONGEST)
+        )
     if sum(structure.count(char) for char in ".[{") > limits.tables:
-        raise LimitError(f"it has more than {limits.tables} tables")
+        raise LimitError(phrase("it has more than {tables} tables", tables=limits.tables))
     if sum(structure.count(char) for char in "=,") > limits.values:
-        raise LimitError(f"it has more than {limits.values} values")
+        raise LimitError(phrase("it has more than {values} values", values=limits.values))
     try:
         return tomli.loads(text)
     except tomli.TOMLDecodeError as error:

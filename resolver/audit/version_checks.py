@@ -30,6 +30,7 @@ from resolver.audit.version_expressions import (
     parts_of,
 )
 from resolver.model import text
+from resolver.phrase import cause, phrase
 
 # Characters of source that are shown of a statement or a condition.
 _SHOWN: Final = 160
@@ -106,9 +107,11 @@ def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCh
         scanner = _Scanner(path)
         scanner.scan(tree.body, _Place())
     except (SyntaxError, ValueError) as error:
-        raise UnreadableCodeError(f"it is no Python that can be read: {error}") from None
+        raise UnreadableCodeError(
+            phrase("it is no Python that can be read: {cause}", cause=cause(error))
+        ) from None
     except (RecursionError, MemoryError):
-        raise UnreadableCodeError("it is nested too deeply") from None
+        raise UnreadableCodeError(phrase("it is nested too deeply")) from None
     found = {check for check in scanner.found if check.project != own}
     return sorted(found, key=lambda check: (check.line, check.project, check.accepts))
 

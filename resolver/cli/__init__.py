@@ -6,7 +6,7 @@ import gc
 import signal
 from typing import Final
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "MATRIX_COMMANDS", "main"]
 
 # The module and function of each command, in the order of --help.
 COMMANDS: Final = {
@@ -15,10 +15,11 @@ COMMANDS: Final = {
     "add": "edit.add",
     "remove": "edit.remove",
     "lock": "lock.command",
+    "sync": "sync.command",
     "explain": "explain.command",
+    "why": "why.command",
     "tree": "tree.command",
     "diff": "diff.command",
-    "pairs": "pairs.command",
     "matrix": "matrix.command",
     "check": "check.command",
     "facts": "facts.command",
@@ -26,9 +27,13 @@ COMMANDS: Final = {
     "fleet": "fleet.command",
     "bundle": "bundle.command",
     "export": "export.command",
-    "snapshot": "snapshot.command",
-    "stacks": "selection.stacks",
     "cache": "cache.command",
+}
+# The same of the commands of `matrix`.
+MATRIX_COMMANDS: Final = {
+    "show": "matrix_show.command",
+    "build": "matrix_build.command",
+    "diff": "matrix_diff.command",
 }
 
 

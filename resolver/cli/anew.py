@@ -11,7 +11,7 @@ from typing import Any
 
 from resolver.cli.answers import lock_or_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.groups import SharedVersions
+from resolver.cli.shared_versions import SharedVersions
 from resolver.index.protocol import Catalog
 from resolver.lock.previous import KEEP_ALL, Preferences, changes
 from resolver.model.lock import Lock, PinChange

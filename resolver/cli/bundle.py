@@ -19,7 +19,8 @@ from resolver.cli import options
 from resolver.cli.binaries import from_folder, judge_lock
 from resolver.cli.bundle_parts import BundlePart, chosen_parts, opened_wheels, wheels_built_of
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import print_line, print_to_stderr
+from resolver.cli.common import Command
+from resolver.cli.console import print_error, print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.load import stack_names
 from resolver.errors import (
@@ -45,12 +46,13 @@ from resolver.model.lock import LockedPin
 from resolver.model.message import joined, message
 from resolver.model.release import File
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import literal, phrase
 from resolver.report.index_pages import IndexedFile, index_pages
 from resolver.report.linkage import fault_sentence
 from resolver.report.script import bundle_script
 
 
-@click.command("bundle", short_help="Download every file of locks into one folder.")
+@click.command("bundle", cls=Command, short_help="Download every file of locks into one folder.")
 @options.stacks("names", "[STACK...] DIR")
 @click.option(
     "--check",
@@ -76,7 +78,7 @@ from resolver.report.script import bundle_script
     is_flag=True,
     help="Write pages into DIR/simple, so that a web server makes DIR an index for pip and uv.",
 )
-@settings("targets", "language", "own_matrices", "locks")
+@settings("targets")
 def command(
     run: Settings,
     names: tuple[str, ...],
@@ -99,8 +101,8 @@ def command(
         if last in stack_names(run.matrices):
             example = f"{last} DIR"
         raise InputError(
-            "a stack and a folder are needed",
-            hint=f"ascend-lock bundle {example}",
+            phrase("a stack and a folder are needed"),
+            hint=literal(f"ascend-lock bundle {example}"),
         )
     parts = chosen_parts(stacks, run)
     _require_apart(folder, run.locks)
@@ -132,9 +134,9 @@ def command(
     run.progress.clear()
     _report(folder, manifest, content, run)
     for name in leftover:
-        run.print_message("cli.pruned" if prune else "cli.left", name=name)
+        run.print_note("cli.pruned" if prune else "cli.left", name=name)
     _report_failures(content.failed, run)
-    run.print_message("cli.copy", folder=folder, name=folder.name)
+    run.print_note("cli.copy", folder=folder, name=folder.name)
     return max((error.exit_status for error in content.failed.values()), default=0)
 
 
@@ -143,10 +145,10 @@ def _require_apart(folder: Path, locks: Path) -> None:
     bundle_folder, locks_folder = folder.resolve(), locks.resolve()
     if bundle_folder.is_relative_to(locks_folder) or locks_folder.is_relative_to(bundle_folder):
         raise InputError(
-            "a bundle needs its own folder",
+            phrase("a bundle needs its own folder"),
             where=str(folder),
-            why=f"the locks are in {locks_folder}",
-            hint="choose a folder that neither contains the locks folder nor is inside it",
+            why=phrase("the locks are in {folder}", folder=locks_folder),
+            hint=phrase("choose a folder that neither contains the locks folder nor is inside it"),
         )
 
 
@@ -155,8 +157,8 @@ def _opened(folder: Path) -> OwnedFolder:
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
-        what = "the bundle folder cannot be created"
-        raise files.input_error(error, what, folder, "choose another folder") from None
+        what = phrase("the bundle folder cannot be created")
+        raise files.input_error(error, what, folder, phrase("choose another folder")) from None
 
 
 class _Content(msgspec.Struct, frozen=True):
@@ -335,9 +337,9 @@ def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: Ow
     """Raise InputError if a file in the folder is not as its row has it."""
     if digests[row.path] != row.sha256:
         raise InputError(
-            f"`{row.path}` was changed after it was bundled",
+            phrase("`{path}` was changed after it was bundled", path=row.path),
             where=str(folder.path),
-            hint="name its stack as well, or drop it with --prune",
+            hint=phrase("name its stack as well, or drop it with --prune"),
         )
 
 
@@ -356,9 +358,9 @@ def _warn_of_binaries(
 def _check(folder: Path, run: Settings) -> int:
     """Print where a bundle differs from its manifest, and return the exit status."""
     missing = InputError(
-        "there is no bundle",
+        phrase("there is no bundle"),
         where=str(folder / bundle.MANIFEST),
-        hint="make one with: ascend-lock bundle STACK DIR",
+        hint=phrase("make one with: ascend-lock bundle STACK DIR"),
     )
     try:
         owned = OwnedFolder.open(folder)
@@ -369,7 +371,7 @@ def _check(folder: Path, run: Settings) -> int:
         try:
             manifest = bundle.read(owned)
         except InputError as error:
-            raise StaleLock(**error.parts()) from None
+            raise StaleLock(**error.phrases) from None
         # A first run that was killed has announced files for no lock yet.
         if manifest is None or not manifest.locks:
             raise missing
@@ -404,7 +406,7 @@ def _totals(manifest: Manifest) -> dict[str, object]:
 def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) -> None:
     """Print what is in the bundle."""
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    run.print_message(
+    run.print_note(
         "cli.bundled",
         folder=folder,
         **_totals(manifest),
@@ -418,7 +420,7 @@ def _report_failures(failed: Mapping[str, ResolverError], run: Settings) -> None
     for folder, error in failed.items():
         _, stack, target = folder.split("/")
         name = translate("cli.for", run.language, stack=stack, target=target)
-        print_to_stderr(f"{name}: error: {error}")
+        print_error(error, run.language, name)
     if failed:
         run.print_message(
             "cli.not-bundled",

@@ -9,7 +9,7 @@ import msgspec
 
 from resolver import files
 from resolver.cli.options import ALL, Settings
-from resolver.cli.selection import locked_stacks, named_stacks
+from resolver.cli.selection import locked_stacks, named_stacks, named_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError, StaleLock
@@ -22,6 +22,7 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import literal, phrase
 from resolver.report import render
 from resolver.report.script import build_key, bundle_script
 
@@ -90,25 +91,26 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
     names += named_stacks([stack for stack in stacks if stack != ALL], run)
     if not names:
         raise InputError(
-            "there are no locks to bundle",
+            phrase("there are no locks to bundle"),
             where=str(run.locks),
-            hint=run.command("lock", "STACK"),
+            hint=literal(run.command("lock", "STACK")),
         )
     problems: list[tuple[str, Problem]] = []
     for name in dict.fromkeys(names):
         problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
-    for target in run.targets:
+    chosen = named_targets(run.targets, targets)
+    for target in sorted(chosen):
         if target not in targets:
             raise InputError(
-                f"no stack named here has a target `{target}`",
+                phrase("no stack named here has a target `{target}`", target=target),
                 where="--target",
-                hint=f"the targets are: {', '.join(targets)}",
+                hint=phrase("the targets are: {names}", names=", ".join(targets)),
             )
     return [
         _part_of(name, problem, run)
         for name, problem in problems
-        if not run.targets or problem.target.name in run.targets
+        if not chosen or problem.target.name in chosen
     ]
 
 
@@ -117,8 +119,11 @@ def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
     lock = lock_file.read_own(run.lock_folder(problem))
     if lock is None:
         raise StaleLock(
-            f"{name} has no lock for {problem.target.name}",
-            hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
+            phrase("{stack} has no lock for {target}", stack=name, target=problem.target.name),
+            hint=phrase(
+                "{command}; or name the targets to bundle with --target",
+                command=run.command("lock", name),
+            ),
         )
     pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
     row = BundledLock.of(lock)
@@ -131,7 +136,7 @@ def opened_wheels(folder: Path) -> OwnedFolder:
     try:
         return OwnedFolder.open(folder)
     except OSError as error:
-        what = "the folder of built wheels cannot be opened"
+        what = phrase("the folder of built wheels cannot be opened")
         raise files.input_error(error, what, folder) from None
 
 
@@ -149,9 +154,9 @@ def wheels_built_of(
         wheels = [wheel for wheel in built.read_built(source) if wheel.key in keys]
         if chosen is not None and not wheels:
             raise InputError(
-                "no wheel there was built from what these locks name",
+                phrase("no wheel there was built from what these locks name"),
                 where=f"--built {chosen}",
-                hint="build them with the install.sh of the same lock",
+                hint=phrase("build them with the install.sh of the same lock"),
             )
         built.require_whole(wheels, source)
     return wheels

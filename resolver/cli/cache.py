@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from resolver.cli.commands import list_commands
+from resolver.cli.common import Group
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
 from resolver.index.repositories import Repositories
 from resolver.index.store.cache import Cache, default_folder
 
 
-@click.group("cache", invoke_without_command=True)
+@click.group("cache", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
     """Say where the cache is and how large, or empty it."""
@@ -36,7 +37,7 @@ def size() -> int:
 
 
 @command.command("clear")
-@settings("language")
+@settings()
 def clear(run: Settings) -> int:
     """Empty the cache: pages, metadata, results and repositories.
 
@@ -49,7 +50,7 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(cache_folder, offline=True, warn=run.progress.warn).clear()
     freed = max(0, before - _size(cache_folder))
-    run.print_message(
+    run.print_note(
         "cli.cache-cleared",
         size=f"{freed / 1e6:.1f} MB",
         folder=cache_folder,

@@ -26,6 +26,7 @@ from resolver.model.message import message
 from resolver.model.package import PackageKind
 from resolver.model.problem import Problem, Recorded
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 from resolver.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Catalogs:
             offline=settings.offline,
             warn=warn,
             progress=settings.progress.fetching,
+            trace=settings.progress.trace if settings.progress.verbosity > 0 else None,
             readings=folder if readings else None,
             linkage=linkage_folder(settings.matrices),
         )
@@ -154,12 +156,14 @@ class Catalogs:
             url = self.pool.pip.index_url
             if declared is not None and declared.url:
                 url = declared.url
-            pip_command = "pip config get global.index-url"
             raise IndexFailure(
-                f"Index `{index}` has nothing that the stack asks for.",
+                phrase("Index `{index}` has nothing that the stack asks for.", index=index),
                 where=without_secrets(url),
-                why=f"It answered that it has no page of {', '.join(names)}.",
-                hint=f"does its address end in /simple? that of `pypi` is pip's: {pip_command}",
+                why=phrase("It answered that it has no page of {names}.", names=", ".join(names)),
+                hint=phrase(
+                    "does its address end in /simple? that of `pypi` is pip's: pip config get "
+                    "global.index-url"
+                ),
             )
 
     def live(self, problem: Problem, recorded: Sequence[Recorded] = ()) -> LiveCatalog:

@@ -38,6 +38,7 @@ from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
+from resolver.phrase import phrase
 from resolver.report.explanation.sentences import expected_text, indexes_of
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.solver import Refutation, decide, prove, search
@@ -89,9 +90,9 @@ class CellSolver:
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
             raise InputError(
-                "the grid or its facts differ from those that the run was started with",
+                phrase("the grid or its facts differ from those that the run was started with"),
                 where=str(sweep.matrices),
-                hint="run the command again, with the same files for all processes",
+                hint=phrase("run the command again, with the same files for all processes"),
             )
         self._settings = Settings(
             progress=Progress(enabled=False),

@@ -16,8 +16,8 @@ from resolver.cli import options
 from resolver.cli.binaries import from_index, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import print_json, print_line, print_to_stderr
-from resolver.cli.groups import SharedVersions
+from resolver.cli.common import Command, other_checks
+from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import (
     chosen_targets,
@@ -25,23 +25,26 @@ from resolver.cli.selection import (
     unknown_locks,
     with_options_of,
 )
+from resolver.cli.shared_versions import SharedVersions
 from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import (
     CHANGED_UPSTREAM,
     IndexFailure,
     InputError,
+    ResolverError,
     StaleLock,
     escaped,
 )
-from resolver.i18n import translate
+from resolver.i18n import phrase_message, translate, translate_phrase
 from resolver.index.live import LiveCatalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL
 from resolver.model.lock import Lock
-from resolver.model.message import Message, message, verbatim
+from resolver.model.message import Message, message
 from resolver.model.problem import PolicyOptions, Problem
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.report import render
 from resolver.report.linkage import fault_sentence
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
@@ -57,7 +60,12 @@ _STATUS = {
 }
 
 
-@click.command("check", short_help="Check whether locks still match their inputs.")
+@click.command(
+    "check",
+    cls=Command,
+    epilog=other_checks("check", "check --upstream"),
+    short_help="Check whether locks still match their inputs.",
+)
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option(
     "--upstream",
@@ -77,7 +85,7 @@ _STATUS = {
     help="Also solve anew, and tell what the inputs would not give.",
 )
 @options.facts_days
-@settings("targets", "own_matrices", "locks", "language", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stacks: tuple[str, ...],
@@ -122,8 +130,8 @@ def command(
                 if len(names) == 1:
                     raise
                 error = failure(exception)
-                print_to_stderr(f"{escaped(name)}: error: {error}")
-                state = verbatim(error.message)
+                print_error(error, run.language, escaped(name))
+                state = phrase_message(error.phrases["message"], run.language)
                 of_stack = [_Result(name, name, "", state, error.exit_status, error.parts())]
             if not run.as_json:
                 _print_results(of_stack, run, together=len(names) > 1)
@@ -135,8 +143,12 @@ def command(
         return status
     _print_commands(results, run)
     for folder in checker.stray_folders:
-        what = f"{folder} belongs to no target of its stack any more"
-        print_to_stderr(f"hint: {what}; remove it if it is not needed")
+        stray = phrase(
+            "hint: {folder} belongs to no target of its stack any more; remove it if it is not "
+            "needed",
+            folder=folder,
+        )
+        run.progress.say(translate_phrase(stray, run.language))
     if not stacks or ALL in stacks:
         _print_unknown(unknown, run)
     return status
@@ -144,13 +156,18 @@ def command(
 
 def _nothing_to_check(unknown: Sequence[str], run: Settings) -> InputError:
     """Return the error for a folder without locks, or only with locks of `unknown` stacks."""
-    why, hint = "", "lock a stack first, or give the folder of locks by --locks DIR"
+    why = EMPTY
+    hint = phrase("lock a stack first, or give the folder of locks by --locks DIR")
     if unknown:
         names = ", ".join(unknown)
-        why = f"The stack of {names} is neither in {run.matrices} nor beside the folder."
-        hint = run.command("check", f"path/to/{unknown[0]}.toml")
+        why = phrase(
+            "The stack of {names} is neither in {folder} nor beside the folder.",
+            names=names,
+            folder=run.matrices,
+        )
+        hint = literal(run.command("check", f"path/to/{unknown[0]}.toml"))
     return InputError(
-        "there is nothing to check",
+        phrase("there is nothing to check"),
         where=str(run.locks),
         why=why,
         hint=hint,
@@ -238,8 +255,11 @@ class _Checker:
         try:
             lock = lock_file.read_own(folder)
         except InputError as error:
-            state = verbatim(": ".join(filter(None, (error.message, error.why))))
-            hint = f"{error.where}: {error.hint}"
+            state = phrase_message(_with_cause(error), self.run.language)
+            hint = translate_phrase(
+                phrase("{place}: {hint}", place=error.where, hint=error.phrases["hint"]),
+                self.run.language,
+            )
             return _Result(argument, stack, target, state, StaleLock.exit_status, hint=hint)
         if lock is None:
             made_from = lock_folder.report_inputs(folder)
@@ -378,6 +398,12 @@ def _code_without_lock(report_digest: str, problem: Problem) -> str:
     return "state.conflict-stale"
 
 
+def _with_cause(error: ResolverError) -> Phrase:
+    """Return what happened, and why if that is known."""
+    what, why = error.phrases["message"], error.phrases["why"]
+    return phrase("{message}: {cause}", message=what, cause=why) if why else what
+
+
 def _result(argument: str, problem: Problem, code: str) -> _Result:
     """Return the result for a target whose state has this code."""
     status = 0 if code in _CURRENT else StaleLock.exit_status
@@ -426,12 +452,17 @@ def _print_commands(results: Sequence[_Result], run: Settings) -> None:
     if names:
         hints.append(run.command("lock", *names))
     for hint in hints:
-        run.print_message("cli.hint", command=hint)
+        run.print_note("cli.hint", command=hint)
 
 
 def _print_unknown(names: Sequence[str], run: Settings) -> None:
     """Print how to check the locks of stacks that were not found."""
     for name in names:
-        what = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
-        command = run.command("check", f"path/to/{name}.toml")
-        print_to_stderr(f"hint: {what}; give the path of its file: {command}")
+        unknown = phrase(
+            "hint: {folder} belongs to a stack that is not in {matrices}; give the path of its "
+            "file: {command}",
+            folder=run.locks / name,
+            matrices=run.matrices,
+            command=run.command("check", f"path/to/{name}.toml"),
+        )
+        run.progress.say(translate_phrase(unknown, run.language))

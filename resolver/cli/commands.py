@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,29 +19,33 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import print_json, print_text, print_to_stderr, write
-from resolver.cli.words import ANSWERS
-from resolver.errors import InputError, ResolverError, did_you_mean
+from resolver.cli.console import print_error, print_json, print_text, write
+from resolver.cli.group import RootGroup
+from resolver.cli.language import run_language
+from resolver.cli.usage import usage_error
+from resolver.errors import InputError, ResolverError
 from resolver.files import advice, is_limit
+from resolver.i18n import translate_phrase
+from resolver.phrase import cause, phrase
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 # 128 plus the number of SIGINT, as in shells.
 _INTERRUPTED: Final = 130
-_INTERRUPTED_MESSAGE: Final = "interrupted; no lock was left half-written\n"
+_INTERRUPTED_MESSAGE: Final = phrase("interrupted; no lock was left half-written")
 # Seconds in which further interrupts are ignored. Ending a run takes a tenth of this.
 _IGNORED_FOR: Final = 1.0
-_REFUSED: Final = "the operating system refused"
+_REFUSED: Final = phrase("the operating system refused")
 # What the loader and Python say when a resource limit is reached.
 _LIMIT_REACHED: Final = re.compile("failed to map segment|can't start new thread")
-_LIMIT_HINT: Final = (
-    "check `ulimit -v` and `-u`, a container's limits, "
-    "and whether programs may run from there (noexec)"
+_LIMIT_HINT: Final = phrase(
+    "check `ulimit -v` and `-u`, a container's limits, and whether programs may run from "
+    "there (noexec)"
 )
-_BUG_HINT: Final = (
-    "nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, "
-    "and report it with the stack file"
+_BUG_HINT: Final = phrase(
+    "nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, and report it with the "
+    "stack file"
 )
 _EXAMPLES: Final = """\b
 Examples:
@@ -53,27 +56,9 @@ Examples:
 _last_interrupt = -_IGNORED_FOR
 
 
-class _Group(click.Group):
-    """A group that imports a command's module only when the command is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            others = f"commands are {', '.join(COMMANDS)}"
-            raise InputError(
-                f"there is no command `{cmd_name}`",
-                hint=ANSWERS.get(cmd_name) or did_you_mean(cmd_name, COMMANDS, others),
-            )
-        module_name, _, function = COMMANDS[cmd_name].partition(".")
-        module = import_module(f"resolver.cli.{module_name}")
-        command: click.Command = getattr(module, function)
-        return command
-
-
 @click.command(
-    cls=_Group,
+    cls=RootGroup,
+    modules=COMMANDS,
     invoke_without_command=True,
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -102,7 +87,7 @@ def main() -> None:
     except KeyboardInterrupt:
         # The terminal may be gone.
         with suppress(OSError):
-            write(sys.stderr, _INTERRUPTED_MESSAGE)
+            write(sys.stderr, f"{translate_phrase(_INTERRUPTED_MESSAGE, run_language())}\n")
         code = _INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -131,7 +116,7 @@ def status() -> int:
         error = failure(exception)
         # Writing may be the very failure that is reported.
         with suppress(OSError):
-            print_to_stderr(f"error: {error}")
+            print_error(error, run_language())
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
                 print_json({"status": "error", **error.parts()})
@@ -154,39 +139,33 @@ def failure(error: Exception) -> ResolverError:
     if isinstance(error, ResolverError):
         return error
     if isinstance(error, click.ClickException):
-        return _usage_error(error)
+        return usage_error(error)
     if isinstance(error, OSError):
         return InputError(
             _REFUSED,
             where="" if is_limit(error.errno) else str(error.filename or ""),
-            why=error.strerror or text,
+            why=cause(error),
             hint=advice(error.errno),
         )
     if isinstance(error, MemoryError):
         return InputError(
             _REFUSED,
-            why=text or "out of memory",
+            why=cause(error) or phrase("out of memory"),
             hint=_LIMIT_HINT,
         )
     if isinstance(error, (ImportError, RuntimeError)) and _LIMIT_REACHED.search(text):
-        return InputError(_REFUSED, why=text, hint=_LIMIT_HINT)
+        return InputError(_REFUSED, why=cause(error), hint=_LIMIT_HINT)
     # PySAT reports an interrupt with an exception of its own.
     if "keyboard interrupt" in text.lower():
         raise KeyboardInterrupt from None
     if os.environ.get("ASCEND_LOCK_DEBUG"):
         raise error
-    message = f"internal error in ascend-lock: {type(error).__name__}: {error}"
+    message = phrase(
+        "internal error in ascend-lock: {name}: {cause}",
+        name=type(error).__name__,
+        cause=cause(error),
+    )
     return BugError(message, hint=_BUG_HINT)
-
-
-def _usage_error(error: click.ClickException) -> InputError:
-    """Return an error of click on one line, with the command whose help to read."""
-    command = "ascend-lock"
-    if isinstance(error, click.UsageError) and error.ctx:
-        command = error.ctx.command_path
-    # click writes each choice of an option on a line of its own.
-    message = " ".join(error.format_message().split())
-    return InputError(message, hint=f"see `{command} --help`")
 
 
 def listen() -> None:
@@ -218,7 +197,7 @@ def _end_if_interrupted(unraisable: UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
         return
     try:
-        os.write(2, f"\n{_INTERRUPTED_MESSAGE}".encode())
+        os.write(2, f"\n{_INTERRUPTED_MESSAGE}\n".encode())
     finally:
         os._exit(_INTERRUPTED)
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec.structs import replace
 
 from resolver.cli import COMMANDS
-from resolver.errors import escaped
+from resolver.errors import ResolverError, escaped
 from resolver.files import json_text
-from resolver.i18n import translate
+from resolver.i18n import error_text, translate, translate_phrase
 from resolver.index.protocol import Traffic
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import Document, rewritten, translated
 from resolver.report.terminal import (
     COLUMNS,
@@ -110,16 +111,19 @@ def print_json(value: object) -> None:
 
 
 def print_to_stderr(text: str) -> None:
-    """Print a line on stderr; the word `error` before a message is red.
+    """Print a line on stderr, with commands by the path by which this program was called."""
+    print_text(as_called(text) + "\n", sys.stderr)
 
-    Commands start with the path by which this program was called.
-    """
-    before, error, message = text.partition("error:")
-    line = as_called(text)
-    if error:
-        label = styled(error, has_color(sys.stderr), "bold red")
-        line = f"{before}{label}{as_called(message)}"
-    print_text(line + "\n", sys.stderr)
+
+def print_error(error: ResolverError, language: Language, name: str = "") -> None:
+    """Print an error on stderr, after what it is about. The word before it is red."""
+    text = phrase("error: {text}", text=error_text(error, language))
+    line = as_called(translate_phrase(text, language))
+    label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()
+    shown = styled(label, has_color(sys.stderr), "bold red") + line.removeprefix(label)
+    if name:
+        shown = translate_phrase(phrase("{name}: {error}", name=name, error=shown), language)
+    print_text(shown + "\n", sys.stderr)
 
 
 def has_color(stream: TextIO) -> bool:
@@ -171,9 +175,14 @@ class Progress:
     something is written.
     """
 
-    def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
+    def __init__(
+        self, language: Language = "en", *, enabled: bool | None = None, verbosity: int = 0
+    ) -> None:
         self.language = language
-        self._enabled = sys.stderr.isatty() if enabled is None else enabled
+        # Below 0, notes and warnings are left out. Above it, what is read from where is told.
+        self.verbosity = verbosity
+        is_enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._enabled = is_enabled and verbosity >= 0
         self._live: Live | None = None
         # Guards the line, as warnings come from any thread.
         self._lock = threading.RLock()
@@ -226,14 +235,23 @@ class Progress:
     def warn(self, warning: Message) -> None:
         """Print a warning on a line of its own, unless it was printed before."""
         text = translate(warning, self.language)
-        if text in self._warned:
+        if text in self._warned or self.verbosity < 0:
             return
         self._warned.add(text)
         harmless_text = "\n".join(map(escaped, text.split("\n")))
         line = translate("cli.warning", self.language, message=harmless_text)
         label = translate("cli.warning", self.language, message="").rstrip()
         color = has_color(sys.stderr)
-        shown = styled(label, color, "bold yellow") + line.removeprefix(label) + "\n"
+        self._print(styled(label, color, "bold yellow") + line.removeprefix(label) + "\n")
+
+    def trace(self, read: Message) -> None:
+        """Print on stderr what was read from where, if the run is verbose. Any thread may call."""
+        if self.verbosity > 0:
+            self._print(escaped(translate(read, self.language)) + "\n")
+
+    def _print(self, shown: str) -> None:
+        """Print lines on stderr, above the line of work if that is shown."""
+        color = has_color(sys.stderr)
         # A process without a line may solve a cell for one that has a line on this terminal.
         over = not self._enabled and color and sys.stderr.isatty()
         with self._lock:
@@ -244,7 +262,9 @@ class Progress:
                 self._begin()
 
     def say(self, text: str) -> None:
-        """Print a line on stderr."""
+        """Print a note on stderr, unless the run is quiet."""
+        if self.verbosity < 0:
+            return
         self.clear()
         print_to_stderr(text)
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from resolver.cli.common import Command
 from resolver.cli.console import for_stream, print_data, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
@@ -16,6 +17,7 @@ from resolver.cli.selection import NamedLock, named_locks
 from resolver.errors import InputError
 from resolver.lock.difference import Difference, difference
 from resolver.model.message import message
+from resolver.phrase import phrase
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
 from resolver.report.summary import difference_blocks, difference_json
@@ -23,11 +25,11 @@ from resolver.report.summary import difference_blocks, difference_json
 _formats = click.Choice(["text", "markdown"])
 
 
-@click.command("diff", short_help="Show what differs between two locks.")
+@click.command("diff", cls=Command, short_help="Show what differs between two locks.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(run: Settings, before: str, after: str | None, form: str) -> int:
     """Show what differs between two locks: pins, files, facts, warnings.
 
@@ -100,8 +102,12 @@ def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> lis
     new = {named.lock.target.name: named for named in after}
     if old.keys().isdisjoint(new):
         raise InputError(
-            "the two have no target in common",
-            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
+            phrase("the two have no target in common"),
+            hint=phrase(
+                "compare one of each, such as {before} and {after}",
+                before=before[0].name,
+                after=after[0].name,
+            ),
         )
     return [_compared(old.get(name), new.get(name)) for name in sorted(old | new)]
 

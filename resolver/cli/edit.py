@@ -14,7 +14,8 @@ import click
 from resolver.cli import options
 from resolver.cli.addition import added
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_to_stderr
+from resolver.cli.common import Command
+from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import (
     TargetResult,
@@ -35,7 +36,7 @@ from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.owned_folder import OwnedFolder
-from resolver.redaction import without_secrets
+from resolver.phrase import Phrase, cause, phrase
 
 # A lock needs no explaining.
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ _group = click.option(
     metavar="NAME",
     help="The group of STACK to edit (default: the lines of every group).",
 )
-_settings = settings("offline", "seconds", "language", "own_matrices", "locks")
+_settings = settings("seconds")
 
 
-@click.command("add")
+@click.command("add", cls=Command)
 @options.stack
 @click.argument("lines", metavar="REQUIREMENT...", nargs=-1)
 @_group
@@ -88,17 +89,17 @@ def add(
     def edit(document: StackText) -> StackText:
         # A new name adds a group, as with other tools; a similar one is a typing error.
         if close := closest(group, document.groups) if group not in document.groups else "":
-            raise _unknown_group(stack, group, f"did you mean `{close}`?")
+            raise _unknown_group(stack, group, phrase("did you mean `{name}`?", name=close))
         for line, need in needs.items():
             addition = added(line, need, document.needs(components, group))
             document = addition.applied_to(document, group)
-            run.print_message(addition.code, **addition.values)
+            run.print_note(addition.code, **addition.values)
         return document
 
     return _edit_and_lock(run, stack, edit, letter=letter, can_apply=True, frozen=frozen)
 
 
-@click.command("remove")
+@click.command("remove", cls=Command)
 @options.stack
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @_group
@@ -116,7 +117,10 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
     def edit(document: StackText) -> StackText:
         if group and group not in document.groups:
             groups = list(document.groups)
-            hint = did_you_mean(group, groups, f"its groups are {', '.join(groups) or 'none'}")
+            known = phrase("it has no group")
+            if groups:
+                known = phrase("its groups are {names}", names=", ".join(groups))
+            hint = did_you_mean(group, groups, known)
             raise _unknown_group(stack, group, hint)
         for name in names:
             project = text.name(name)
@@ -124,21 +128,25 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
             removed = [number for number, need in needs.items() if subject(need) == project]
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
-                known = f"its lines are about {', '.join(subjects)}"
+                known = phrase("its lines are about {names}", names=", ".join(subjects))
                 raise InputError(
-                    f"no line of {stack} is about `{name}`",
+                    phrase("no line of {stack} is about `{name}`", stack=stack, name=name),
                     hint=did_you_mean(project, subjects, known),
                 )
             lines = tuple(str(needs[number]) for number in removed)
-            run.print_message("edit.removed", lines=lines)
+            run.print_note("edit.removed", lines=lines)
             document = document.without_lines(removed)
         return document
 
     return _edit_and_lock(run, stack, edit, frozen=frozen)
 
 
-def _unknown_group(stack: str, group: str, hint: str) -> InputError:
-    return InputError(f"{stack} has no group `{group}`", where="--group", hint=hint)
+def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
+    return InputError(
+        phrase("{stack} has no group `{name}`", stack=stack, name=group),
+        where="--group",
+        hint=hint,
+    )
 
 
 def _need(line: str, components: Components) -> Need:
@@ -147,8 +155,8 @@ def _need(line: str, components: Components) -> Need:
         return parse_need(line, components, direct=True)
     except ValueError as error:
         raise InputError(
-            without_secrets(f"`{line}` cannot be used"),
-            why=str(error),
+            phrase("`{line}` cannot be used", line=line),
+            why=cause(error),
         ) from None
 
 
@@ -168,13 +176,15 @@ def _edit_and_lock(
     stacks of a folder. Raise ResolverError.
     """
     if frozen and letter is not None:
-        raise InputError("nothing is solved with --frozen, so there is no way out", where="--apply")
+        raise InputError(
+            phrase("nothing is solved with --frozen, so there is no way out"), where="--apply"
+        )
     path = find_stack(stack, run.matrices)
     if ships(path):
         raise InputError(
-            f"`{path.stem}` ships with ascend-lock, so its file is not edited",
+            phrase("`{stack}` ships with ascend-lock, so its file is not edited", stack=path.stem),
             where=str(path),
-            hint=f"copy it, rename the stack in it and edit that: cp {path} .",
+            hint=phrase("copy it, rename the stack in it and edit that: cp {path} .", path=path),
         )
     # Edit the file that a link leads to.
     file = path.resolve()
@@ -227,9 +237,10 @@ def _lock(
         # An interrupt may have come when everything was on disk, but not in its place yet.
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
-            print_to_stderr(translate("edit.undone", run.language, path=path))
+            run.progress.say(translate("edit.undone", run.language, path=path))
     if is_written:
-        print_results(results, run.language, together=False)
+        if not run.is_quiet:
+            print_results(results, run.language, together=False)
     else:
         print_failures(results, run.language)
         if letter is None and can_apply:
@@ -247,9 +258,11 @@ def _text_of(fix: Fix) -> bytes:
     """Return the text of the stack with a way out. Raise InputError for one with two stacks."""
     if len(fix.texts) != 1:
         raise InputError(
-            f"way out `{fix.name}` makes two stacks of one",
+            phrase("way out `{name}` makes two stacks of one", name=fix.name),
             where="--apply",
-            hint="edit the file without locking (--frozen), and let `explain --apply` write them",
+            hint=phrase(
+                "edit the file without locking (--frozen), and let `explain --apply` write them"
+            ),
         )
     return fix.texts[0].encode()
 
@@ -259,4 +272,4 @@ def _print_way_out(run: Settings, fix: Fix) -> None:
     # Imported only for a conflict.
     from resolver.report.explanation.fixes import changes_sentence
 
-    run.print_message("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))
+    run.print_note("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))

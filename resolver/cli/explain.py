@@ -1,4 +1,4 @@
-"""`ascend-lock explain STACK`: explain a conflict or a pin, and write a way out."""
+"""`ascend-lock explain STACK`: explain a conflict, and write a way out."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
-from packaging.requirements import InvalidRequirement
 
 from resolver import files
 from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
@@ -30,11 +30,11 @@ from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock.previous import KEEP_ALL
-from resolver.model import text
 from resolver.model.explanation import Explanation, Fix, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.phrase import phrase
 from resolver.report.explanation.conflict import why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
@@ -43,16 +43,11 @@ from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
 # None if there is a solution, and nothing to explain.
-_Answer = Explanation | Why | None
+Answer = Explanation | Why | None
 
 
-@click.command("explain")
+@click.command("explain", cls=Command)
 @options.stack
-@click.option(
-    "--package",
-    metavar="NAME[==V]",
-    help="Why NAME is pinned as it is, or what V would break.",
-)
 @click.option(
     "--apply",
     "letter",
@@ -64,58 +59,77 @@ _Answer = Explanation | Why | None
     is_flag=True,
     help="Why the groups of STACK do not fit into one environment.",
 )
-@settings(
-    "offline",
-    "targets",
-    "cutoff",
-    "as_of",
-    "seconds",
-    "language",
-    "own_matrices",
-    "locks",
-    "as_json",
-)
-def command(
-    run: Settings, stack: str, package: str | None, letter: str | None, all_groups: bool
-) -> int:
+@settings("targets", "cutoff", "as_of", "seconds")
+def command(run: Settings, stack: str, letter: str | None, all_groups: bool) -> int:
     """Explain why STACK has no solution, and what to change.
 
-    With --package, explain why a pin is what it is.
+    `ascend-lock why STACK NAME` explains why a project is pinned as it is.
     """
     # Whoever applies a way out has read the page already.
     is_quiet = run.as_json or letter is not None
     page = ConflictPage(None if is_quiet else sys.stdout, run.progress, run.repeated_options)
-    requirement = None if package is None else _requirement(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)
-        jobs = session.jobs(stack, together=all_groups)
-        answers = [(job, _answer(job, requirement, session)) for job in jobs]
-    run.progress.clear()
-    conflicts = {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
-    # There is no lock of all groups together, so no folder for a report either.
-    reports = {} if all_groups else conflicts
-    for folder, explanation in reports.items():
-        write_report(explanation, folder)
+        answers = explained(stack, session, all_groups=all_groups)
+    conflicts = conflicts_of(answers)
     written: list[Path] = []
     if letter is not None:
         original = find_stack(stack, run.matrices)
         written = _write_fix(named_fix(letter, [*conflicts.values()]), original)
     if run.as_json:
-        _print_json(answers, run)
+        print_answers(answers, run)
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and letter is None:
             page.write(_lock_solvable(stack, solvable, run))
-        for folder in reports:
-            print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
+        if not all_groups:
+            print_reports(conflicts, run)
         for path in written:
             _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)
     if letter is not None:
         return 0
+    return status_of(conflicts)
+
+
+def explained(
+    stack: str,
+    session: Session,
+    requirement: Requirement | None = None,
+    *,
+    all_groups: bool = False,
+) -> list[tuple[Job, Answer]]:
+    """Explain each target of a stack, as `_answer` does, and write the reports of conflicts.
+
+    With `all_groups`, its groups are one environment, and as no lock is of that, no report is
+    written.
+    """
+    jobs = session.jobs(stack, together=all_groups)
+    answers = [(job, _answer(stack, job, requirement, session)) for job in jobs]
+    session.settings.progress.clear()
+    if all_groups:
+        return answers
+    for folder, explanation in conflicts_of(answers).items():
+        write_report(explanation, folder)
+    return answers
+
+
+def conflicts_of(answers: Sequence[tuple[Job, Answer]]) -> dict[Path, Explanation]:
+    """Return the explanations of the targets without a solution, by the folders of their locks."""
+    return {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
+
+
+def status_of(conflicts: Mapping[Path, Explanation]) -> int:
+    """Return the exit status of a run with these conflicts."""
     return max(map(conflict_status, conflicts.values()), default=0)
 
 
-def _print_json(answers: Sequence[tuple[Job, _Answer]], run: Settings) -> None:
+def print_reports(folders: Iterable[Path], run: Settings) -> None:
+    """Print on stderr where the reports of conflicts are."""
+    for folder in folders:
+        print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
+
+
+def print_answers(answers: Sequence[tuple[Job, Answer]], run: Settings) -> None:
     """Print the answers of all targets as JSON."""
     rows = [_json(job.problem, answer, run) for job, answer in answers]
     statuses = [row["status"] for row in rows]
@@ -152,32 +166,20 @@ def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: 
     name = str(path)
     if path.parent == run.matrices / "stacks":
         name = path.stem
-    run.print_message(code, path=path, stack=shlex.join([name, *options_of_lock]))
+    run.print_note(code, path=path, stack=shlex.join([name, *options_of_lock]))
 
 
-def _requirement(package: str) -> Requirement:
-    """Return the value of --package. Raise InputError unless it is NAME or NAME==VERSION."""
-    form = "write for example --package numpy or --package numpy==2.3.5"
-    refusal = InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=form)
-    try:
-        requirement = text.requirement(package)
-    except InvalidRequirement:
-        raise refusal from None
-    if requirement.extras or requirement.marker or requirement.url:
-        raise refusal
-    return requirement
-
-
-def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Answer:
+def _answer(argument: str, job: Job, requirement: Requirement | None, session: Session) -> Answer:
     """Print and return why a target has no solution or, given a `requirement`, why it is pinned.
 
-    Return None for a target that has a solution if there is no `requirement`.
+    `argument` names the stack on a command line. Return None for a target that has a solution if
+    there is no `requirement`.
     """
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
     pins = KEEP_ALL.preferences(job.previous).pins
 
-    def solve(catalog: Catalog) -> _Answer:
+    def solve(catalog: Catalog) -> Answer:
         universe = Universe(problem, catalog, pins if requirement is not None else None)
         answer = decide(universe, hints=pins, tick=progress.solving)
         if not isinstance(answer, Resolution):
@@ -198,7 +200,9 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Ans
     elif answer is None:
         target = translate(target_line(problem), language)
         solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
-        page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
+        command = session.settings.command("why", argument, "NAME")
+        hint = translate("conflict.see-why", language, command=command)
+        page.write(f"{solvable}\n{hint}\n")
     return answer
 
 
@@ -210,9 +214,9 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     where = "--apply"
     if not explanations:
         raise InputError(
-            "there is no conflict, so there is no way out to write",
+            phrase("there is no conflict, so there is no way out to write"),
             where=where,
-            hint="lock it as it is",
+            hint=phrase("lock it as it is"),
         )
     letters: list[str] = []
     fixes: dict[str, Fix] = {}
@@ -222,18 +226,18 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
             if fix.name.lower() == letter.lower():
                 fixes[explanation.problem.target.name] = fix
     if not fixes:
-        found = ", ".join(dict.fromkeys(letters)) or "none"
+        found = ", ".join(dict.fromkeys(letters))
         raise InputError(
-            f"there is no way out `{letter}`",
+            phrase("there is no way out `{letter}`", letter=letter),
             where=where,
-            hint=f"found: {found}",
+            hint=phrase("found: {names}", names=found) if found else phrase("none was found"),
         )
     first, *others = fixes.values()
     if any(fix.files != first.files for fix in others):
         raise InputError(
-            f"several targets have different ways out `{letter}`",
+            phrase("several targets have different ways out `{letter}`", letter=letter),
             where=where,
-            hint=f"choose with --target: {', '.join(fixes)}",
+            hint=phrase("choose with --target: {names}", names=", ".join(fixes)),
         )
     return first
 
@@ -249,16 +253,16 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
         is_written = path.is_file() and path.read_bytes() == content
         if os.path.lexists(path) and not is_written:
             raise InputError(
-                f"`{path}` already exists and differs; nothing was written",
+                phrase("`{path}` already exists and differs; nothing was written", path=path),
                 where=str(path),
-                hint="move it out of the way first",
+                hint=phrase("move it out of the way first"),
             )
     for path, content in stacks.items():
         files.write(path, content)
     return list(stacks)
 
 
-def _json(problem: Problem, answer: _Answer, run: Settings) -> dict[str, Any]:
+def _json(problem: Problem, answer: Answer, run: Settings) -> dict[str, Any]:
     """Return the object of a target in --json."""
     if answer is None:
         return {

@@ -13,6 +13,7 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets, with_options_of
@@ -26,6 +27,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import cause, literal, phrase
 from resolver.report import containerfile as containers
 from resolver.report import pylock as pylocks
 from resolver.report import render
@@ -35,7 +37,7 @@ from resolver.report.requirements import by_hash, by_script, variants
 Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @options.stack
 @click.option(
     "--format",
@@ -61,7 +63,7 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
     metavar="DIR",
     help="containerfile: install from this folder of the build context.",
 )
-@settings("offline", "targets", "language", "own_matrices", "locks")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,
@@ -78,25 +80,25 @@ def command(
     if form != "containerfile" and (base_image or wheelhouse):
         option = "--base-image" if base_image else "--wheelhouse"
         raise InputError(
-            f"{form} has no use for this option",
+            phrase("{format} has no use for this option", format=form),
             where=option,
-            hint="it is for --format containerfile",
+            hint=phrase("it is for --format containerfile"),
         )
     inputs = load(stack, run.matrices)
     problems = chosen_targets(compile_problems(inputs), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
         raise InputError(
-            f"{stack} has several targets",
-            hint=f"choose one with --target: {names}",
+            phrase("{stack} has several targets", stack=stack),
+            hint=phrase("choose one with --target: {names}", names=names),
         )
     problem = problems[0]
     folder = run.lock_folder(problem)
     lock = lock_file.read_own(folder)
     if lock is None:
         raise StaleLock(
-            f"{stack} has no lock for {problem.target.name}",
-            hint=run.command("lock", stack),
+            phrase("{stack} has no lock for {target}", stack=stack, target=problem.target.name),
+            hint=literal(run.command("lock", stack)),
         )
     problem = with_options_of(lock_inputs(lock), inputs, problem)
     if lock.inputs != problem.digest:
@@ -128,9 +130,9 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
     """Write a playbook and its role into a folder. Return the exit status."""
     if output is None:
         raise InputError(
-            "a playbook is several files",
+            phrase("a playbook is several files"),
             where="--output",
-            hint="name a folder for them: -o FOLDER",
+            hint=phrase("name a folder for them: -o FOLDER"),
         )
     texts = ansible(lock, render(lock))
     run.progress.clear()
@@ -139,9 +141,11 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
             for path, text in texts.items():
                 folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
     except OSError as error:
-        hint = "name another folder with --output"
-        raise files.input_error(error, "the export could not be written", output, hint) from None
-    run.print_message("cli.written-to", path=output)
+        hint = phrase("name another folder with --output")
+        raise files.input_error(
+            error, phrase("the export could not be written"), output, hint
+        ) from None
+    run.print_note("cli.written-to", path=output)
     return 0
 
 
@@ -164,9 +168,11 @@ def _write(text: str, form: Format, output: Path, run: Settings) -> None:
     try:
         files.write_output(output, text)
     except OSError as error:
-        hint = "name another file with --output"
-        raise files.input_error(error, "the export could not be written", output, hint) from None
-    run.print_message("cli.written-to", path=output)
+        hint = phrase("name another file with --output")
+        raise files.input_error(
+            error, phrase("the export could not be written"), output, hint
+        ) from None
+    run.print_note("cli.written-to", path=output)
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
@@ -200,8 +206,8 @@ def _sbom(lock: Lock) -> str:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
         raise InputError(
-            "an SBOM needs cyclonedx-python-lib",
-            why=str(error),
-            hint="pip install 'ascend-lock[sbom]'",
+            phrase("an SBOM needs cyclonedx-python-lib"),
+            why=cause(error),
+            hint=literal("pip install 'ascend-lock[sbom]'"),
         ) from None
     return sbom(lock)

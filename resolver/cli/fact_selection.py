@@ -15,13 +15,14 @@ from resolver.model import text
 from resolver.model.fact import Fact
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.phrase import Phrase, phrase
 
 
-def first_problem(run: Settings, hint: str) -> Problem:
+def first_problem(run: Settings, hint: Phrase) -> Problem:
     """Return the first target of the first stack. Raise InputError if there is no stack."""
     names = stack_names(run.matrices)
     if not names:
-        raise InputError("there is no stack", hint=hint)
+        raise InputError(phrase("there is no stack"), hint=hint)
     return compile_problems(load(names[0], run.matrices))[0]
 
 
@@ -91,8 +92,10 @@ def _require_known(names: Collection[str], problems: Compiled, run: Settings) ->
             known |= {fact.id, fact.package}
     for name in names:
         if name not in known and text.name(name) not in known:
-            what = f"there is no stack, no project with facts and no fact `{name}`"
-            otherwise = "facts are named by their `id`, see matrices/facts"
+            what = phrase(
+                "there is no stack, no project with facts and no fact `{name}`", name=name
+            )
+            otherwise = phrase("facts are named by their `id`, see matrices/facts")
             raise InputError(
                 what,
                 hint=did_you_mean(name, {*known, *stack_names(run.matrices)}, otherwise),

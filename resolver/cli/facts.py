@@ -23,6 +23,7 @@ from resolver.audit.source_checks import CheckedSource, Said, check_source
 from resolver.cli import import_facts, options, read_archives, read_linkage, scan
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
+from resolver.cli.common import Group, other_checks
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import names_of_no_stack, selected_facts
 from resolver.cli.options import ALL, Settings, settings, today
@@ -42,14 +43,14 @@ _STATUS = {
 _STATUS_OF_SOURCES = {0: "true", 1: "false", IndexFailure.exit_status: "out-of-reach"}
 
 
-@click.group("facts", invoke_without_command=True)
+@click.group("facts", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
     """Check facts, read archives for them, or scan code for new ones."""
     return list_commands(context)
 
 
-@command.command("check")
+@command.command("check", epilog=other_checks("facts check"))
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @click.option(
@@ -59,7 +60,7 @@ def command(context: click.Context) -> int:
     help="Open the sources of facts instead, and look for what they state.",
 )
 @options.facts_days
-@settings("own_matrices", "locks", "language", "as_json")
+@settings()
 def check(
     run: Settings,
     names: tuple[str, ...],

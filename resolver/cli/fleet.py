@@ -10,10 +10,12 @@ import click
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import for_stream, print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import Block
 from resolver.report.fleet import fleet_document, fleet_json, fleet_status, read_fleet
 from resolver.report.markup import html_text, markdown_text
@@ -24,7 +26,7 @@ _formats = click.Choice(["text", "markdown", "html"])
 _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
 
 
-@click.command("fleet")
+@click.command("fleet", cls=Command)
 @click.argument("reports", metavar="REPORT...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @options.output("stdout")
@@ -35,7 +37,7 @@ _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
     metavar="FILE",
     help="Names of all nodes, one a line: those without a report are errors.",
 )
-@settings("language", "as_json")
+@settings()
 def command(
     run: Settings,
     reports: tuple[Path, ...],
@@ -56,7 +58,7 @@ def command(
     if run.as_json:
         if form != "text" or output is not None:
             raise InputError(
-                "--json is a format of its own, for stdout",
+                phrase("--json is a format of its own, for stdout"),
                 where="--format" if form != "text" else "--output",
             )
         print_json(fleet_json(fleet, run.language))
@@ -64,7 +66,7 @@ def command(
     blocks = list(fleet_document(fleet))
     if output is not None:
         _write(output, _text(blocks, form, run.language))
-        run.print_message("cli.written-to", path=output)
+        run.print_note("cli.written-to", path=output)
     elif form == "text":
         print_text(for_stream(blocks, run.language, sys.stdout))
     else:
@@ -91,9 +93,11 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
             paths[report] = None
     if not paths:
         raise InputError(
-            "there are no reports to compare",
+            phrase("there are no reports to compare"),
             where=", ".join(map(str, reports)) or "REPORT",
-            hint="write one on each node: python verify.py --json > reports/$(hostname).json",
+            hint=phrase(
+                "write one on each node: python verify.py --json > reports/$(hostname).json"
+            ),
         )
     return list(paths)
 
@@ -103,7 +107,7 @@ def _names(path: Path) -> list[str]:
     try:
         lines = files.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise files.input_error(error, "the names of nodes cannot be read", path) from None
+        raise files.input_error(error, phrase("the names of nodes cannot be read"), path) from None
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -112,5 +116,5 @@ def _write(output: Path, text: str) -> None:
     try:
         files.write_output(output, text)
     except OSError as error:
-        hint = "name another file with --output"
-        raise files.input_error(error, "it could not be written", output, hint) from None
+        hint = phrase("name another file with --output")
+        raise files.input_error(error, phrase("it could not be written"), output, hint) from None

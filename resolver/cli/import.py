@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import (
     ConflictPage,
     for_stream,
@@ -20,7 +22,13 @@ from resolver.cli.console import (
     print_text,
 )
 from resolver.cli.options import Settings, settings
-from resolver.cli.outcome import TargetResult, print_apply_hint, print_results, result_json
+from resolver.cli.outcome import (
+    TargetResult,
+    print_apply_hint,
+    print_failures,
+    print_results,
+    result_json,
+)
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
 from resolver.config.requirement_files.read import read_requirements
@@ -28,6 +36,7 @@ from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
+from resolver.phrase import phrase
 from resolver.report.imported import imported_blocks, imported_json
 from resolver.report.terminal import WIDTH
 
@@ -37,7 +46,7 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     return value and PYTHON(value)
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @options.output("stdout")
 @click.option("--name", help="Name of the stack (default: that of the file written, or read).")
@@ -80,7 +89,7 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     ),
 )
 @click.option("--lock", "is_locked", is_flag=True, help="Also lock the stack that is written.")
-@settings("offline", "seconds", "language", "own_matrices", "locks", "as_json")
+@settings("seconds")
 def command(
     run: Settings,
     file: Path,
@@ -106,21 +115,21 @@ def command(
     if output is not None:
         options.require_absent(output)
     elif is_locked:
-        raise InputError("only a stack in a file can be locked", hint="name it: -o FILE.toml")
+        raise InputError(
+            phrase("only a stack in a file can be locked"), hint=phrase("name it: -o FILE.toml")
+        )
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
     system = {"cann": cann, "soc": soc}
     stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
     if not run.as_json:
-        stream = sys.stdout if output is not None else sys.stderr
-        blocks = imported_blocks(stack.rows, file.parent)
-        print_text(for_stream(blocks, run.language, stream, WIDTH), stream)
+        _print_rows(stack, file, run, is_written=output is not None)
     if not stack.requires:
         raise InputError(
-            f"`{file}` has nothing that a stack could ask for",
+            phrase("`{file}` has nothing that a stack could ask for", file=file),
             where=str(file),
-            hint="in a pyproject.toml, only [project] and [dependency-groups] are read",
+            hint=phrase("in a pyproject.toml, only [project] and [dependency-groups] are read"),
         )
     stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}
@@ -143,9 +152,17 @@ def command(
     elif output is None:
         print_data(text)
     elif results:
-        print_results(results, run.language, together=False)
-        print_apply_hint(results, run.command("add", str(output)), run.language)
+        _print_results(results, run.command("add", str(output)), run)
     return max((result.exit_status for result in results), default=0)
+
+
+def _print_rows(stack: Draft, file: Path, run: Settings, *, is_written: bool) -> None:
+    """Print what became of the lines of a file, on stderr if the stack is printed on stdout."""
+    if run.is_quiet:
+        return
+    stream = sys.stdout if is_written else sys.stderr
+    blocks = imported_blocks(stack.rows, file.parent)
+    print_text(for_stream(blocks, run.language, stream, WIDTH), stream)
 
 
 def _lock(path: Path, run: Settings) -> list[TargetResult]:
@@ -163,16 +180,25 @@ def _lock(path: Path, run: Settings) -> list[TargetResult]:
     return results
 
 
+def _print_results(results: Sequence[TargetResult], apply_command: str, run: Settings) -> None:
+    """Print the results of locking; if there is a way out, also the command that takes it."""
+    if run.is_quiet:
+        print_failures(results, run.language)
+        return
+    print_results(results, run.language, together=False)
+    print_apply_hint(results, apply_command, run.language)
+
+
 def _print_written(stack: Draft, output: Path, run: Settings, *, is_locked: bool) -> None:
     """Print what was written, and the commands that come next."""
     path = shlex.quote(str(output))
     if stack.lacking:
         arguments = shlex.join(stack.lacking)
-        run.print_message(
+        run.print_note(
             "import.besides",
             names=stack.lacking,
             stack=path,
             arguments=arguments,
         )
     code = "import.written-only" if is_locked else "import.written"
-    run.print_message(code, path=output, count=len(stack.requires), stack=path)
+    run.print_note(code, path=output, count=len(stack.requires), stack=path)

@@ -17,20 +17,22 @@ from resolver.audit.upstream.facts import make
 from resolver.audit.upstream.generated import ChangedRow, generate, write
 from resolver.audit.upstream.tables import ArchiveRow, UpstreamFile, load_tables
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import first_problem
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components
-from resolver.errors import CHANGED_UPSTREAM, InputError, did_you_mean
+from resolver.errors import CHANGED_UPSTREAM, InputError, did_you_mean, known_names
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.model import patterns
 from resolver.model.message import Message, message
 from resolver.model.release import File
+from resolver.phrase import phrase
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.option(
     "--diff",
     is_flag=True,
@@ -47,7 +49,7 @@ from resolver.model.release import File
     is_flag=True,
     help="Give rows that say the same as before their newest source, too.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
     """Make facts from tables of upstream.
 
@@ -67,8 +69,8 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
         try:
             write(generated, run.matrices)
         except OSError as error:
-            what = "the facts cannot be written"
-            hint = "name another folder of facts with --matrices DIR"
+            what = phrase("the facts cannot be written")
+            hint = phrase("name another folder of facts with --matrices DIR")
             raise files.input_error(error, what, run.matrices, hint) from None
     status = "imported"
     if diff:
@@ -80,7 +82,7 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
     else:
         for line in _lines(generated.changes):
             print_line(translate(line, run.language))
-        run.print_message("import.count", count=len(generated.changes), **counts)
+        run.print_note("import.count", count=len(generated.changes), **counts)
     return CHANGED_UPSTREAM if status == "changed" else 0
 
 
@@ -92,18 +94,21 @@ def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
     name, _, commit = text.partition("=")
     if not name or not patterns.COMMIT.matches(commit):
         raise InputError(
-            f"`{text}` is no repository with a commit",
+            phrase("`{text}` is no repository with a commit", text=text),
             where="--at",
             hint=(
-                "name a repository of matrices/upstream.toml and a full commit: --at pytorch=0123…"
+                phrase(
+                    "name a repository of matrices/upstream.toml and a full commit: --at "
+                    "pytorch=0123…"
+                )
             ),
         )
     names = [repository.name for repository in tables.repository]
     if name not in names:
         raise InputError(
-            f"upstream.toml has no repository `{name}`",
+            phrase("upstream.toml has no repository `{name}`", name=name),
             where="--at",
-            hint=did_you_mean(name, names, f"known are {', '.join(names)}"),
+            hint=did_you_mean(name, names, known_names(names)),
         )
     return name, commit
 
@@ -154,7 +159,7 @@ class _Archives(ExitStack):
 
         Raise InputError if there is no stack.
         """
-        hint = "archives come from the indexes of the first stack"
+        hint = phrase("archives come from the indexes of the first stack")
         problem = first_problem(self._run, hint)
         catalogs = self.enter_context(closing(Catalogs(self._run, readings=False)))
         return Offers(problem, self.enter_context(closing(catalogs.live(problem))))
@@ -183,7 +188,7 @@ class _Archives(ExitStack):
                 ):
                     return self._offers.catalog.sha256(file)
         raise InputError(
-            f"no index has {archive.file} with the stated sha256",
+            phrase("no index has {file} with the stated sha256", file=archive.file),
             where=archive.sha256,
-            hint="correct the row of [[archive]] in matrices/upstream.toml",
+            hint=phrase("correct the row of [[archive]] in matrices/upstream.toml"),
         )

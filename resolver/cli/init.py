@@ -14,6 +14,7 @@ from resolver import files
 from resolver.ascend.machine import Machine, this_machine
 from resolver.ascend.names import CHIP, TITLES, TOOLKIT
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
@@ -23,6 +24,7 @@ from resolver.model.component import Component, Components
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
 from resolver.model.patterns import GLIBC
 from resolver.model.target import PLATFORMS
+from resolver.phrase import literal, phrase
 from resolver.report.matrix import read_matrix
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
@@ -37,7 +39,7 @@ _FIELDS: Final = {
 _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 
 
-@click.command("init")
+@click.command("init", cls=Command)
 @click.option(
     "--for",
     "use",
@@ -57,7 +59,7 @@ _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 )
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
 @options.output("USE.toml")
-@settings("language", "own_matrices")
+@settings()
 def command(
     run: Settings,
     use: str | None,
@@ -101,8 +103,8 @@ def command(
     files.write(path, text.encode())
     _print_written(path, answer, matrix, run)
     if cell.glibc != answer.cell.glibc:
-        run.print_message("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
-    run.print_message("init.next", command=run.command("lock", str(path)))
+        run.print_note("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
+    run.print_note("init.next", command=run.command("lock", str(path)))
     return 0
 
 
@@ -140,8 +142,8 @@ def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
     for key, option in _FIELDS.items():
         words.append(f"{option} {'|'.join(_values(key, matrix, fields))}")
     raise InputError(
-        f"not known of this machine: {', '.join(unknown)}",
-        hint=" ".join(words),
+        phrase("not known of this machine: {options}", options=", ".join(unknown)),
+        hint=literal(" ".join(words)),
     )
 
 
@@ -165,7 +167,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         if answer.outcome is CellOutcome.EXPECTED:
             code = "init.expected"
         reason = translate(answer.reason, run.language)
-        run.print_message(
+        run.print_note(
             code,
             path=path,
             release=release,
@@ -174,7 +176,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         )
         return
     count = len(answer.pins)
-    run.print_message(
+    run.print_note(
         "init.written",
         path=path,
         release=release,
@@ -182,7 +184,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         date=matrix.date,
     )
     if answer.practices:
-        run.print_message("init.practices", names=answer.practices)
+        run.print_note("init.practices", names=answer.practices)
 
 
 def _glibc_version(text: str, glibc: Component) -> str:
@@ -193,9 +195,13 @@ def _glibc_version(text: str, glibc: Component) -> str:
     version = text if GLIBC.matches(text) else glibc.named(text)
     if not version:
         raise InputError(
-            f"`{escaped(text)}` is no version of glibc, and no system that is known",
+            phrase(
+                "`{text}` is no version of glibc, and no system that is known", text=escaped(text)
+            ),
             where="--glibc",
-            hint=f"give its version (ldd --version), or one of {', '.join(glibc.names)}",
+            hint=phrase(
+                "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
+            ),
         )
     return version
 
@@ -216,9 +222,9 @@ def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) 
         return shown[str(answer)]
     if fields[key] not in _values(key, matrix, {}):
         raise InputError(
-            f"the matrix has no cell for `{fields[key]}`",
+            phrase("the matrix has no cell for `{value}`", value=fields[key]),
             where=_FIELDS[key],
-            hint=f"it has {', '.join(choices)}",
+            hint=phrase("it has {values}", values=", ".join(choices)),
         )
     return fields[key]
 
@@ -243,10 +249,10 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     """Return why no cell locks: the conflict of the newest release, with the nearest that lock."""
     refused = matrix.newest(fields, (CellOutcome.CONFLICT,))
     asked = ", ".join(fields.values())
-    hint = run.command("pairs")
+    hint = literal(run.command("matrix", "show"))
     if refused is None or refused.reason is None:
         return NothingToLock(
-            f"the vendor's tables have nothing for {asked}",
+            phrase("the vendor's tables have nothing for {fields}", fields=asked),
             hint=hint,
         )
     nearest: list[str] = []
@@ -255,10 +261,10 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
         machine = f"{TITLES[TOOLKIT]} {cell.toolkit}, {TITLES[CHIP]} {cell.chip}"
         nearest.append(f"{cell.package} {cell.release} ({machine})")
     if nearest:
-        hint = f"nearest: {', '.join(nearest)}"
+        hint = phrase("nearest: {names}", names=", ".join(nearest))
     reason = translate(refused.reason, run.language)
     return NothingToLock(
-        f"nothing locks for {asked}",
-        why=f"{refused.cell.package} {refused.cell.release}: {reason}",
+        phrase("nothing locks for {fields}", fields=asked),
+        why=literal(f"{refused.cell.package} {refused.cell.release}: {reason}"),
         hint=hint,
     )

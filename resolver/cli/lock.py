@@ -7,12 +7,16 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
+from typing import Final
 
 import click
+from click.core import ParameterSource
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import (
@@ -30,8 +34,13 @@ from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
 
+# A snapshot must have all requests of an explanation, so there is ample time for one.
+_SECONDS_TO_RECORD: Final = 900.0
+# Parameters that have no meaning with --record.
+_LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
 
-@click.command("lock")
+
+@click.command("lock", cls=Command, epilog=other_checks("lock --check"))
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option("-U", "--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(
@@ -53,17 +62,13 @@ from resolver.model.lock import Lock
     help="Write nothing; exit with status 4 if locking would change anything.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing, and say what locking would change.")
-@settings(
-    "offline",
-    "targets",
-    "cutoff",
-    "as_of",
-    "seconds",
-    "language",
-    "own_matrices",
-    "locks",
-    "as_json",
+@click.option(
+    "--record",
+    "is_recorded",
+    is_flag=True,
+    help="Write no lock, but record what locking asks the indexes, for use offline.",
 )
+@settings("targets", "cutoff", "as_of", "seconds")
 def command(
     run: Settings,
     stacks: tuple[str, ...],
@@ -72,6 +77,7 @@ def command(
     anew: bool,
     check: bool,
     dry_run: bool,
+    is_recorded: bool,
 ) -> int:
     """Lock each STACK for all of its targets.
 
@@ -80,25 +86,15 @@ def command(
     exit status is the highest of them; with `all`, a target that so far has a conflict report
     instead of a lock, and still has no solution, counts as done.
     """
+    if is_recorded:
+        return _record(run, stacks)
     if not stacks:
         print_stacks(run)
         return 0
     names = named_stacks(stacks, run)
     policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
     dry_run = check or dry_run
-    # For a single stack, conflicts are printed as they become known. For several there is a table.
-    out = sys.stderr if len(names) == 1 and not run.as_json else None
-    page = ConflictPage(out, run.progress, run.repeated_options)
-    results: list[TargetResult] = []
-    with closing(Catalogs(run)) as catalogs:
-        session = Session(run, catalogs, page, policy, anew, dry_run=dry_run)
-        if packages:
-            policy.check(_previous_locks(names, session))
-        if len(names) == 1:
-            results += session.lock_stack(names[0])
-    if len(names) > 1:
-        for of_stack in lock_stacks(names, Order(run, policy, anew, dry_run)):
-            results += of_stack
+    results = _lock(names, Order(run, policy, anew, dry_run))
     run.progress.clear()
     counted = [result for result in results if not (ALL in stacks and result.is_known_conflict)]
     status = max((result.exit_status for result in counted), default=0)
@@ -106,17 +102,65 @@ def command(
     if is_stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        has_failed = any(isinstance(result.answer, ResolverError) for result in results)
-        if has_failed and len(results) == 1:
-            print_failures(results, run.language)
-        targets = [result_json(result, run.language) for result in results]
-        print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
+        _print_json(results, status, run)
+        return status
+    if run.is_quiet and not dry_run:
+        print_failures(results, run.language)
         return status
     print_results(results, run.language, together=len(names) > 1)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
-        run.print_message("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
+        run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
+
+
+def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
+    """Lock stacks, and return what becomes of their targets. Raise ResolverError."""
+    run, policy, ignore_remembered, dry_run = order
+    # For a single stack, conflicts are printed as they become known. For several there is a table.
+    out = sys.stderr if len(names) == 1 and not run.as_json else None
+    page = ConflictPage(out, run.progress, run.repeated_options)
+    results: list[TargetResult] = []
+    with closing(Catalogs(run)) as catalogs:
+        session = Session(run, catalogs, page, policy, ignore_remembered, dry_run=dry_run)
+        if policy.packages:
+            policy.check(_previous_locks(names, session))
+        if len(names) == 1:
+            results += session.lock_stack(names[0])
+    if len(names) > 1:
+        for of_stack in lock_stacks(names, order):
+            results += of_stack
+    return results
+
+
+def _print_json(results: Sequence[TargetResult], status: int, run: Settings) -> None:
+    """Print the results of a run with this exit status as JSON."""
+    has_failed = any(isinstance(result.answer, ResolverError) for result in results)
+    if has_failed and len(results) == 1:
+        print_failures(results, run.language)
+    targets = [result_json(result, run.language) for result in results]
+    print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
+
+
+def _record(run: Settings, stacks: Sequence[str]) -> int:
+    """Record what locking stacks asks the indexes. Return the exit status.
+
+    Raise click.UsageError if no stack is named, or an option is given that locking alone has.
+    """
+    if not stacks:
+        raise click.MissingParameter(param_hint="'STACK...'", param_type="argument")
+    context = click.get_current_context()
+    for name in _LOCK_ONLY:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.replace("packages", "upgrade-package").replace("_", "-")
+            raise click.UsageError(f"--record writes no lock, so --{option} has no meaning.")
+    # Only for this option.
+    from resolver.cli.record import record
+
+    if context.get_parameter_source("seconds") is not ParameterSource.COMMANDLINE:
+        run = replace(run, seconds=_SECONDS_TO_RECORD)
+    record(named_stacks(stacks, run), run)
+    return 0
 
 
 def _previous_locks(names: Sequence[str], session: Session) -> list[Lock]:

@@ -6,23 +6,26 @@ import datetime as dt
 import functools
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from click.core import ParameterSource
 
+from resolver.cli.common import given
 from resolver.cli.console import Progress, print_line
+from resolver.cli.group import FORMER
+from resolver.cli.language import run_language
+from resolver.cli.usage import bad_value
 from resolver.config.load import stack_names
 from resolver.errors import InputError
-from resolver.i18n import LANGUAGES, translate
+from resolver.i18n import translate
 from resolver.model.component import Components, Value, find_component
 from resolver.model.message import message
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.text import Language
+from resolver.phrase import cause, phrase
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -47,8 +50,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     language: Language
     # The folder of facts, indexes and stacks that the user named; None for the default.
     own_matrices: Path | None = None
-    # The folder of locks.
-    locks: Path = _LOCKS
+    # The folder of locks that the user named; None for the default.
+    own_locks: Path | None = None
     # Whether to print one JSON object and nothing else on stdout.
     as_json: bool = False
     # Whether to work without network access.
@@ -59,14 +62,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cutoff: dt.datetime | None = None
     # The day that replaces the stack's own `as-of`; empty for the stack's.
     as_of: str = ""
-    # The time limit for the explanation of a conflict, in seconds. Commands without the option,
-    # such as `snapshot`, have ample time, as a snapshot must have all requests of an explanation.
+    # The time limit for the explanation of a conflict, in seconds.
     seconds: float = 900.0
 
     @property
     def matrices(self) -> Path:
         """Return the folder of facts, indexes and stacks."""
         return self.own_matrices or _default_matrices()
+
+    @property
+    def locks(self) -> Path:
+        """Return the folder of locks. Raise InputError if it is the default and a link.
+
+        A proposed change to a repository can turn the folder into a link, and locks would be
+        written where it leads.
+        """
+        if self.own_locks is not None:
+            return self.own_locks
+        if _LOCKS.is_symlink():
+            raise InputError(
+                phrase("the folder of locks is a link, which is not followed"),
+                where=str(_LOCKS),
+                why=phrase("It leads to {path}.", path=_LOCKS.readlink()),
+                hint=phrase("if that is meant, name it: --locks DIR"),
+            )
+        return _LOCKS
 
     @property
     def policy_options(self) -> PolicyOptions:
@@ -79,8 +99,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         words: list[str] = []
         if self.own_matrices is not None:
             words += ["--matrices", str(self.own_matrices)]
-        if self.locks != _LOCKS:
-            words += ["--locks", str(self.locks)]
+        if self.own_locks not in (None, _LOCKS):
+            words += ["--locks", str(self.own_locks)]
         return tuple(words)
 
     @property
@@ -121,28 +141,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Return a command that uses the same folders, quoted for a shell."""
         return shlex.join(("ascend-lock", *words, *self.folder_options))
 
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether only errors are printed, and results that were asked for."""
+        return self.progress.verbosity < 0
+
     def print_message(self, code: str, /, **values: object) -> None:
-        """Print a text of `locale` on stdout, in the language of the run."""
+        """Print a result on stdout: a text of `locale`, in the language of the run."""
         print_line(translate(message(code, **values), self.language))
+
+    def print_note(self, code: str, /, **values: object) -> None:
+        """Print what is no result on stdout, unless the run is quiet: what was done, what is next.
+
+        It is a text of `locale`, in the language of the run.
+        """
+        if not self.is_quiet:
+            self.print_message(code, **values)
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds shared options to a command.
 
-    `names` are keys of `_SHARED`. The command receives their values as one `Settings`.
+    `names` are keys of `_SHARED`. The command receives their values, and those of the common
+    options, as one `Settings`.
     """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(**values: Any) -> int:
             shared = {name: values.pop(name) for name in names}
-            language = _language(shared.pop("language", None))
-            progress = Progress(language, enabled=False if shared.get("as_json") else None)
-            run = Settings(progress=progress, language=language, **shared)
+            run = _settings({**shared, **given(click.get_current_context())})
+            _print_current_name(run)
             try:
                 return command(run, **values)
             finally:
-                progress.clear()
+                run.progress.clear()
 
         # click adds an option to the function itself.
         for name in reversed(names):
@@ -150,6 +183,24 @@ def settings(*names: str) -> Callable[[Command], Command]:
         return wrapper
 
     return decorate
+
+
+def _settings(values: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run with these values of options."""
+    own = dict(values)
+    language = own.pop("language", None) or run_language()
+    verbosity = own.pop("verbose", 0) - own.pop("quiet", 0)
+    is_enabled = False if own.get("as_json") else None
+    progress = Progress(language, enabled=is_enabled, verbosity=verbosity)
+    return Settings(progress=progress, language=language, **own)
+
+
+def _print_current_name(run: Settings) -> None:
+    """Print on stderr what a command is called now that was called by a former name."""
+    former = click.get_current_context().meta.get(FORMER)
+    if former is not None:
+        values = {"former": former.words, "current": former.current}
+        run.progress.say(translate("cli.renamed", run.language, **values))
 
 
 def ships(path: Path) -> bool:
@@ -184,39 +235,6 @@ def _default_matrices() -> Path:
     return (_PACKAGE / "matrices").resolve()
 
 
-def _require_no_link(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the folder of locks. Raise InputError if it is the default and a link.
-
-    A proposed change to a repository can turn the folder into a link, and locks would be written
-    where it leads.
-    """
-    source = context.get_parameter_source(parameter.name or "")
-    if source is ParameterSource.DEFAULT and value.is_symlink():
-        raise InputError(
-            "the folder of locks is a link, which is not followed",
-            where=str(value),
-            why=f"It leads to {value.readlink()}.",
-            hint="if that is meant, name it: --locks DIR",
-        )
-    return value
-
-
-def _language(option: str | None) -> Language:
-    """Return the language of the output: the option's, else the locale's, else English.
-
-    Without the option it is English if stdout cannot encode Chinese.
-    """
-    if option is None:
-        variables = os.environ
-        locale = variables.get("LC_ALL") or variables.get("LC_MESSAGES") or variables.get("LANG")
-        option = (locale or "")[:2].lower()
-        try:
-            "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-        except (UnicodeEncodeError, LookupError):
-            return "en"
-    return option if option in LANGUAGES else LANGUAGES[0]
-
-
 def _complete_stack(
     _context: click.Context, _parameter: click.Parameter, prefix: str
 ) -> list[CompletionItem]:
@@ -230,7 +248,7 @@ def _complete_stack(
 
 
 def _read_moment(
-    _context: click.Context, _parameter: click.Parameter, value: dt.datetime | None
+    context: click.Context, parameter: click.Parameter, value: dt.datetime | None
 ) -> dt.datetime | None:
     """Return the end of a day, or a moment with its time zone; None without a value."""
     # Most runs have no such option.
@@ -241,17 +259,17 @@ def _read_moment(
     try:
         return cutoff_moment(value if value.tzinfo else value.date())
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise bad_value(context, parameter, cause(error)) from None
 
 
-def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+def _read_as_of(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     """Return the value of --as-of in its normal form; empty without a value."""
     from resolver.model.as_of import read_as_of
 
     try:
         return read_as_of(value) if value else ""
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise bad_value(context, parameter, cause(error)) from None
 
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
@@ -275,7 +293,7 @@ def component(name: str, text: str, components: Components) -> Value:
         component = find_component(name, components)
         value = component.parse_stated(text)
     except ValueError as error:
-        raise InputError(str(error), where=where) from None
+        raise InputError(cause(error), where=where) from None
     component.require_known(value, where)
     return value
 
@@ -295,53 +313,20 @@ def require_absent(path: Path) -> None:
     """Raise InputError if a path exists, even as a broken link."""
     if os.path.lexists(path):
         raise InputError(
-            f"`{path}` already exists; nothing was written",
+            phrase("`{path}` already exists; nothing was written", path=path),
             where=str(path),
-            hint="move it out of the way, or name another file with --output",
+            hint=phrase("move it out of the way, or name another file with --output"),
         )
 
 
 stack = click.argument("stack", shell_complete=_complete_stack)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
-    "language": click.option(
-        "--lang",
-        "language",
-        type=click.Choice(LANGUAGES),
-        help="Language of the output (default: by locale).",
-    ),
-    "own_matrices": click.option(
-        "--matrices",
-        "own_matrices",
-        type=click.Path(path_type=Path, file_okay=False),
-        help=(
-            "Folder of facts, indexes and stacks, "
-            "in place of ./matrices or, without that, the one that ships."
-        ),
-    ),
-    "locks": click.option(
-        "--locks",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=_LOCKS,
-        callback=_require_no_link,
-        help="Folder of locks (default: ./locks).",
-    ),
-    "as_json": click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print one JSON object on stdout and nothing else.",
-    ),
-    "offline": click.option(
-        "--offline",
-        is_flag=True,
-        help="Use only the cache, or the snapshot that ships with the stack; no network.",
-    ),
     "targets": click.option(
         "--target",
         "targets",
         multiple=True,
         metavar="NAME",
-        help="Only this target; may be repeated.",
+        help="Only this target, or the one whose name begins so; may be repeated.",
     ),
     "cutoff": click.option(
         "--exclude-newer",

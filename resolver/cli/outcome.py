@@ -15,14 +15,15 @@ from resolver.cli.console import (
     columns,
     for_stream,
     has_color,
+    print_error,
     print_json,
     print_text,
     print_to_stderr,
 )
-from resolver.cli.groups import SharedVersions, differences
+from resolver.cli.shared_versions import SharedVersions, differences
 from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
-from resolver.i18n import translate
+from resolver.i18n import phrase_message, translate
 from resolver.lock.difference import difference, new_warnings
 from resolver.lock.previous import same_decisions
 from resolver.lock.warnings import is_grave
@@ -264,8 +265,7 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
             name = result.stack
             if result.target:
                 name = translate("cli.for", language, stack=result.stack, target=result.target)
-            prefix = f"{name}: " if len(results) > 1 else ""
-            print_to_stderr(f"{prefix}error: {result.answer}")
+            print_error(result.answer, language, name if len(results) > 1 else "")
         elif result.written and not isinstance(result.answer, Lock):
             print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
 
@@ -283,6 +283,11 @@ def print_apply_hint(results: Sequence[TargetResult], command: str, language: La
                 return
 
 
+def _failed(error: ResolverError, language: Language) -> Message:
+    """Return what a table says of an error."""
+    return message("cli.row-failed", message=phrase_message(error.phrases["message"], language))
+
+
 def _row(result: TargetResult, language: Language) -> SummaryRow:
     """Return the row of a result in the table."""
     changes = "-"
@@ -291,7 +296,7 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
             state, kind = _state_of_lock(lock, result)
             changes = _changes(lock, result, language)
         case ResolverError() as error:
-            state, kind = message("cli.row-failed", message=error.message), "failed"
+            state, kind = _failed(error, language), "failed"
         case explanation if explanation.awaited:
             indexes = dict.fromkeys(
                 chain.from_iterable(awaited.indexes for awaited in explanation.awaited)

@@ -13,6 +13,7 @@ from resolver import files
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_line
 from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
@@ -32,18 +33,19 @@ from resolver.index.store.readings import (
 )
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
+from resolver.phrase import phrase
 
 
-@click.command("read")
+@click.command("read", cls=Command)
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @click.option("--anew", is_flag=True, help="Also read archives that are already recorded.")
-@settings("own_matrices")
+@settings()
 def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     """Read the source archives that facts are about, and a wheel of each release that they pair.
 
     Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json,
     for each PROJECT or for all, so that nobody has to download the archives in order to lock; and
-    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock pairs` shows.
+    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock matrix show` shows.
     """
     compiled = compile_stacks(stack_names(run.matrices), run)
     names = [text.name(project) for project in projects] or _projects_of_facts(compiled, run)
@@ -76,8 +78,8 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 if wheel_readings:
                     write_wheels(wheel_readings, wheel_readings_folder, name)
             except OSError as error:
-                what = f"the readings of {name} cannot be written"
-                hint = "name another folder of facts with --matrices DIR"
+                what = phrase("the readings of {name} cannot be written", name=name)
+                hint = phrase("name another folder of facts with --matrices DIR")
                 raise files.input_error(error, what, archives_folder, hint) from None
             if archive_readings or wheel_readings or projects:
                 read, found = len(archive_readings), len(archives)

@@ -16,11 +16,13 @@ from resolver import files
 from resolver.ascend.names import TORCH_PLUGIN
 from resolver.cli.binaries import LARGEST_READ
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import linkage_folder, load, stack_names, wheels_folder
 from resolver.errors import ResolverError
+from resolver.i18n import translate_phrase
 from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import files_by_name, page_of
 from resolver.index.protocol import UnusableFile
@@ -37,6 +39,7 @@ from resolver.model.linkage import TORCH
 from resolver.model.lock import LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
+from resolver.phrase import phrase
 from resolver.resolve.candidates import Candidates
 
 _PLUGIN: Final = text.name(TORCH_PLUGIN)
@@ -53,9 +56,9 @@ class _Wheel(msgspec.Struct, frozen=True):
     catalog: LiveCatalog
 
 
-@click.command("read-linkage")
+@click.command("read-linkage", cls=Command)
 @click.option("--anew", is_flag=True, help="Also read wheels that are already recorded.")
-@settings("own_matrices", "locks")
+@settings()
 def command(run: Settings, anew: bool) -> int:
     """Record what the binaries of wheels need and offer, in MATRICES/linkage/PROJECT.json.
 
@@ -93,7 +96,14 @@ def command(run: Settings, anew: bool) -> int:
         print_line(line)
     counts = [len(of_project) for of_project in readings.values() if of_project]
     wheels, projects = sum(counts), len(counts)
-    print_line(f"{wheels} wheels of {projects} projects in {folder}; {len(unread)} unread")
+    summary = phrase(
+        "{wheels} wheels of {projects} projects in {folder}; {unread} unread",
+        wheels=wheels,
+        projects=projects,
+        folder=folder,
+        unread=len(unread),
+    )
+    print_line(translate_phrase(summary, run.language))
     return 0
 
 
@@ -122,8 +132,10 @@ def _write(readings: Mapping[NormalizedName, Mapping[str, LinkageReading]], fold
         for project, of_project in sorted(readings.items()):
             write_linkages(of_project.values(), folder, project)
     except OSError as error:
-        hint = "name another folder of facts with --matrices DIR"
-        raise files.input_error(error, "the readings cannot be written", folder, hint) from None
+        hint = phrase("name another folder of facts with --matrices DIR")
+        raise files.input_error(
+            error, phrase("the readings cannot be written"), folder, hint
+        ) from None
 
 
 def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:

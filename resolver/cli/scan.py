@@ -15,6 +15,7 @@ from resolver.audit.code_scan import compare, scan_code
 from resolver.audit.offers import Offers
 from resolver.audit.version_checks import Effect
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import facts_of, first_problem
 from resolver.cli.options import Settings, settings, today
@@ -27,13 +28,14 @@ from resolver.model.message import message
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import cause, phrase
 from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lines
 
 # The size in bytes of the largest file whose code is scanned.
 _LARGEST: Final = 512 << 20
 
 
-@click.command("scan")
+@click.command("scan", cls=Command)
 @click.argument("requirement", metavar="NAME[==VERSION]")
 @click.option(
     "--all",
@@ -41,7 +43,7 @@ _LARGEST: Final = 512 << 20
     is_flag=True,
     help="Also list checks that only decide between two ways.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, requirement: str, every_check: bool) -> int:
     """List the version checks in a project's own code, with drafts of facts.
 
@@ -53,7 +55,7 @@ def command(run: Settings, requirement: str, every_check: bool) -> int:
     need = _requirement(requirement)
     catalogs = Catalogs(run, readings=False)
     with closing(catalogs), TemporaryDirectory(prefix=".ascend-lock-") as folder:
-        problem = first_problem(run, "name the folder of one with --matrices DIR")
+        problem = first_problem(run, phrase("name the folder of one with --matrices DIR"))
         with closing(catalogs.live(problem)) as catalog:
             offers = Offers(problem, catalog)
             run.progress.label("cli.looking-at", fact=need.name)
@@ -66,8 +68,8 @@ def command(run: Settings, requirement: str, every_check: bool) -> int:
                 requires = offers.all_requirements(need.name, version)
             except UnusableFile as error:
                 raise InputError(
-                    str(error),
-                    hint="scan another release of it",
+                    cause(error),
+                    hint=phrase("scan another release of it"),
                 ) from None
             facts = [fact for fact in facts_of(problem) if fact.package == need.name]
             facts = [fact for fact in facts if fact.applies_to(version)]
@@ -97,8 +99,8 @@ def _requirement(requirement: str) -> Requirement:
     """Return NAME or NAME==VERSION as a requirement. Raise InputError if it is neither."""
     example = "ascend-lock facts scan pyarrow==26.0.1"
     refusal = InputError(
-        f"`{requirement}` is no project with a version",
-        hint=f"name a project and, if you like, its release: {example}",
+        phrase("`{name}` is no project with a version", name=requirement),
+        hint=phrase("name a project and, if you like, its release: {example}", example=example),
     )
     try:
         need = text.requirement(requirement)
@@ -118,8 +120,8 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
     releases = offers.matching(need.name, need.specifier)
     if not releases:
         raise InputError(
-            f"no index has a release of `{need}`",
-            hint="the indexes of the first stack were asked; see ascend-lock stacks",
+            phrase("no index has a release of `{name}`", name=need),
+            hint=phrase("the indexes of the first stack were asked; see ascend-lock lock"),
         )
     final = [version for version in releases if not version.is_prerelease]
     version = (final or releases)[0]
@@ -129,7 +131,7 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
         file = wheels[0] if wheels else file
     if file.size is not None and file.size > _LARGEST:
         raise InputError(
-            f"{file.filename} has more than {_LARGEST >> 20} MiB",
-            hint="scan a release with a smaller file",
+            phrase("{file} has more than {limit} MiB", file=file.filename, limit=_LARGEST >> 20),
+            hint=phrase("scan a release with a smaller file"),
         )
     return version, file

@@ -1,16 +1,16 @@
-"""The stacks, targets and locks that are named on a command line; `ascend-lock stacks`."""
+"""The stacks, targets and locks that are named on a command line."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Sequence
+import platform
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-import click
 import msgspec
 
 from resolver.cli.console import print_line
-from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_stack, stack_names
 from resolver.errors import InputError, did_you_mean, escaped
@@ -21,6 +21,7 @@ from resolver.lock.folder import MadeFrom
 from resolver.model.lock import Lock
 from resolver.model.message import verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.phrase import phrase
 
 
 def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
@@ -33,9 +34,11 @@ def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
         names += stack_names(run.matrices)
         if not names:
             raise InputError(
-                "there are no stacks",
+                phrase("there are no stacks"),
                 where=str(run.matrices / "stacks"),
-                hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
+                hint=phrase(
+                    "give the path of a stack file, or the folder with stacks by --matrices DIR"
+                ),
             )
     names += [stack for stack in stacks if stack != ALL]
     return list(dict.fromkeys(names))
@@ -70,16 +73,40 @@ def unknown_locks(run: Settings) -> list[str]:
     return sorted(name for name in names if not _own_file(name, run).is_file())
 
 
+def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
+    """Return the targets that values of --target stand for: their names, or unique beginnings.
+
+    A value that fits no known target stays as it is. Raise InputError if one fits several.
+    """
+    known = list(known)
+    names: set[str] = set()
+    for value in given:
+        fitting = [name for name in known if name.startswith(value)]
+        if value in known or not value or not fitting:
+            fitting = [value]
+        if len(fitting) > 1:
+            raise InputError(
+                phrase("several targets begin with `{value}`", value=value),
+                where="--target",
+                hint=phrase("choose one of {names}", names=", ".join(fitting)),
+            )
+        names.update(fitting)
+    return names
+
+
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
     """Return the problems of the named targets, or all if none is named.
 
-    Raise InputError if the stack lacks one of the targets.
+    A unique beginning of a name will do. Raise InputError if the stack lacks one of the targets.
     """
     names = [problem.target.name for problem in problems]
-    for unknown in sorted(set(targets).difference(names)):
+    targets = named_targets(targets, names)
+    for unknown in sorted(targets.difference(names)):
         raise InputError(
-            f"{problems[0].stack.name} has no target `{unknown}`",
-            hint=f"its targets are {', '.join(names)}",
+            phrase(
+                "{stack} has no target `{target}`", stack=problems[0].stack.name, target=unknown
+            ),
+            hint=phrase("its targets are {names}", names=", ".join(names)),
         )
     return [problem for problem in problems if not targets or problem.target.name in targets]
 
@@ -126,17 +153,42 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         raise _no_lock(location, revision, folder, run)
     chosen = locks
     if run.targets:
-        chosen = {path: lock for path, lock in locks.items() if lock.target.name in run.targets}
+        targets = named_targets(run.targets, dict.fromkeys(_target_names(locks)))
+        chosen = {path: lock for path, lock in locks.items() if lock.target.name in targets}
     if not chosen:
         raise InputError(
-            f"`{name}` has no lock for {', '.join(run.targets)}",
+            phrase("`{name}` has no lock for {targets}", name=name, targets=", ".join(run.targets)),
             where="--target",
-            hint=f"there are {', '.join(lock.target.name for lock in locks.values())}",
+            hint=phrase("there are {names}", names=", ".join(_target_names(locks))),
         )
     return [
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
         for path, lock in chosen.items()
     ]
+
+
+def lock_of_machine(stack: str, run: Settings) -> NamedLock:
+    """Return the lock of a stack that is for this machine's processor, or its only one.
+
+    Raise InputError if there are several for this processor, or only several for others.
+    """
+    locks = named_locks(stack, run)
+    if len(locks) > 1:
+        names = ", ".join(named.lock.target.name for named in locks)
+        this_platform = f"linux-{platform.machine()}"
+        locks = [named for named in locks if named.lock.target.platform == this_platform]
+        if len(locks) != 1:
+            raise InputError(
+                phrase("{stack} is locked for several targets", stack=stack),
+                where="--target",
+                hint=phrase("choose this machine's target: {names}", names=names),
+            )
+    return locks[0]
+
+
+def _target_names(locks: Mapping[Path, Lock]) -> list[str]:
+    """Return the names of the targets that locks are for."""
+    return [lock.target.name for lock in locks.values()]
 
 
 def _locks_at(revision: str, folder: Path) -> dict[Path, Lock]:
@@ -158,14 +210,20 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
     """Return the error for a location without a lock, now or in the commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
     if revision and location in stacks:
-        hint = f"see `git log -- {folder}`"
+        hint = phrase("see `git log -- {folder}`", folder=folder)
     else:
-        lock_it = run.command("lock", location)
-        otherwise = f"{lock_it}; or name STACK/TARGET, or the folder of a lock"
+        otherwise = phrase(
+            "{command}; or name STACK/TARGET, or the folder of a lock",
+            command=run.command("lock", location),
+        )
         hint = did_you_mean(location, stacks, otherwise)
-    at = f" at `{revision}`" if revision else ""
+    what = phrase("there is no lock of `{name}`", name=location)
+    if revision:
+        what = phrase(
+            "there is no lock of `{name}` at `{revision}`", name=location, revision=revision
+        )
     return InputError(
-        f"there is no lock of `{location}`{at}",
+        what,
         where=str(folder),
         hint=hint,
     )
@@ -195,14 +253,6 @@ def _locked_names(run: Settings) -> set[str]:
 def _own_file(name: str, run: Settings) -> Path:
     """Return the path of the file of a stack beside the folder of locks, if there is one."""
     return run.locks.parent / f"{name}.toml"
-
-
-@click.command("stacks")
-@settings("language", "own_matrices")
-def stacks(run: Settings) -> int:
-    """List the stacks, one per line."""
-    print_stacks(run)
-    return 0
 
 
 def print_stacks(run: Settings) -> None:

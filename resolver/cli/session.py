@@ -15,10 +15,10 @@ from resolver.ascend.names import NEEDING_FACTS
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
-from resolver.cli.groups import SharedVersions
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
+from resolver.cli.shared_versions import SharedVersions
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Inputs, find_stack, load, load_edited, read_stack
 from resolver.errors import InputError, NothingToLock, ResolverError
@@ -33,6 +33,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.phrase import literal, phrase
 from resolver.report import render
 
 # A remembered lock needs no explaining.
@@ -231,13 +232,18 @@ class Session:
             return answer
         if not answer.pin:
             language = self.settings.language
-            target = answer.target.name
             notes = "; ".join(translate(note, language) for note in answer.notes)
             raise NothingToLock(
-                translate("cli.nothing-applies", language, stack=answer.stack, target=target),
+                phrase(
+                    "nothing of {stack} applies to {target}, so there is nothing to lock",
+                    stack=answer.stack,
+                    target=answer.target.name,
+                ),
                 where=job.problem.stack.where,
-                why=notes or translate("cli.nothing-applies-why", language),
-                hint=translate("cli.nothing-applies-hint", language),
+                why=literal(notes) if notes else phrase("its `requires` names no project"),
+                hint=phrase(
+                    "correct the markers in `requires`, or remove the target from the stack"
+                ),
             )
         if job.previous is not None:
             for old, new in replaced_files(job.previous, answer):
@@ -253,6 +259,7 @@ class Session:
         if not self.ignore_remembered:
             lock = remembered.get(catalog, preferences)
             if lock is not None:
+                self.settings.progress.trace(message("trace.remembered"))
                 return lock
         return self._solved(job, catalog, remembered)
 

@@ -17,6 +17,7 @@ from resolver.errors import InputError, ResolverError
 from resolver.files import json_text
 from resolver.model.matrix import Answer, Cell, CellOutcome
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import cause, phrase
 
 # How often in a row a pool whose process was killed is replaced.
 _TRIES = 3
@@ -61,9 +62,13 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
                 tries += 1
                 if tries >= _TRIES:
                     raise ResolverError(
-                        "a process that solves cells was killed",
-                        why=f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so",
-                        hint="is there enough memory? fewer at once: --jobs 1",
+                        phrase("a process that solves cells was killed"),
+                        why=phrase(
+                            "{count} cells are left, and {tries} runs of them ended so",
+                            count=len(unsolved),
+                            tries=_TRIES,
+                        ),
+                        hint=phrase("is there enough memory? fewer at once: --jobs 1"),
                     ) from None
 
 
@@ -78,15 +83,17 @@ def cluster(address: str) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise InputError(
-            "a cluster needs dask.distributed",
+            phrase("a cluster needs dask.distributed"),
             where="--cluster",
-            hint="pip install 'ascend-lock[cluster]', here and on the workers",
+            hint=phrase("pip install 'ascend-lock[cluster]', here and on the workers"),
         ) from None
     try:
         client = Client(address, timeout=30)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(
-            f"there is no cluster at `{address}`", where="--cluster", why=str(error)
+            phrase("there is no cluster at `{address}`", address=address),
+            where="--cluster",
+            why=cause(error),
         ) from None
     with client:
         yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
@@ -108,10 +115,10 @@ class Journal:
         if file is None:
             self._folder.close()
             raise InputError(
-                "another run solves this matrix",
+                phrase("another run solves this matrix"),
                 where=str(path),
-                why="its answers go there as they become known",
-                hint="wait for it, or put the answers elsewhere: --data FILE",
+                why=phrase("its answers go there as they become known"),
+                hint=phrase("wait for it, or put the answers elsewhere: --data FILE"),
             )
         self._file = file
 

@@ -6,16 +6,18 @@ import click
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import named_locks
 from resolver.errors import InputError, did_you_mean
+from resolver.phrase import phrase
 from resolver.report.tree import Tree
 
 _formats = click.Choice(["text", "mermaid"])
 
 
-@click.command("tree")
+@click.command("tree", cls=Command)
 @options.stack
 @click.option(
     "--package",
@@ -36,7 +38,7 @@ _formats = click.Choice(["text", "mermaid"])
     help="No more than N levels below the first.",
 )
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,
@@ -61,17 +63,17 @@ def command(
             trees[named.name] = Tree(named.lock, roots, depth, inverted=invert)
     for unknown in sorted(set(projects) - locked):
         raise InputError(
-            f"the lock has no project `{unknown}`",
+            phrase("the lock has no project `{name}`", name=unknown),
             where="--package",
-            hint=did_you_mean(unknown, locked, "see the tree without --package"),
+            hint=did_you_mean(unknown, locked, phrase("see the tree without --package")),
         )
     if run.as_json:
         print_json({"targets": [tree.json() for tree in trees.values()]})
     elif form == "mermaid":
         if len(trees) > 1:
             raise InputError(
-                f"{stack} has several targets",
-                hint=f"choose one: {', '.join(trees)}",
+                phrase("{stack} has several targets", stack=stack),
+                hint=phrase("choose one: {names}", names=", ".join(trees)),
             )
         for tree in trees.values():
             print_data(tree.mermaid())

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 
 from resolver.cli import options
+from resolver.cli.common import Command, other_checks
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import named_locks
-from resolver.errors import InputError
+from resolver.cli.selection import lock_of_machine
 from resolver.report.verify import FILE
 
 
-@click.command("verify")
+@click.command("verify", cls=Command, epilog=other_checks("verify"))
 @options.stack
 @click.option(
     "--python",
@@ -52,7 +50,7 @@ from resolver.report.verify import FILE
     metavar="DIR",
     help="Where driver and toolkit are installed (default: /usr/local/Ascend).",
 )
-@settings("targets", "language", "own_matrices", "locks", "as_json")
+@settings("targets")
 def command(
     run: Settings,
     stack: str,
@@ -63,7 +61,7 @@ def command(
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
-    program = _program(stack, run)
+    program = lock_of_machine(stack, run).folder / FILE
     python = python or _environment_python()
     values = {
         **options_of_verify,
@@ -87,22 +85,3 @@ def _environment_python() -> str:
     if active:
         return f"{active}/bin/python"
     return shutil.which("python3") or "python3"
-
-
-def _program(stack: str, run: Settings) -> Path:
-    """Return the path of the lock's verify.py.
-
-    Raise InputError if there are several locks, and not exactly one is for this processor.
-    """
-    locks = named_locks(stack, run)
-    if len(locks) > 1:
-        names = ", ".join(named.lock.target.name for named in locks)
-        this_platform = f"linux-{platform.machine()}"
-        locks = [named for named in locks if named.lock.target.platform == this_platform]
-        if len(locks) != 1:
-            raise InputError(
-                f"{stack} is locked for several targets",
-                where="--target",
-                hint=f"choose this machine's target: {names}",
-            )
-    return locks[0].folder / FILE

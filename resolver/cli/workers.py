@@ -28,9 +28,11 @@ from resolver.cli.outcome import TargetResult
 from resolver.cli.processes import SPAWN, follow_parent
 from resolver.cli.session import Session
 from resolver.errors import ResolverError
+from resolver.i18n import translate
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.message import Message
 from resolver.model.text import Language
+from resolver.phrase import phrase
 
 # Online, all processes together open no more connections than one does to a distant server.
 _MOST_ONLINE: Final = 2
@@ -63,18 +65,22 @@ class _Report(NamedTuple):
 class _Notes(Progress):
     """What a process has to say, for the one that prints it."""
 
-    def __init__(self, language: Language) -> None:
-        super().__init__(language, enabled=False)
+    def __init__(self, language: Language, verbosity: int = 0) -> None:
+        super().__init__(language, enabled=False, verbosity=verbosity)
         self._said: list[Message | str] = []
 
-    def __reduce__(self) -> tuple[type[_Notes], tuple[Language]]:
-        return _Notes, (self.language,)
+    def __reduce__(self) -> tuple[type[_Notes], tuple[Language, int]]:
+        return _Notes, (self.language, self.verbosity)
 
     def warn(self, warning: Message) -> None:
         self._said.append(warning)
 
     def say(self, text: str) -> None:
         self._said.append(text)
+
+    def trace(self, read: Message) -> None:
+        if self.verbosity > 0:
+            self._said.append(translate(read, self.language))
 
     def take(self) -> tuple[Message | str, ...]:
         """Return what was said since this was last called."""
@@ -98,8 +104,8 @@ class _Worker:
         except (EOFError, OSError):
             self.end()
             error = ResolverError(
-                "the process that locks the stack was killed",
-                hint="is there enough memory? lock this stack alone",
+                phrase("the process that locks the stack was killed"),
+                hint=phrase("is there enough memory? lock this stack alone"),
             )
             result = TargetResult(stack=stack, answer=error, dry_run=self._order.dry_run)
             return _Report([result], (), 0)
@@ -139,7 +145,7 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
     number = min(_usable_cores(), len(names))
     if not order.settings.offline:
         number = min(number, _MOST_ONLINE)
-    notes = _Notes(order.settings.language)
+    notes = _Notes(order.settings.language, progress.verbosity)
     order_with_notes = order._replace(settings=replace(order.settings, progress=notes))
     workers = [_Worker(order_with_notes) for _ in range(number)]
     idle = SimpleQueue[_Worker]()

@@ -47,6 +47,7 @@ from resolver.model.release import Source
 from resolver.model.requirement import ComponentRequirement, Requirement, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target
+from resolver.phrase import cause, phrase
 
 # Raised when the meaning of the same input changes.
 _FORMAT: Final = 1
@@ -162,10 +163,10 @@ def _require_distinct_names(problems: Iterable[Problem], document: Document[Stac
         name = problem.target.name
         if name in names:
             raise InputError(
-                f"two locks of the stack would be named `{name}`",
+                phrase("two locks of the stack would be named `{name}`", name=name),
                 where=document.place("group", problem.stack.group),
-                why="a lock is named after its target and its group",
-                hint="rename the group, or name the target with `name`",
+                why=phrase("a lock is named after its target and its group"),
+                hint=phrase("rename the group, or name the target with `name`"),
             )
         names.add(name)
 
@@ -225,10 +226,17 @@ def _require_stated(
         if name in CHECKED_COMPONENTS or any(name in target.system for target in targets):
             continue
         raise InputError(
-            f"no target has a component `{name}`, so `{root.need}` asks for nothing",
+            phrase(
+                "no target has a component `{name}`, so `{need}` asks for nothing",
+                name=name,
+                need=root.need,
+            ),
             where=document.place(*line.path),
-            hint=f"state {name} in [target.system]; if a project is meant, give the component of "
-            "systems.toml another name",
+            hint=phrase(
+                "state {name} in [target.system]; if a project is meant, give the component of "
+                "systems.toml another name",
+                name=name,
+            ),
         )
 
 
@@ -246,12 +254,16 @@ def _project_lines(
         need = document.parse(parse_requirement, line, *path)
         if key == "constraints" and (need.extras or not str(need.specifier)):
             raise InputError(
-                f"`{need}` is not a bound",
+                phrase("`{need}` is not a bound", need=need),
                 where=document.place(*path),
-                why="a constraint is a project with versions and without extras, "
-                "as in a constraints file of pip",
-                hint='write for instance "pyarrow<22"; what must be installed is a line of '
-                "`requires`",
+                why=phrase(
+                    "a constraint is a project with versions and without extras, as in a "
+                    "constraints file of pip"
+                ),
+                hint=phrase(
+                    'write for instance "pyarrow<22"; what must be installed is a line of '
+                    "`requires`"
+                ),
             )
         origin = StackLine(line, document.line(*path), key=key)
         roots.append(RootRequirement(need=need, origin=origin))
@@ -270,7 +282,7 @@ def _enabled_practices(document: Document[StackFile], facts: Sequence[Fact]) -> 
     for number, name in enumerate(names):
         if name not in known:
             path = ("stack", "practices", number)
-            raise document.unknown("there is no practice", name, known, *path)
+            raise document.unknown(phrase("there is no practice"), name, known, *path)
     return names
 
 
@@ -285,7 +297,7 @@ def _relaxed(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[Rela
         path = ("relax", number)
         fact = known.get(row.fact)
         if fact is None:
-            raise document.unknown("there is no fact", row.fact, known, *path, "fact")
+            raise document.unknown(phrase("there is no fact"), row.fact, known, *path, "fact")
         _check_relaxed(fact, row, document, path)
         relaxed.append(
             Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line(*path))
@@ -298,16 +310,23 @@ def _check_relaxed(
 ) -> None:
     if fact.strength is Strength.ENFORCED:
         raise InputError(
-            f"the fact `{fact.id}` cannot be relaxed",
+            phrase("the fact `{fact}` cannot be relaxed", fact=fact.id),
             where=document.place(*path, "fact"),
-            why=f"it is enforced: an installer or the package itself checks it; see {fact.where}",
+            why=phrase(
+                "it is enforced: an installer or the package itself checks it; see {where}",
+                where=fact.where,
+            ),
         )
     needs = [str(need) for need in fact.relaxable_needs]
-    hint = f"its needs are {', '.join(needs)}" if needs else "it has no needs: leave `needs` out"
+    hint = (
+        phrase("its needs are {needs}", needs=", ".join(needs))
+        if needs
+        else phrase("it has no needs: leave `needs` out")
+    )
     for position, need in enumerate(row.needs):
         if need not in needs:
             where = document.place(*path, "needs", position)
-            what = f"the fact `{fact.id}` has no need `{need}`"
+            what = phrase("the fact `{fact}` has no need `{need}`", fact=fact.id, need=need)
             raise InputError(what, where=where, hint=hint)
 
 
@@ -319,9 +338,14 @@ def _check_absences(document: Document[StackFile], requirements: Iterable[RootRe
     for number, row in enumerate(document.content.absent):
         if origin := origins.get(row.package):
             raise InputError(
-                f"the stack both asks for `{row.package}` and lists it as absent",
+                phrase(
+                    "the stack both asks for `{package}` and lists it as absent",
+                    package=row.package,
+                ),
                 where=document.place("absent", number, "package"),
-                why=f"`{origin.text}` is asked for at {origin.where}",
+                why=phrase(
+                    "`{text}` is asked for at {where}", text=origin.text, where=origin.where
+                ),
             )
 
 
@@ -340,13 +364,13 @@ def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
     """Raise InputError for a comparison that PEP 508 does not define, or with the kernel."""
     if not isinstance(need, Requirement) or need.marker is None:
         return
-    what = f"the marker of `{need}` cannot be evaluated"
+    what = phrase("the marker of `{need}` cannot be evaluated", need=need)
     if text.depends_on_kernel(str(need.marker)):
         raise InputError(
             what,
             where=where,
-            why="It depends on the machine's kernel, which is unknown when locking.",
-            hint="leave `platform_release` and `platform_version` out of the marker",
+            why=phrase("It depends on the machine's kernel, which is unknown when locking."),
+            hint=phrase("leave `platform_release` and `platform_version` out of the marker"),
         )
     try:
         for target in targets:
@@ -355,9 +379,11 @@ def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
         raise InputError(
             what,
             where=where,
-            why=str(error),
-            hint="a marker compares a variable of PEP 508 with a text, "
-            "such as `python_version < '3.12'`",
+            why=cause(error),
+            hint=phrase(
+                "a marker compares a variable of PEP 508 with a text, such as `python_version < "
+                "'3.12'`"
+            ),
         ) from None
 
 

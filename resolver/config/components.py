@@ -13,6 +13,7 @@ from resolver.config.schema import ComponentRow, SystemsFile
 from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model.component import BUILT_IN, NAMES, PEP_440, Component, Components, Grammar
+from resolver.phrase import phrase
 
 # What `versions` of a row may be. docs/vendors.md says how one adds a grammar.
 GRAMMARS: Final[Mapping[str, Grammar]] = {
@@ -42,14 +43,18 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
     """Return the component of a row. What makes a built-in one special stays as it is."""
     path = ("component", name)
     if not patterns.COMPONENT.matches(name):
-        what = f"`{name}` is not {patterns.COMPONENT.description}"
+        what = phrase(
+            "`{name}` is not {description}", name=name, description=patterns.COMPONENT.description
+        )
         raise InputError(what, where=text.place(*path))
     component = BUILT_IN.get(name)
     if component is not None:
         _require_plain(name, row, text)
     else:
         if row.versions not in GRAMMARS:
-            raise text.unknown("there is no grammar", row.versions, GRAMMARS, *path, "versions")
+            raise text.unknown(
+                phrase("there is no grammar"), row.versions, GRAMMARS, *path, "versions"
+            )
         component = Component(
             name=name,
             title=row.title or name,
@@ -70,7 +75,9 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
         value = text.parse(component.parse, spelled, *path, "names", machine)
         if row.closed and known and value not in known:
             names = map(str, known)
-            raise text.unknown(f"there is no {name}", spelled, names, *path, "names", machine)
+            raise text.unknown(
+                phrase("there is no {name}", name=name), spelled, names, *path, "names", machine
+            )
     return replace(component, known=tuple(known), names=row.names)
 
 
@@ -81,11 +88,18 @@ def require_no_component(project: str, components: Components, where: str) -> No
     """
     if project in components:
         raise InputError(
-            f"`{project}` is a project here, and a component in systems.toml",
+            phrase(
+                "`{project}` is a project here, and a component in systems.toml", project=project
+            ),
             where=where,
-            why=f"a line such as `{project} >= 2` would ask nothing of the project",
-            hint=f"give the component of systems.toml another name than `{project}`; "
-            "`title` is what people read",
+            why=phrase(
+                "a line such as `{project} >= 2` would ask nothing of the project", project=project
+            ),
+            hint=phrase(
+                "give the component of systems.toml another name than `{project}`; `title` is "
+                "what people read",
+                project=project,
+            ),
         )
 
 
@@ -96,8 +110,10 @@ def _require_plain(name: str, row: ComponentRow, text: TomlText) -> None:
         if getattr(row, key) != getattr(plain, key):
             written = key.replace("_", "-")
             raise InputError(
-                f"`{written}` of `{name}` cannot be changed",
+                phrase("`{key}` of `{name}` cannot be changed", key=written, name=name),
                 where=text.place("component", name, written),
-                hint="a row of a component that every target has may have `known`, `names`, "
-                "`packages` and `libraries`",
+                hint=phrase(
+                    "a row of a component that every target has may have `known`, `names`, "
+                    "`packages` and `libraries`"
+                ),
             )

@@ -44,19 +44,20 @@ from resolver.model.text import (
     Where,
     printable,
 )
+from resolver.phrase import Phrase, cause, literal, phrase
 
 # Part of an address, and so perhaps of a password, in a line that is not a requirement.
 _MAYBE_ADDRESS: Final = re.compile(r"[@?#]|//|:/")
 _TYPES: Final = {
-    str: "a string in quotes",
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-    dict: "a table",
-    list: "a list ([…], or [[…]] for tables)",
-    date: "a date without quotes",
-    datetime: "a date with a time",
-    time: "a time",
+    str: phrase("a string in quotes"),
+    int: phrase("a number"),
+    float: phrase("a number"),
+    bool: phrase("true or false"),
+    dict: phrase("a table"),
+    list: phrase("a list ([…], or [[…]] for tables)"),
+    date: phrase("a date without quotes"),
+    datetime: phrase("a date with a time"),
+    time: phrase("a time"),
 }
 
 
@@ -70,7 +71,7 @@ def cutoff_moment(value: date) -> datetime:
         try:
             aware.astimezone(timezone.utc)
         except OverflowError:
-            raise ValueError("it is in no year from 1 to 9999 of UTC") from None
+            raise ValueError(phrase("it is in no year from 1 to 9999 of UTC")) from None
         return aware
     # No day follows the last one.
     if value == date.max:
@@ -89,8 +90,10 @@ def parse_need(line: str, components: Components, *, direct: bool = False) -> Ne
     need = parse_requirement(line, direct=direct)
     if need.name in components:
         raise ValueError(
-            f"`{need.name}` is a component: write `{need.name} in A | B` or "
-            f"`{need.name} >= A`, in lower case"
+            phrase(
+                "`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case",
+                name=need.name,
+            )
         )
     return need
 
@@ -100,8 +103,12 @@ def parse_condition(line: str, components: Components) -> ComponentRequirement:
     need = ComponentRequirement.parse(line, components)
     if need is None:
         raise ValueError(
-            f"`{line}` is not a component of the target with its values, such as "
-            f"`python in 3.11`: known are {', '.join(components)}"
+            phrase(
+                "`{line}` is not a component of the target with its values, such as `python in "
+                "3.11`: known are {components}",
+                line=line,
+                components=", ".join(components),
+            )
         )
     return need
 
@@ -115,12 +122,14 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
         need = texts.requirement(line)
     except InvalidRequirement as error:
         has_secret = _MAYBE_ADDRESS.search(line) is not None
-        shown = "a line that may contain a password" if has_secret else f"`{line}`"
-        why = str(error).partition("\n")[0]
-        raise InputError(f"{shown} is not a requirement", why=why) from None
+        shown = phrase("a line that may contain a password") if has_secret else literal(f"`{line}`")
+        what = phrase("{line} is not a requirement", line=shown)
+        raise InputError(what, why=cause(error)) from None
     if need.url:
         if not direct:
-            raise ValueError("only a stack's own `requires` may take a project from an address")
+            raise ValueError(
+                phrase("only a stack's own `requires` may take a project from an address")
+            )
         Direct.parse(need.url)
     return need
 
@@ -159,17 +168,19 @@ class _Located(NamedTuple):
         """Return the value. Raises InputError unless it has exactly this type of TOML."""
         if type(self.value) is not kind:
             got = _TYPES[type(self.value)]
-            raise self.unusable(f"expected {_TYPES[kind]}, got {got}")
+            raise self.unusable(phrase("expected {kind}, got {got}", kind=_TYPES[kind], got=got))
         return self.value
 
     def parse(self, read: Callable[[Any], Any], value: Any) -> Any:
         """Return what `read` makes of a value. Raises its ValueError as InputError with a place."""
         return self.text.parse(read, value, *self.path)
 
-    def unusable(self, why: str) -> InputError:
+    def unusable(self, why: Phrase) -> InputError:
         """Return the error that says why the value is refused."""
         where = self.text.place(*self.path)
-        return InputError(f"{last_key(self.path)} cannot be used", where=where, why=why)
+        return InputError(
+            phrase("{key} cannot be used", key=last_key(self.path)), where=where, why=why
+        )
 
 
 def decode(
@@ -229,7 +240,7 @@ def _instance(kind: type, located: _Located) -> Any:
     keys = _keys(kind)
     for key in located.checked(dict):
         if key not in keys:
-            raise located.text.unknown("unknown key", key, keys, *located.path, key)
+            raise located.text.unknown(phrase("unknown key"), key, keys, *located.path, key)
     return _struct(kind, located)
 
 
@@ -243,7 +254,7 @@ def _annotated_reader(kind: Any, notes: Sequence[Any]) -> _Reader:
             return (read_alone(located),)
         value = read(located)
         if NOT_EMPTY in notes and not value:
-            raise located.unusable("it is empty")
+            raise located.unusable(phrase("it is empty"))
         for check in checks:
             value = located.parse(check, value)
         return value
@@ -299,9 +310,9 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
     if missing:
         required_keys = [key for key, is_required in _keys(kind).items() if is_required]
         raise InputError(
-            f"the key `{missing[0]}` is missing",
+            phrase("the key `{key}` is missing", key=missing[0]),
             where=located.text.place(*located.path),
-            hint=f"it must have {', '.join(required_keys)}",
+            hint=phrase("it must have {keys}", keys=", ".join(required_keys)),
         )
     return kind(**values)
 
@@ -352,7 +363,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 def _choice(options: Sequence[Any], located: _Located) -> Any:
     value = located.checked(type(options[0]))
     if value not in options:
-        what = f"{last_key(located.path)} cannot be"
+        what = phrase("{key} cannot be", key=last_key(located.path))
         raise located.text.unknown(what, value, options, *located.path)
     return value
 
@@ -376,7 +387,7 @@ def _references(located: _Located) -> References:
     if not isinstance(located.value, list):
         return References((_reference(located),))
     if not located.value:
-        raise located.unusable("it is empty")
+        raise located.unusable(phrase("it is empty"))
     items = enumerate(located.value)
     return References(tuple(_reference(located.child(position, item)) for position, item in items))
 
@@ -394,16 +405,21 @@ def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
         where = variable.text.place(*variable.path)
         if not patterns.VARIABLE_NAME.matches(name):
             raise InputError(
-                f"`{name}` is not {patterns.VARIABLE_NAME.description}",
+                phrase(
+                    "`{name}` is not {description}",
+                    name=name,
+                    description=patterns.VARIABLE_NAME.description,
+                ),
                 where=where,
-                hint="use only letters, digits and `_`, and no digit first",
+                hint=phrase("use only letters, digits and `_`, and no digit first"),
             )
         if not patterns.VARIABLE.matches(name):
             raise InputError(
-                f"`{name}` cannot be set here",
+                phrase("`{name}` cannot be set here", name=name),
                 where=where,
-                why="it decides which programs, modules or settings count, "
-                "or which hosts are asked",
+                why=phrase(
+                    "it decides which programs, modules or settings count, or which hosts are asked"
+                ),
             )
         variable.parse(printable, variable.checked(str))
     return tuple(sorted(table.items()))

@@ -14,9 +14,10 @@ from resolver.config.components import require_no_component
 from resolver.config.decode import require_known_values
 from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, did_you_mean, known_names
 from resolver.model import fact as model
 from resolver.model.component import BUILT_IN, Components
+from resolver.phrase import phrase
 
 # Returns file:line: key of a value, given the keys that lead to it in a fact's row.
 Place = Callable[..., str]
@@ -67,9 +68,9 @@ class FactFiles:
                 continue
             if fact.id in facts:
                 raise InputError(
-                    f"two facts have the id `{fact.id}`",
+                    phrase("two facts have the id `{fact}`", fact=fact.id),
                     where=row.place("id"),
-                    why=f"the other is at {facts[fact.id].where}",
+                    why=phrase("the other is at {where}", where=facts[fact.id].where),
                 )
             facts[fact.id] = fact
         return tuple(facts.values())
@@ -91,9 +92,16 @@ class FactFiles:
             _check(row.fact, row.place, self._components)
             if project and row.fact.package != project:
                 raise InputError(
-                    f"a fact about `{row.fact.package}` is in the file of `{project}`",
+                    phrase(
+                        "a fact about `{package}` is in the file of `{project}`",
+                        package=row.fact.package,
+                        project=project,
+                    ),
                     where=row.place("package"),
-                    hint=f"facts about a project belong in facts/{row.fact.package}.toml",
+                    hint=phrase(
+                        "facts about a project belong in facts/{package}.toml",
+                        package=row.fact.package,
+                    ),
                 )
         return rows
 
@@ -130,13 +138,17 @@ def _check_over(row: _Row, generated_files: Collection[str], generated: Collecti
     """Raise InputError unless a fact is written by hand and replaces generated facts."""
     where = row.place("over")
     if row.file in generated_files:
-        why = "only a fact that was written by hand takes the place of another"
-        raise InputError("a generated fact has the key `over`", where=where, why=why)
+        why = phrase("only a fact that was written by hand takes the place of another")
+        raise InputError(phrase("a generated fact has the key `over`"), where=where, why=why)
     for replaced_id in row.fact.over:
         if replaced_id not in generated:
-            otherwise = "it may be gone upstream: see `ascend-lock facts import --diff`"
+            otherwise = phrase("it may be gone upstream: see `ascend-lock facts import --diff`")
             hint = did_you_mean(replaced_id, generated, otherwise)
-            raise InputError(f"there is no generated fact `{replaced_id}`", where=where, hint=hint)
+            raise InputError(
+                phrase("there is no generated fact `{name}`", name=replaced_id),
+                where=where,
+                hint=hint,
+            )
 
 
 def _projects_of(fact: model.Fact) -> Sequence[NormalizedName]:
@@ -153,8 +165,12 @@ def _check(fact: model.Fact, place: Place, components: Components) -> None:
         for position, need in enumerate(getattr(fact, field, ())):
             require_known_values(need, components, place(key, position))
     if isinstance(fact, model.Names) and fact.component not in ("", *components):
-        what = f"there is no component `{fact.component}`"
-        hint = did_you_mean(fact.component, components, f"known are {', '.join(components)}")
+        what = phrase("there is no component `{name}`", name=fact.component)
+        hint = did_you_mean(
+            fact.component,
+            components,
+            known_names(components),
+        )
         raise InputError(what, where=place("component"), hint=hint)
     for mistake in fact.mistakes():
         raise InputError(
@@ -168,11 +184,13 @@ def _check_practice(fact: model.Fact, place: Place) -> None:
     is_practice = fact.strength is model.Strength.PRACTICE
     if not isinstance(fact, model.Practice):
         if is_practice:
-            what = "only a `replaces` or `requires` fact can be a practice"
+            what = phrase("only a `replaces` or `requires` fact can be a practice")
             raise InputError(what, where=place("strength"))
     elif is_practice != bool(fact.risk):
         raise InputError(
-            "a practice says what is at risk, and nothing else does",
+            phrase("a practice says what is at risk, and nothing else does"),
             where=place("risk"),
-            hint='add risk = "…": what may fail because metadata is not followed, or leave it out',
+            hint=phrase(
+                'add risk = "…": what may fail because metadata is not followed, or leave it out'
+            ),
         )

@@ -1,4 +1,4 @@
-"""The grid of `ascend-lock matrix`: its cells, each a stack, from grid.toml and the facts."""
+"""The grid of `ascend-lock matrix build`: its cells, each a stack, from grid.toml and the facts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from resolver.model.fact import Need, Requires, Sources, Strength, component_req
 from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 
 # The name of the stack that stands for a grid, and of its snapshot.
 NAME: Final = "matrix"
@@ -241,10 +242,10 @@ def _release(problem: Problem, package: NormalizedName) -> str:
             if text.is_exact(specifier):
                 return specifier.version
     raise InputError(
-        f"the stack has no line that names a version of {package}",
+        phrase("the stack has no line that names a version of {package}", package=package),
         where=problem.stack.where,
-        why="the use of a grid shows it",
-        hint=f"{package}==X, or a commit that a `sources` fact is about",
+        why=phrase("the use of a grid shows it"),
+        hint=phrase("{package}==X, or a commit that a `sources` fact is about", package=package),
     )
 
 
@@ -261,7 +262,10 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     for name in (TOOLKIT, CHIP):
         if name not in components:
             raise InputError(
-                f"a grid is about the component `{name}`, which no row of systems.toml has",
+                phrase(
+                    "a grid is about the component `{name}`, which no row of systems.toml has",
+                    name=name,
+                ),
                 where=file.name,
             )
     _check_uses(file, components)
@@ -289,14 +293,16 @@ def _check_uses(file: Document[GridFile], components: Components) -> None:
     for number, use in enumerate(file.content.use):
         if use.name in seen:
             where = file.place("use", number, "name")
-            raise InputError(f"two uses are named `{use.name}`", where=where)
+            raise InputError(phrase("two uses are named `{name}`", name=use.name), where=where)
         seen.add(use.name)
         for position, line in enumerate(use.requires):
             read_line = partial(parse_need, components=components)
             file.parse(read_line, line, "use", number, "requires", position)
         has_both_or_none = bool(use.stack) == bool(use.requires)
         if has_both_or_none or (use.stack and not use.package):
-            what = "a use has either `requires`, or `stack` with the `package` that it is for"
+            what = phrase(
+                "a use has either `requires`, or `stack` with the `package` that it is for"
+            )
             raise InputError(what, where=file.place("use", number))
 
 
@@ -307,7 +313,7 @@ def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
         row_machines = set(product(row.chip, row.platform, row.python))
         repeated = machines & row_machines
         if repeated:
-            what = f"two rows have the machine {', '.join(min(repeated))}"
+            what = phrase("two rows have the machine {machine}", machine=", ".join(min(repeated)))
             raise InputError(what, where=file.place("machine", number))
         machines |= row_machines
     return machines

@@ -14,6 +14,7 @@ from resolver.errors import InputError
 from resolver.model.component import Components
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
 from resolver.model.target import PLATFORMS
+from resolver.phrase import phrase
 
 # A stack may have the tables of indexes.toml.
 _IndexDocument = Document[StackFile] | Document[IndexesFile]
@@ -77,7 +78,7 @@ def _extended(base: Indexes, document: _IndexDocument, components: Components) -
         for position, name in enumerate(binding.indexes):
             if name not in indexes:
                 path = ("binding", number, "indexes", position)
-                raise document.unknown("there is no index", name, indexes, *path)
+                raise document.unknown(phrase("there is no index"), name, indexes, *path)
     bindings = _bindings(document)
     _require_effect(document, bindings)
     for table_path, bound in bindings.items():
@@ -90,15 +91,20 @@ def _extended(base: Indexes, document: _IndexDocument, components: Components) -
 def _check_index(row: IndexRow, seen: set[str], where: str) -> None:
     """Raise InputError for a second index of a name, and unless all but `pypi` have an address."""
     if row.name in seen:
-        raise InputError(f"two indexes are named `{row.name}`", where=where)
+        raise InputError(phrase("two indexes are named `{name}`", name=row.name), where=where)
     is_pypi = row.name == PYPI
     has_url = row.url != ""
     if is_pypi == has_url:
+        what = phrase("index `{name}` needs a url", name=row.name)
+        if has_url:
+            what = phrase("index `{name}` takes no url", name=row.name)
         raise InputError(
-            f"index `{row.name}` {'takes no' if has_url else 'needs a'} url",
+            what,
             where=where,
-            why="`pypi` is the index that pip on this machine is configured with; "
-            "every other index needs an address",
+            why=phrase(
+                "`pypi` is the index that pip on this machine is configured with; every other "
+                "index needs an address"
+            ),
         )
 
 
@@ -122,12 +128,16 @@ def _require_effect(document: _IndexDocument, bindings: Mapping[_TablePath, Bind
         for position, project in enumerate(binding.packages):
             package_path = (*path, "packages", position)
             if all((project, platform) in bound for platform in platforms):
-                subject = "all other projects are" if project == "*" else f"`{project}` is"
+                what = phrase("`{project}` is already bound", project=project)
+                if project == "*":
+                    what = phrase("all other projects are already bound")
                 first = bound[project, platforms[0]]
                 raise InputError(
-                    f"{subject} already bound",
+                    what,
                     where=document.place(*package_path),
-                    why=f"the first binding counts, and that is the one at {first}",
+                    why=phrase(
+                        "the first binding counts, and that is the one at {where}", where=first
+                    ),
                 )
             for platform in platforms:
                 bound.setdefault((project, platform), document.line(*package_path))

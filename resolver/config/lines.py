@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, did_you_mean, known_names
+from resolver.phrase import Phrase, cause, literal, phrase
 from resolver.redaction import without_secrets
 
 Path = tuple[str | int, ...]
@@ -171,26 +172,27 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         try:
             return read(value)
         except InputError as error:
-            where = self.place(*path)
-            raise InputError(error.message, where=where, why=error.why, hint=error.hint) from None
+            raise InputError(**{**error.phrases, "where": literal(self.place(*path))}) from None
         except ValueError as error:
             # Not the value itself, which may have a secret; the message of the error has none.
-            what = f"{last_key(path)} cannot be used"
-            raise InputError(what, where=self.place(*path), why=str(error)) from None
+            what = phrase("{key} cannot be used", key=last_key(path))
+            raise InputError(what, where=self.place(*path), why=cause(error)) from None
 
     def unknown(
-        self, what: str, name: object, known: Iterable[object], *path: str | int
+        self, what: Phrase, name: object, known: Iterable[object], *path: str | int
     ) -> InputError:
         """Return the error for a name that is not among the known ones."""
         names = sorted(str(known_name) for known_name in known)
-        all_names = f"known are {', '.join(names) or 'none'}"
+        all_names = known_names(names)
         hint = did_you_mean(str(name).lower(), names, all_names)
-        return InputError(f"{what} `{name}`", where=self.place(*path), hint=hint)
+        return InputError(
+            phrase("{what} `{name}`", what=what, name=name), where=self.place(*path), hint=hint
+        )
 
 
-def last_key(path: Path) -> str:
+def last_key(path: Path) -> Phrase:
     """Return the last key of a path in backticks, without positions below it."""
     for step in reversed(path):
         if isinstance(step, str):
-            return f"`{step}`"
-    return "the file"
+            return literal(f"`{step}`")
+    return phrase("the file")

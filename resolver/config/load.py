@@ -31,6 +31,7 @@ from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Image
+from resolver.phrase import cause, literal, phrase
 from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -38,7 +39,7 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 GENERATED: Final = "generated"
 # The most bytes of a file that are read.
 LARGEST: Final = 8 * 1024 * 1024
-_UTF_8: Final = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
+_UTF_8: Final = phrase("save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW")
 
 
 class Document(TomlText, Generic[Shape], frozen=True, dict=True):
@@ -118,7 +119,7 @@ def file_text(path: Path, name: str) -> str:
     try:
         content = files.read(path, LARGEST)
     except OSError as error:
-        raise files.input_error(error, f"`{name}` cannot be read", name) from None
+        raise files.input_error(error, phrase("`{name}` cannot be read", name=name), name) from None
     return as_text(content, name)
 
 
@@ -129,8 +130,10 @@ def as_text(content: bytes, name: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        what = f"`{name}` is not UTF-8"
-        raise InputError(what, where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
+        what = phrase("`{name}` is not UTF-8", name=name)
+        raise InputError(
+            what, where=f"{name}:{line}", why=literal(error.reason), hint=_UTF_8
+        ) from None
     return text.replace("\r\n", "\n")
 
 
@@ -142,14 +145,16 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
     try:
         return toml.loads(text, limits)
     except toml.LimitError as error:
-        raise InputError("the file is too large to be read", where=name, why=str(error)) from None
+        raise InputError(
+            phrase("the file is too large to be read"), where=name, why=cause(error)
+        ) from None
     except toml.DecodeError as error:
         where = f"{name}:{error.lineno}"
-        why = f"{error.msg}; column {error.colno}"
-        raise InputError("the file is not valid TOML", where=where, why=why) from None
+        why = phrase("{message}; column {column}", message=error.msg, column=error.colno)
+        raise InputError(phrase("the file is not valid TOML"), where=where, why=why) from None
     except (ValueError, RecursionError):
-        why = "it is nested too deeply"
-        raise InputError("the file cannot be read", where=name, why=why) from None
+        why = phrase("it is nested too deeply")
+        raise InputError(phrase("the file cannot be read"), where=name, why=why) from None
 
 
 def _with_defaults(table: Any, **defaults: Any) -> Any:
@@ -270,11 +275,13 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
     other = matrices / "stacks" / f"{name}.toml"
     if path.parent == other.parent and path != other and other.is_file():
         raise InputError(
-            f"two stacks have the name `{name}`",
+            phrase("two stacks have the name `{name}`", name=name),
             where=document.place("stack", "name"),
-            why=f"the other is {_display(other, matrices)}, "
-            "and a lock's folder is named after its stack",
-            hint=f'name = "{path.stem}"',
+            why=phrase(
+                "the other is {path}, and a lock's folder is named after its stack",
+                path=_display(other, matrices),
+            ),
+            hint=literal(f'name = "{path.stem}"'),
         )
 
 
@@ -337,9 +344,15 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
         return [], []
     if not folder.is_dir():
         raise InputError(
-            f"there is no folder `{folder}`, so nothing is known beyond the packages' own metadata",
-            hint="give the folder that has it with --matrices DIR, "
-            "or use no facts in the stack: facts = []",
+            phrase(
+                "there is no folder `{folder}`, so nothing is known beyond the packages' own "
+                "metadata",
+                folder=folder,
+            ),
+            hint=phrase(
+                "give the folder that has it with --matrices DIR, or use no facts in the "
+                "stack: facts = []"
+            ),
         )
     paths = _all_fact_paths(matrices)
     if names is None:
@@ -347,7 +360,9 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
     known = {path.stem for path in paths}
     for number, name in enumerate(names):
         if name not in known:
-            raise stack.unknown("there is no facts file", name, known, "stack", "facts", number)
+            raise stack.unknown(
+                phrase("there is no facts file"), name, known, "stack", "facts", number
+            )
     used = [path for path in paths if path.stem in names]
     spare = [path for path in paths if path.stem not in names]
     return used, spare
@@ -390,7 +405,7 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
     for number, image in enumerate(images.content.image):
         for name, value in image.system.items():
             if name not in components:
-                what = "there is no component"
+                what = phrase("there is no component")
                 raise images.unknown(what, name, components, "image", number, name)
             images.parse(components[name].parse, value, "image", number, name)
     return images.content.image
@@ -440,25 +455,27 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if local_path.is_file():
         return local_path
     if not matrices.is_dir():
-        hint = "give the folder of facts and stacks with --matrices DIR"
-        raise InputError(f"there is no folder `{matrices}`", hint=hint)
+        hint = phrase("give the folder of facts and stacks with --matrices DIR")
+        raise InputError(phrase("there is no folder `{matrices}`", matrices=matrices), hint=hint)
     known = stack_names(matrices)
-    all_names = f"known stacks are {', '.join(known)}"
+    all_names = phrase("known stacks are {names}", names=", ".join(known))
     if not known:
-        all_names = "it has none: give another folder with --matrices DIR"
+        all_names = phrase("it has none: give another folder with --matrices DIR")
     hint = did_you_mean(stack, known, all_names, cutoff=0.5)
     where = _display(matrices / "stacks", matrices)
-    raise InputError(f"there is no stack `{stack}`", where=where, hint=hint)
+    raise InputError(phrase("there is no stack `{stack}`", stack=stack), where=where, hint=hint)
 
 
 def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
     """Return the path if it is a file. Raises InputError that names it as it was given."""
     if path.is_file():
         return path
-    hint = did_you_mean(path.stem, stack_names(matrices), "give a path to a .toml file")
+    hint = did_you_mean(path.stem, stack_names(matrices), phrase("give a path to a .toml file"))
     neighbours = [neighbour.name for neighbour in _list_files(path.parent)]
     hint = did_you_mean(path.name, neighbours, hint)
-    raise InputError(f"there is no stack file `{given}`", where=given, hint=hint)
+    raise InputError(
+        phrase("there is no stack file `{given}`", given=given), where=given, hint=hint
+    )
 
 
 def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
@@ -469,7 +486,7 @@ def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
     try:
         return files.list_files(folder, ending)
     except OSError as error:
-        raise files.input_error(error, "a folder cannot be listed", folder) from None
+        raise files.input_error(error, phrase("a folder cannot be listed"), folder) from None
 
 
 def _display(path: Path, matrices: Path) -> str:

@@ -43,6 +43,7 @@ from resolver.model.source import (
     RepositoryTag,
     Trial,
 )
+from resolver.phrase import EMPTY, Phrase, phrase
 
 # Characters of a reference.
 _LONGEST: Final = 4_000
@@ -72,12 +73,11 @@ _LINES: Final = re.compile(r"#L([1-9][0-9]{0,6})(?:-L([1-9][0-9]{0,6}))?")
 _QUOTE: Final = re.compile(r" (without )?`([^`]+)`")
 _HEX: Final = re.compile(r"[0-9a-f]+")
 
-_FORMS: Final = (
+_FORMS: Final = phrase(
     "write for instance `OWNER/REPO PATH @COMMIT #L12` with all 40 digits, "
-    "`NAME-1.0.tar.gz MEMBER #L12`, `OWNER/REPO tag v1.2`, `OWNER/REPO#123`, "
-    "`HOST/PATH (2026-11-28)`, `index pypi NAME (2026-11-28)`, "
-    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; "
-    "several are a list of such texts"
+    "`NAME-1.0.tar.gz MEMBER #L12`, `OWNER/REPO tag v1.2`, `OWNER/REPO#123`, `HOST/PATH "
+    "(2026-11-28)`, `index pypi NAME (2026-11-28)`, `tried on linux-aarch64 (2026-11-28): "
+    "WHAT` or `'\"TITLE\" (2026-11-28)'`; several are a list of such texts"
 )
 
 
@@ -95,13 +95,13 @@ def read_reference(text: str) -> Reference:
     Raises InputError with a hint for a text in no known form, such as prose or several references.
     """
     if len(text) > _LONGEST:
-        why = f"it has {len(text)} characters"
-        raise InputError("a source is too long to be read", why=why, hint=_FORMS)
+        why = phrase("it has {count} characters", count=len(text))
+        raise InputError(phrase("a source is too long to be read"), why=why, hint=_FORMS)
     text = text.strip()
     if not text:
-        raise InputError("a source is empty", hint=_FORMS)
+        raise InputError(phrase("a source is empty"), hint=_FORMS)
     if not text.isprintable():
-        raise _unreadable(text, "it has characters that do not print")
+        raise _unreadable(text, phrase("it has characters that do not print"))
     for form, read in _READERS:
         match = form.fullmatch(text)
         if match is not None:
@@ -124,23 +124,27 @@ def read_own_reference(text: str) -> Reference:
         return Document(title=title, day=None)
 
 
-def _unreadable(text: str, why: str) -> InputError:
-    return InputError(f"`{text}` is not a source that can be looked up", why=why, hint=_FORMS)
+def _unreadable(text: str, why: Phrase) -> InputError:
+    return InputError(
+        phrase("`{text}` is not a source that can be looked up", text=text), why=why, hint=_FORMS
+    )
 
 
-def _likely_mistake(text: str) -> str:
-    """Return what is probably wrong with a text in no known form; "" if that is unclear."""
+def _likely_mistake(text: str) -> Phrase:
+    """Return what is probably wrong with a text in no known form; empty if that is unclear."""
     if "; " in _QUOTE.sub("", text):
-        return "several references are a list, with a text for each"
+        return phrase("several references are a list, with a text for each")
     if " branch " in text or re.search(r"@[A-Za-z]*[g-zG-Z/]", text):
-        return "a branch moves: name the commit that was read"
+        return phrase("a branch moves: name the commit that was read")
     if re.search(r"https?://", text):
-        return "a page is written without https://, and with the day on which it was read"
+        return phrase("a page is written without https://, and with the day on which it was read")
     if re.match(rf"{_HOST}/\S+$", text):
-        return "the day on which the page was read is missing"
+        return phrase("the day on which the page was read is missing")
     if re.match(r"\S+(?:\.tar\.gz|\.zip|\.whl)$", text):
-        return "the file within the archive is missing; the list of a wheel's files is its RECORD"
-    return ""
+        return phrase(
+            "the file within the archive is missing; the list of a wheel's files is its RECORD"
+        )
+    return EMPTY
 
 
 def _file(match: re.Match[str]) -> RepositoryFile:
@@ -170,7 +174,7 @@ def _issue(match: re.Match[str]) -> Issue:
 def _member(match: re.Match[str]) -> ArchiveMember:
     digest = match["sha256"] or ""
     if digest and (len(digest) != 64 or not _HEX.fullmatch(digest)):
-        raise _unreadable(match[0], "a sha256 is 64 hexadecimal digits, in lower case")
+        raise _unreadable(match[0], phrase("a sha256 is 64 hexadecimal digits, in lower case"))
     return ArchiveMember(
         file=match["file"], sha256=digest, member=_path(match), passage=_passage(match)
     )
@@ -213,14 +217,17 @@ def _repository(match: re.Match[str]) -> Repository:
 def _commit(match: re.Match[str]) -> str:
     commit = match["commit"]
     if len(commit) != 40 or not _HEX.fullmatch(commit):
-        raise _unreadable(match[0], "a commit is all 40 hexadecimal digits, in lower case")
+        raise _unreadable(match[0], phrase("a commit is all 40 hexadecimal digits, in lower case"))
     return commit
 
 
 def _path(match: re.Match[str]) -> str:
     path = match["path"]
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
-        raise _unreadable(match[0], f"`{path}` is not the path of a file from the top")
+        raise _unreadable(
+            match[0],
+            phrase("`{path}` is not the path of a file from the top", path=path),
+        )
     return path
 
 
@@ -231,11 +238,11 @@ def _passage(match: re.Match[str]) -> Passage:
         return Passage(quotes=quotes)
     lines = _LINES.fullmatch(match["lines"])
     if lines is None:
-        raise _unreadable(match[0], "lines are written `#L12` or `#L12-L20`")
+        raise _unreadable(match[0], phrase("lines are written `#L12` or `#L12-L20`"))
     first = int(lines[1])
     last = int(lines[2]) if lines[2] else first
     if last < first:
-        raise _unreadable(match[0], "the last line is before the first")
+        raise _unreadable(match[0], phrase("the last line is before the first"))
     return Passage(lines=Lines(first, last), quotes=quotes)
 
 
@@ -243,4 +250,4 @@ def _day(match: re.Match[str]) -> date:
     try:
         return date.fromisoformat(match["day"])
     except ValueError:
-        raise _unreadable(match[0], f"`{match['day']}` is no day") from None
+        raise _unreadable(match[0], phrase("`{day}` is no day", day=match["day"])) from None

@@ -11,6 +11,7 @@ from resolver.errors import InputError
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Target, default_name
 from resolver.model.variant import PropertyRow, TargetFeature
+from resolver.phrase import phrase
 
 
 def compile_targets(inputs: Inputs) -> tuple[Target, ...]:
@@ -30,7 +31,7 @@ def compile_targets(inputs: Inputs) -> tuple[Target, ...]:
 def _targets(document: Document[StackFile], components: Components) -> Sequence[Target]:
     tables = document.content.target
     if not tables:
-        raise InputError("the stack has no target", where=document.place("target"))
+        raise InputError(phrase("the stack has no target"), where=document.place("target"))
     if isinstance(tables, TargetTable):
         return [_target(tables, document, ("target",), components)]
     targets: dict[str, Target] = {}
@@ -38,7 +39,10 @@ def _targets(document: Document[StackFile], components: Components) -> Sequence[
         path = ("target", number)
         target = _target(table, document, path, components)
         if target.name in targets:
-            raise InputError(f"two targets are named `{target.name}`", where=document.place(*path))
+            raise InputError(
+                phrase("two targets are named `{name}`", name=target.name),
+                where=document.place(*path),
+            )
         targets[target.name] = target
     return list(targets.values())
 
@@ -64,7 +68,7 @@ def _target(
         paths[name] = (*path, "system", name)
         if name not in components or name in texts:
             others = [other for other in components if other not in BUILT_IN]
-            raise document.unknown("there is no component", name, others, *paths[name])
+            raise document.unknown(phrase("there is no component"), name, others, *paths[name])
         texts[name] = text
     # Sorted, since reports list components in this order.
     system = {}
@@ -112,12 +116,12 @@ def _check_property(
         raise InputError(fault, where=variants.place(*path))
     if row.name in earlier:
         where = variants.place(*path, "name")
-        raise InputError(f"two rows are about `{row.name}`", where=where)
+        raise InputError(phrase("two rows are about `{name}`", name=row.name), where=where)
     if row.component not in components:
-        what = "there is no component"
+        what = phrase("there is no component")
         raise variants.unknown(what, row.component, components, *path, "component")
     known_texts = [str(value) for value in components[row.component].known]
     for value in row.values:
         if value not in known_texts:
-            what = f"there is no {row.component}"
+            what = phrase("there is no {name}", name=row.component)
             raise variants.unknown(what, value, known_texts, *path, "values", value)

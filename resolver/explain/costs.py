@@ -17,6 +17,7 @@ from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact, Strength, Warns, component_requirements
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 
 # --- what a release costs besides the change of its line
 
@@ -93,7 +94,9 @@ class _BoundedRC2(RC2):  # type: ignore[misc]  # pysat has no types
             is_satisfiable = self.oracle.solve_limited(assumptions=list(assumptions))
             if is_satisfiable is not None:
                 return bool(is_satisfiable)
-        raise UndecidedError("no cheapest set of changes was found within the search limits")
+        raise UndecidedError(
+            phrase("no cheapest set of changes was found within the search limits")
+        )
 
 
 class Corrections:

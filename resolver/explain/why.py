@@ -15,20 +15,25 @@ from resolver.explain.explain import found_cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import Excluded, Exclusive, Line, RequirementSource, Requires
+from resolver.model.constraint import (
+    SUPPOSED,
+    Excluded,
+    Exclusive,
+    Line,
+    RequirementSource,
+    Requires,
+)
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.package import Package
 from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.phrase import EMPTY, phrase
 from resolver.resolve.project import Project
 from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
-
-# the option that names the project, for messages
-_PLACE = "--package"
 
 # name, old version, new version
 _Move = tuple[str, str, str]
@@ -45,9 +50,9 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     if pin is None:
         names = [pin.name for pin in resolution.pins]
         raise InputError(
-            f"`{name}` is not part of the stack's resolution",
-            where=_PLACE,
-            hint=did_you_mean(name, names, "see lock.toml for its projects"),
+            phrase("`{name}` is not part of the stack's resolution", name=name),
+            where=SUPPOSED,
+            hint=did_you_mean(name, names, phrase("see lock.toml for its projects")),
         )
     project = universe.project(name)
     day = universe.as_of.day
@@ -144,14 +149,24 @@ def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) ->
         return str(project.versions[position])
     source = project.source
     if source is not None:
-        message = (
-            f"the stack takes {project.name} from a commit, where its version is {source.version}"
+        message = phrase(
+            "the stack takes {name} from a commit, where its version is {version}",
+            name=project.name,
+            version=source.version,
         )
-        hint = f"see {source.where}; for another release change the stack's line"
+        hint = phrase(
+            "see {where}; for another release change the stack's line", where=source.where
+        )
     else:
-        message = f"no release of {project.name} matches `{specifier}`"
-        hint = f"the newest is {project.versions[0]}" if project.versions else ""
-    raise InputError(message, where=_PLACE, hint=hint)
+        message = phrase(
+            "no release of {name} matches `{specifier}`", name=project.name, specifier=specifier
+        )
+        hint = (
+            phrase("the newest is {version}", version=project.versions[0])
+            if project.versions
+            else EMPTY
+        )
+    raise InputError(message, where=SUPPOSED, hint=hint)
 
 
 def _try(
@@ -159,7 +174,7 @@ def _try(
 ) -> tuple[tuple[Contradiction, ...], tuple[_Move, ...]]:
     """Return what clashes if the stack requires this release as well, or which pins would move."""
     preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
-    answer = decide(universe.with_line(f"{name}=={version}", _PLACE, preferred), tick=clock.tick)
+    answer = decide(universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))
     found = found_cores(answer, clock)

@@ -16,6 +16,7 @@ from resolver.index.protocol import UNREACHABLE, Lookup
 from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.problem import Binding, Indexes, Recorded
 from resolver.model.release import CoreMetadata, File, Page
+from resolver.phrase import phrase
 
 # What happens if an index of a project cannot be reached.
 FAIL: Final = "fail"
@@ -55,8 +56,12 @@ class BoundIndexes:
             definition = self._indexes.indexes.get(index)
             if definition is None:
                 raise InputError(
-                    f"A binding names the index `{index}`, which is not defined.",
-                    hint="define it as an [[index]] of the stack or of matrices/indexes.toml",
+                    phrase(
+                        "A binding names the index `{index}`, which is not defined.", index=index
+                    ),
+                    hint=phrase(
+                        "define it as an [[index]] of the stack or of matrices/indexes.toml"
+                    ),
                 )
             urls = (definition.url or self._pypi_url(), *definition.mirrors)
             self._roots[index] = tuple(read_root(url, index) for url in urls)

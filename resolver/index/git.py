@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from resolver.errors import InputError
+from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import LONGEST, without_secrets
 
 _SETTINGS: Final = {
@@ -57,12 +58,15 @@ class RepositoryUnreadable(Exception):
 class GitError(RepositoryUnreadable):
     """Git failed. The text is its last message without addresses."""
 
-    def __init__(self, output: str) -> None:
-        # git quotes an address as it is, with the password and the quotes in it.
-        why = _QUOTED_ADDRESS.sub("", _last_message(output))
-        super().__init__(without_secrets(why).strip())
+    def __init__(self, output: str | Phrase) -> None:
         # All messages of git.
-        self.output = output
+        self.output = str(output)
+        if isinstance(output, Phrase):
+            super().__init__(output)
+        else:
+            # git quotes an address as it is, with the password and the quotes in it.
+            why = _QUOTED_ADDRESS.sub("", _last_message(output))
+            super().__init__(without_secrets(why).strip())
 
 
 def _last_message(output: str) -> str:
@@ -102,7 +106,7 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
             start_new_session=True,
         )
     except FileNotFoundError:
-        raise GitError("git is not installed") from None
+        raise GitError(phrase("git is not installed")) from None
     with process:
         try:
             printed, errors = process.communicate(timeout=seconds)
@@ -110,7 +114,9 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise GitError(f"no answer within {seconds:.0f} seconds") from None
+                raise GitError(
+                    phrase("no answer within {seconds} seconds", seconds=f"{seconds:.0f}")
+                ) from None
             raise
     if process.returncode:
         raise GitError(errors.decode("utf-8", "replace"))
@@ -148,7 +154,9 @@ def parse_day(output: bytes, commit: str) -> dt.date:
         seconds = int(output.decode("ascii", "replace"))
         return dt.datetime.fromtimestamp(seconds, dt.timezone.utc).date()
     except (ValueError, OverflowError, OSError):
-        raise RepositoryUnreadable(f"the commit {commit} has no valid date") from None
+        raise RepositoryUnreadable(
+            phrase("the commit {commit} has no valid date", commit=commit)
+        ) from None
 
 
 def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
@@ -173,9 +181,11 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
                 texts[existing / path] = _git_in(existing, "cat-file", "blob", blob)
         return texts
     except (GitError, UnicodeDecodeError) as error:
-        hint = f"see `git log -- {shlex.quote(str(folder))}`"
+        hint = phrase("see `git log -- {folder}`", folder=shlex.quote(str(folder)))
         raise InputError(
-            f"there is no `{revision}` of {folder}", why=str(error), hint=hint
+            phrase("there is no `{revision}` of {folder}", revision=revision, folder=folder),
+            why=cause(error),
+            hint=hint,
         ) from None
 
 

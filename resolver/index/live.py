@@ -26,6 +26,7 @@ from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.linkage import Linkage
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 
 if TYPE_CHECKING:
     from resolver.index.net.online import OnlineCatalog
@@ -139,10 +140,14 @@ class LiveCatalog(Catalog):
                     break
         if answer is None:
             raise NotCached(
-                f"{project} is not in the cache, and --offline does not use the network.",
-                where=f"index `{index}`",
-                hint="lock once without --offline to fill the cache",
+                phrase(
+                    "{name} is not in the cache, and --offline does not use the network.",
+                    name=project,
+                ),
+                where=phrase("index `{index}`", index=index),
+                hint=phrase("lock once without --offline to fill the cache"),
             )
+        self._pool.meter.cached(f"{index} {project}")
         return answer
 
     def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
@@ -188,7 +193,7 @@ class LiveCatalog(Catalog):
             file,
             lambda: self._files.member(file, path),
             lambda files: files.member(file, release, path),
-            what=f"{path} of ",
+            content_name=phrase("{path} of {file}", path=path, file=file.filename),
         )
 
     def sha256(self, file: File) -> File:
@@ -201,7 +206,8 @@ class LiveCatalog(Catalog):
             file_hash = self._files.hashed(file)
             return None if file_hash is None else file_hash.fill(file)
 
-        return self._read(file, cached, lambda files: files.sha256(file), what="the sha256 of ")
+        name = phrase("the sha256 of {file}", file=file.filename)
+        return self._read(file, cached, lambda files: files.sha256(file), content_name=name)
 
     def wheel_text(self, file: File, path: str) -> str | None:
         """Return a member of a wheel as text; None if it has no such member.
@@ -217,21 +223,24 @@ class LiveCatalog(Catalog):
         cached: Callable[[], T | None],
         request: Callable[[RemoteFiles], Coroutine[Any, Any, T]],
         *,
-        what: str = "",
+        content_name: Phrase = EMPTY,
         is_covered: bool = False,
     ) -> T:
         """Return a content of a file, from the cache or else from the network.
 
-        `what` names the content in the failure. Fingerprints cover the content if the file has a
-        hash, or the content has one of its own (`is_covered`). They cover UnusableFile if the file
-        has a hash, and no other failure.
+        `content_name` names it in the failure, by default by its file. Fingerprints cover the
+        content if the file has a hash, or the content has one of its own (`is_covered`). They cover
+        UnusableFile if the file has a hash, and no other failure.
         """
+        name = content_name or literal(file.filename)
         try:
             content = cached()
+            if content is not None:
+                self._pool.meter.cached(str(name))
             if content is None and not self._pool.offline:
                 content = self._wait(lambda online: request(online.files))
             if content is None:
-                raise _not_cached(file, what)
+                raise _not_cached(file, name)
         except UnusableFile:
             if not file.sha256:
                 self._is_covered = False
@@ -330,18 +339,22 @@ class LiveCatalog(Catalog):
         return release_of(file, self._lookups.__contains__)
 
 
-def _not_cached(file: File, what: str) -> IndexFailure:
-    """Return the failure of a content of a file that is needed offline; `what` begins its name."""
-    why = ""
-    hint = "lock once without --offline to fill the cache"
+def _not_cached(file: File, content_name: Phrase) -> IndexFailure:
+    """Return the failure of a content of a file that is needed offline."""
+    why = EMPTY
+    hint = phrase("lock once without --offline to fill the cache")
     if not file.sha256:
-        why = "Its index gives no sha256, and such files are not cached because they may change."
-        hint = (
-            "lock without --offline, or use an index whose pages have hashes; "
-            "for machines without network access make a bundle (ascend-lock bundle)"
+        why = phrase(
+            "Its index gives no sha256, and such files are not cached because they may change."
+        )
+        hint = phrase(
+            "lock without --offline, or use an index whose pages have hashes; for machines "
+            "without network access make a bundle (ascend-lock bundle)"
         )
     return IndexFailure(
-        f"{what}{file.filename} is not in the cache, and --offline does not use the network.",
+        phrase(
+            "{name} is not in the cache, and --offline does not use the network.", name=content_name
+        ),
         why=why,
         hint=hint,
     )

@@ -17,6 +17,7 @@ from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import cause, phrase
 
 
 def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
@@ -60,12 +61,20 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
         if first_name not in files:
             if pin.index in catalog.lookup(canonicalize_name(pin.name)).unreachable:
                 raise Unreachable(
-                    f"index `{pin.index}`, which offers {first_name}, cannot be reached",
-                    hint="run the command again where it can be reached",
+                    phrase(
+                        "index `{index}`, which offers {file}, cannot be reached",
+                        index=pin.index,
+                        file=first_name,
+                    ),
+                    hint=phrase("run the command again where it can be reached"),
                 )
             raise IndexFailure(
-                f"index `{pin.index}` no longer offers {first_name} with the hash in the lock",
-                hint="lock again, or ask the maintainers why the file changed",
+                phrase(
+                    "index `{index}` no longer offers {file} with the hash in the lock",
+                    index=pin.index,
+                    file=first_name,
+                ),
+                hint=phrase("lock again, or ask the maintainers why the file changed"),
             )
     return files
 
@@ -110,12 +119,14 @@ def _save_source(
             repositories.save(url, commit, bundle)
     except RepositoryUnreadable as error:
         raise IndexFailure(
-            f"{pin.name} could not be downloaded",
+            phrase("{name} could not be downloaded", name=pin.name),
             where=f"{url}@{commit}",
-            why=str(error),
-            hint="check that this machine reaches the repository, and run the command again",
+            why=cause(error),
+            hint=phrase(
+                "check that this machine reaches the repository, and run the command again"
+            ),
         ) from None
     except OSError as error:
-        what = f"the source of {pin.name} could not be written"
+        what = phrase("the source of {name} could not be written", name=pin.name)
         where = error.filename or folder.path
-        raise disk.input_error(error, what, where, "choose another folder") from None
+        raise disk.input_error(error, what, where, phrase("choose another folder")) from None

@@ -38,20 +38,22 @@ class CatalogPool:
         offline: bool = False,
         warn: Callable[[Message], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
+        trace: Callable[[Message], None] | None = None,
         pip: PipConfig | None = None,
         readings: Path | None = None,
         linkage: Path | None = None,
     ) -> None:
         """Share a cache, and unless `offline` a connection.
 
-        `warn` is called with warnings, `progress` for each request and answer; both may be called
-        from another thread. `pip` is by default the configuration of pip on this machine.
+        `warn` is called with warnings, `progress` for each request and answer, `trace` with what
+        was read from where; all may be called from another thread. `pip` is by default the
+        configuration of pip on this machine.
         `readings` and `linkage` are folders of what is recorded of archives and binaries.
         """
         self.cache = cache
         self.offline = offline
         self.warn = warn
-        self.meter = Meter(progress)
+        self.meter = Meter(progress, trace)
         self.pages = PageCache(cache)
         self.files = FileCache(cache, readings, linkage)
         self._pip = pip

@@ -20,7 +20,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.model.linkage import Linkage
+from resolver.model.message import Message, message
 from resolver.model.release import Archive, CoreMetadata, File, Page
+from resolver.phrase import Phrase
 from resolver.redaction import without_secrets
 
 # Characters of a reason; `errors` has the same limit for a part of a message.
@@ -49,7 +51,10 @@ class UnusableFile(Exception):
     secrets of addresses.
     """
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str | Phrase) -> None:
+        if isinstance(why, Phrase):
+            super().__init__(why.with_values(without_secrets))
+            return
         why = without_secrets(why)
         super().__init__(why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…")
 
@@ -214,17 +219,36 @@ class Traffic(NamedTuple):
 
 
 class Meter:
-    """Counts traffic, in the network's thread; calls `progress` for each change."""
+    """Counts traffic, in the network's thread; calls `progress` for each change.
 
-    def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
+    `trace` is called with what was read from where, in any thread.
+    """
+
+    def __init__(
+        self,
+        progress: Callable[[Traffic], None] | None = None,
+        trace: Callable[[Message], None] | None = None,
+    ) -> None:
         self.traffic = Traffic()
         self._progress = progress
+        self._trace = trace
 
     def add(self, *, requests: int = 0, received: int = 0) -> None:
         """Add to the counters."""
         self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
         if self._progress is not None:
             self._progress(self.traffic)
+
+    def answered(self, address: str, status: int, seconds: float) -> None:
+        """Tell of an answer of the network. The address must have no secrets."""
+        if self._trace is not None:
+            values = {"address": address, "status": status, "seconds": f"{seconds:.2f}"}
+            self._trace(message("trace.answered", **values))
+
+    def cached(self, what: str) -> None:
+        """Tell of something that the cache had."""
+        if self._trace is not None:
+            self._trace(message("trace.cached", what=what))
 
 
 T = TypeVar("T")

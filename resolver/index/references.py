@@ -23,6 +23,7 @@ from resolver.index.git import (
     ref_of,
     run_git,
 )
+from resolver.phrase import phrase
 
 LARGEST: Final = 1 << 20  # bytes of a file that has a table
 _FETCH_SECONDS: Final = 1800
@@ -108,7 +109,11 @@ class References:
             if blob in contents:
                 continue
             if int(self._git("cat-file", "-s", blob)) > LARGEST:
-                raise RepositoryUnreadable(f"`{place.path}` is larger than {LARGEST >> 20} MiB")
+                raise RepositoryUnreadable(
+                    phrase(
+                        "`{path}` is larger than {limit} MiB", path=place.path, limit=LARGEST >> 20
+                    )
+                )
             contents[blob] = self._git("cat-file", "blob", blob)
         return {place: contents[blob] for place, blob in blobs.items()}
 

@@ -32,6 +32,7 @@ from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import EMPTY, Phrase, cause, literal, phrase
 
 # The folder of the repositories in the cache.
 _FOLDER: Final = "git"
@@ -57,11 +58,15 @@ class NoSuchCommit(InputError):
 
     def __init__(self, url: str, commit: str, where: str = "") -> None:
         super().__init__(
-            "the repository does not have the commit",
+            phrase("the repository does not have the commit"),
             where=where or url,
-            why=f"{url} does not give {commit}" if where else commit,
-            hint="check the hash: a commit that a force push removed, "
-            "or that only another copy has, cannot be fetched",
+            why=phrase("{url} does not give {commit}", url=url, commit=commit)
+            if where
+            else literal(commit),
+            hint=phrase(
+                "check the hash: a commit that a force push removed, or that only another copy "
+                "has, cannot be fetched"
+            ),
         )
         self.url = url
         self.commit = commit
@@ -78,24 +83,24 @@ class _Access:
     def __init__(self) -> None:
         self._reached: set[str] = set()
         # By host and "", or by address and commit; the commit is "" for the whole repository.
-        self._failures: dict[tuple[str, str], str] = {}
+        self._failures: dict[tuple[str, str], Phrase] = {}
 
     def is_reached(self, url: str) -> bool:
         """Return whether the host of an address answered before."""
         return _host(url) in self._reached
 
-    def failure(self, url: str, commit: str) -> str:
-        """Return why a commit of a repository cannot be read, "" if that is not known."""
+    def failure(self, url: str, commit: str) -> Phrase:
+        """Return why a commit of a repository cannot be read, empty if that is not known."""
         for key in ((_host(url), ""), (url, ""), (url, commit)):
             if key in self._failures:
                 return self._failures[key]
-        return ""
+        return EMPTY
 
     def succeeded(self, url: str) -> None:
         """Note that a host answered."""
         self._reached.add(_host(url))
 
-    def failed(self, url: str, commit: str, why: str, *, has_network: bool) -> None:
+    def failed(self, url: str, commit: str, why: Phrase, *, has_network: bool) -> None:
         """Note why a commit could not be read.
 
         `has_network` says that its host was reached.
@@ -160,11 +165,15 @@ class Repositories:
             return None
         if int(match[1]) > _LARGEST:
             raise InputError(
-                f"`{path}` is larger than {_LARGEST >> 20} MiB, "
-                "which is the most that is read of a file",
+                phrase(
+                    "`{path}` is larger than {limit} MiB, which is the most that is read of a file",
+                    path=path,
+                    limit=_LARGEST >> 20,
+                ),
                 where=f"{url}@{commit}",
-                hint="state what it says in a [[sources]] fact, "
-                "without the file in `requires-from`",
+                hint=phrase(
+                    "state what it says in a [[sources]] fact, without the file in `requires-from`"
+                ),
             )
         return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
@@ -247,9 +256,9 @@ class Repositories:
                 return repository
             self._fetch(url, commit, name)
         except OSError as error:
-            raise RepositoryUnreadable(error.strerror or str(error)) from None
+            raise RepositoryUnreadable(cause(error)) from None
         if not _has(repository, commit):
-            raise RepositoryUnreadable("the fetched commit is not the requested one")
+            raise RepositoryUnreadable(phrase("the fetched commit is not the requested one"))
         return repository
 
     def _fetch(self, url: str, commit: str, name: str) -> None:
@@ -303,7 +312,7 @@ class Repositories:
         Raises RepositoryUnreadable and NoSuchCommit.
         """
         if self._offline:
-            raise RepositoryUnreadable("the network is not used")
+            raise RepositoryUnreadable(phrase("the network is not used"))
         known_failure = self._access.failure(url, commit)
         if known_failure:
             raise RepositoryUnreadable(known_failure)
@@ -313,16 +322,17 @@ class Repositories:
             if _NO_COMMIT.search(error.output):
                 self._access.succeeded(url)
                 raise NoSuchCommit(url, commit) from None
-            self._warn_unread(url, commit, str(error))
+            self._warn_unread(url, commit, cause(error))
             raise
         self._access.succeeded(url)
 
-    def _warn_unread(self, url: str, commit: str, why: str) -> None:
+    def _warn_unread(self, url: str, commit: str, reason: Phrase) -> None:
         """Note and warn why a commit could not be read."""
+        why = str(reason)
         parts = address.split(url)
         is_local = not parts.host
         has_network = is_local or not _NO_NETWORK.search(why) or why.startswith(_OF_SERVER)
-        self._access.failed(url, commit, why, has_network=has_network)
+        self._access.failed(url, commit, reason, has_network=has_network)
         code = "index.repository-unread"
         command = ""
         if not has_network:

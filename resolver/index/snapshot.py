@@ -25,6 +25,7 @@ from resolver.model.patterns import SHA256
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.variant import VariantTable
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import Phrase, phrase
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
@@ -108,25 +109,28 @@ def read(path: Path) -> Snapshot:
     try:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
-        hint = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
-        raise files.input_error(error, "The snapshot cannot be read.", path, hint) from None
+        hint = phrase(
+            "make it on a machine with network access: ascend-lock lock --record {stack}",
+            stack=path.stem,
+        )
+        raise files.input_error(error, phrase("The snapshot cannot be read."), path, hint) from None
 
 
 def _unpacked(content: bytes) -> Snapshot:
     """Return the snapshot in the content of a file. Raises ValueError and LZMAError."""
     if not content.startswith(_MAGIC):
-        raise ValueError("It is not a snapshot.")
+        raise ValueError(phrase("It is not a snapshot."))
     if not content.startswith(_MAGIC + _FORMAT):
-        raise ValueError("It was made by another version of ascend-lock.")
+        raise ValueError(phrase("It was made by another version of ascend-lock."))
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_UNPACKING)
     packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _MOST_BYTES + 1)
     if len(packed) > _MOST_BYTES:
-        raise ValueError(f"It unpacks to more than {_MOST_BYTES >> 20} MiB.")
+        raise ValueError(phrase("It unpacks to more than {limit} MiB.", limit=_MOST_BYTES >> 20))
     if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("It was changed or truncated after it was made.")
+        raise ValueError(phrase("It was changed or truncated after it was made."))
     count_of_values = len(packed) - len(packed.translate(None, _BEGINNINGS))
     if count_of_values > _MOST_VALUES:
-        raise ValueError(f"It has more than {_MOST_VALUES} values.")
+        raise ValueError(phrase("It has more than {limit} values.", limit=_MOST_VALUES))
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         _check_project(project)
@@ -143,17 +147,17 @@ def _check_project(project: RecordedProject) -> None:
                 _check_sha256(file.sha256)
         for _, reason, _ in page.rejections:
             if reason not in RejectionReason.__members__:
-                raise ValueError("It has a reason that is not known.")
+                raise ValueError(phrase("It has a reason that is not known."))
     for _, positions, _ in project.answers:
         for position in positions:
             if not 0 <= position < len(project.pages):
-                raise ValueError("It lacks a page.")
+                raise ValueError(phrase("It lacks a page."))
 
 
 def _check_sha256(sha256: str) -> None:
     """Raise ValueError for a text that is no sha256."""
     if not SHA256.matches(sha256):
-        raise ValueError("It has a hash that is no sha256.")
+        raise ValueError(phrase("It has a hash that is no sha256."))
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
@@ -173,7 +177,7 @@ def write(snapshot: Snapshot, path: Path) -> None:
             outer.write(f"{folder}/{name}", to_bytes(snapshot))
     except OSError as error:
         raise files.input_error(
-            error, "the snapshot could not be written", error.filename or path
+            error, phrase("the snapshot could not be written"), error.filename or path
         ) from None
 
 
@@ -200,19 +204,23 @@ class SnapshotCatalog(Catalog):
                 if platform == self._platform:
                     pages = [_page(project, recorded.pages[position]) for position in positions]
                     return Lookup(tuple(pages), unreachable)
-        raise self._not_recorded(f"`{project}` for {self._platform}")
+        raise self._not_recorded(
+            phrase("`{project}` for {platform}", project=project, platform=self._platform)
+        )
 
     def metadata(self, file: File) -> CoreMetadata:
         metadata = self._snapshot.metadata.get(key_of(file))
-        return self._required(metadata, f"the metadata of `{file.filename}`")
+        return self._required(metadata, phrase("the metadata of `{file}`", file=file.filename))
 
     def archive(self, file: File) -> Archive:
         archive = self._snapshot.archives.get(key_of(file))
-        return self._required(archive, f"the content of `{file.filename}`")
+        return self._required(archive, phrase("the content of `{file}`", file=file.filename))
 
     def member(self, file: File, path: str) -> str:
         member = self._members.get((key_of(file), path))
-        return self._required(member, f"`{path}` of `{file.filename}`")[0]
+        return self._required(
+            member, phrase("`{path}` of `{file}`", path=path, file=file.filename)
+        )[0]
 
     def linkage(self, file: File) -> Linkage | None:
         shipped = self._shipped.get(file)
@@ -230,10 +238,10 @@ class SnapshotCatalog(Catalog):
         if file.sha256:
             return file
         hashed = self._snapshot.hashed.get(file.filename)
-        sha256, size = self._required(hashed, f"the sha256 of `{file.filename}`")
+        sha256, size = self._required(hashed, phrase("the sha256 of `{file}`", file=file.filename))
         return replace(file, sha256=sha256, size=size)
 
-    def _required(self, content: T | str | None, what: str) -> T:
+    def _required(self, content: T | str | None, what: Phrase) -> T:
         """Return a recorded content of a file. Raises UnusableFile, and IndexFailure for None."""
         if isinstance(content, str):
             raise UnusableFile(content)
@@ -241,12 +249,19 @@ class SnapshotCatalog(Catalog):
             raise self._not_recorded(what)
         return content
 
-    def _not_recorded(self, what: str) -> IndexFailure:
+    def _not_recorded(self, what: Phrase) -> IndexFailure:
         return IndexFailure(
-            f"The snapshot of {self._snapshot.date} does not contain {what}.",
-            why="It contains only what was requested while it was made.",
-            hint="run online, or make it again on a machine with network access: "
-            f"ascend-lock snapshot {self._snapshot.stack}",
+            phrase(
+                "The snapshot of {date} does not contain {content}.",
+                date=self._snapshot.date,
+                content=what,
+            ),
+            why=phrase("It contains only what was requested while it was made."),
+            hint=phrase(
+                "run online, or make it again on a machine with network access: ascend-lock lock "
+                "--record {stack}",
+                stack=self._snapshot.stack,
+            ),
         )
 
 

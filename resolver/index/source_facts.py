@@ -18,6 +18,7 @@ from resolver.model import text
 from resolver.model.fact import Sources
 from resolver.model.message import Message, message
 from resolver.model.repository import container
+from resolver.phrase import Phrase, cause, listed, literal, phrase
 
 _PYPROJECT = "pyproject.toml"
 
@@ -50,17 +51,19 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
         raise _mismatch(
             fact,
             f"{fact.git}@{fact.commit}",
-            "; ".join(differences),
-            "correct `requires` or what `steps` change; "
-            "list in `drop` what the fact leaves out on purpose",
+            differences,
+            phrase(
+                "correct `requires` or what `steps` change; list in `drop` what the fact "
+                "leaves out on purpose"
+            ),
         )
     return None
 
 
-def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> list[str]:
-    """Return in which requirements a fact and the files differ, as sentences."""
+def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> Phrase:
+    """Return in which requirements a fact and the files differ; empty if in none."""
     lines_of_fact = {_normal(line): line for line in fact.recipe.requires}
-    only_in_files: list[str] = []
+    only_in_files: list[tuple[str, str]] = []
     found: set[str] = set()
     for path, lines in lines_by_path.items():
         for line in lines:
@@ -68,7 +71,7 @@ def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> list[s
                 continue
             found.add(line)
             if line not in lines_of_fact:
-                only_in_files.append(f"{path} has `{line}`")
+                only_in_files.append((path, line))
     only_in_fact: list[str] = []
     is_complete = len(lines_by_path) == len(set(fact.requires_from))
     if is_complete:
@@ -78,8 +81,12 @@ def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> list[s
             if line in found or _is_dropped(line, fact):
                 continue
             if names_extras or not _extras(written_line):
-                only_in_fact.append(f"the fact has `{line}`")
-    return sorted(only_in_files) + sorted(only_in_fact)
+                only_in_fact.append(line)
+    differences = [
+        phrase("{path} has `{line}`", path=path, line=line) for path, line in sorted(only_in_files)
+    ]
+    differences += [phrase("the fact has `{line}`", line=line) for line in sorted(only_in_fact)]
+    return listed(differences)
 
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:
@@ -94,17 +101,22 @@ def _require_submodules(fact: Sources, repositories: Repositories) -> None:
         actual = repositories.submodule(url, commit, path)
         if actual == submodule.commit:
             continue
-        why = f"`{path}` is no submodule"
+        why = phrase("`{path}` is no submodule", path=path)
         if actual:
-            why = f"its submodule `{path}` is at {actual}, not {submodule.commit}"
-        raise _mismatch(fact, f"{url}@{commit}", why, "correct `submodules`")
+            why = phrase(
+                "its submodule `{path}` is at {actual}, not {commit}",
+                path=path,
+                actual=actual,
+                commit=submodule.commit,
+            )
+        raise _mismatch(fact, f"{url}@{commit}", why, phrase("correct `submodules`"))
 
 
-def _mismatch(fact: Sources, place: str, why: str, hint: str) -> InputError:
+def _mismatch(fact: Sources, place: str, why: Phrase, hint: Phrase) -> InputError:
     """Return the failure of a fact that contradicts a repository."""
     return InputError(
-        f"the fact `{fact.id}` does not match the repository",
-        where=f"{fact.where} and {place}",
+        phrase("the fact `{fact}` does not match the repository", fact=fact.id),
+        where=phrase("{fact} and {place}", fact=fact.where, place=place),
         why=why,
         hint=hint,
     )
@@ -129,11 +141,17 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
         return None
     except (UnusableFile, InvalidRequirement) as error:
         raise InputError(
-            f"`{path}` at the commit of the fact `{fact.id}` cannot be read",
-            where=f"{fact.where} and {fact.git}@{fact.commit}",
-            why=str(error).partition("\n")[0],
-            hint="name in `requires-from` the files that list the requirements, "
-            "with those that they include",
+            phrase(
+                "`{path}` at the commit of the fact `{fact}` cannot be read",
+                path=path,
+                fact=fact.id,
+            ),
+            where=phrase("{fact} and {place}", fact=fact.where, place=f"{fact.git}@{fact.commit}"),
+            why=cause(error),
+            hint=phrase(
+                "name in `requires-from` the files that list the requirements, with those that "
+                "they include"
+            ),
         ) from None
 
 
@@ -167,21 +185,23 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
     content = repositories.read(fact.git, fact.commit, path)
     if content is None:
         raise InputError(
-            f"the commit has no file `{path}`",
+            phrase("the commit has no file `{path}`", path=path),
             where=fact.where,
-            why=f"{fact.git}@{fact.commit}",
-            hint="correct the path in `requires-from` or in `steps`",
+            why=literal(f"{fact.git}@{fact.commit}"),
+            hint=phrase("correct the path in `requires-from` or in `steps`"),
         )
     lines = content.decode("utf-8", "replace").splitlines()
     for pattern in reversed(patterns):
         commented = [f"# {line}" if re.search(pattern, line) else line for line in lines]
         if commented == lines:
             raise InputError(
-                f"no line of `{path}` matches `{pattern}`",
+                phrase("no line of `{path}` matches `{pattern}`", path=path, pattern=pattern),
                 where=fact.where,
-                why=f"{fact.git}@{fact.commit}",
-                hint="correct `comment` in `steps`, "
-                "a regular expression for the lines to comment out",
+                why=literal(f"{fact.git}@{fact.commit}"),
+                hint=phrase(
+                    "correct `comment` in `steps`, a regular expression for the lines to comment "
+                    "out"
+                ),
             )
         lines = commented
     return "\n".join(lines)

@@ -27,6 +27,7 @@ from resolver.model.release import Source
 from resolver.model.repository import Direct, Recipe, same_repository
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.phrase import Phrase, cause, listed, literal, phrase
 
 
 class _Reference(NamedTuple):
@@ -68,7 +69,7 @@ def with_sources_of_facts(problem: Problem) -> Problem:
         facts = _facts_about(reference, problem)
         meant = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
         if not meant:
-            what = f"no fact describes `{need.name}` there"
+            what = phrase("no fact describes `{name}` there", name=need.name)
             raise InputError(what, where=root.origin.where)
         sources[need.url] = Source.of_fact(meant[0], None, _ref(direct, meant[0].commit))
     return replace(problem, sources=sources)
@@ -93,10 +94,10 @@ def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Rep
         first = references.setdefault(need.name, root)
         if isinstance(first.need, Requirement) and first.need.url != need.url:
             raise InputError(
-                f"the stack takes `{need.name}` from two places",
+                phrase("the stack takes `{name}` from two places", name=need.name),
                 where=root.origin.where,
-                why=f"the other is at {first.origin.where}",
-                hint="remove one of the two lines",
+                why=phrase("the other is at {where}", where=first.origin.where),
+                hint=phrase("remove one of the two lines"),
             )
 
 
@@ -126,10 +127,14 @@ def _source(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     facts_of_commit = [fact for fact in facts if fact.commit == commit]
     if len(facts_of_commit) > 1:
         raise InputError(
-            f"{len(facts_of_commit)} facts describe `{reference.name}` there",
+            phrase(
+                "{count} facts describe `{name}` there",
+                count=len(facts_of_commit),
+                name=reference.name,
+            ),
             where=reference.where,
-            why=" and ".join(fact.where for fact in facts_of_commit),
-            hint="specify the subdirectory: …#subdirectory=PATH",
+            why=literal(", ".join(fact.where for fact in facts_of_commit)),
+            hint=phrase("specify the subdirectory: …#subdirectory=PATH"),
         )
     if not facts_of_commit:
         return _static_source(reference, commit, repositories)
@@ -169,10 +174,15 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     commits = {fact.commit for fact in facts}
     if len(commits) > 1:
         raise InputError(
-            f"`{revision}` can stand for {len(commits)} commits",
+            phrase(
+                "`{revision}` can stand for {count} commits", revision=revision, count=len(commits)
+            ),
             where=reference.where,
-            why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in facts),
-            hint="give the full commit hash",
+            why=listed(
+                phrase("{commit} at {where}", commit=fact.commit[:12], where=fact.where)
+                for fact in facts
+            ),
+            hint=phrase("give the full commit hash"),
         )
     try:
         tag, branch = repositories.resolve_ref(direct.url, revision)
@@ -180,34 +190,50 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
         if facts:
             return facts[0].commit
         raise InputError(
-            f"cannot determine which commit `{revision}` is",
+            phrase("cannot determine which commit `{revision}` is", revision=revision),
             where=reference.where,
-            why=f"{direct.url} could not be read ({error}), and no fact describes it",
-            hint="give the full commit hash, or describe it in a [[sources]] fact",
+            why=phrase(
+                "{url} could not be read ({cause}), and no fact describes it",
+                url=direct.url,
+                cause=cause(error),
+            ),
+            hint=phrase("give the full commit hash, or describe it in a [[sources]] fact"),
         ) from None
     if tag:
         if facts and facts[0].commit != tag:
             raise InputError(
-                f"the tag `{revision}` is another commit than the fact `{facts[0].id}` says",
+                phrase(
+                    "the tag `{revision}` is another commit than the fact `{fact}` says",
+                    revision=revision,
+                    fact=facts[0].id,
+                ),
                 where=reference.where,
-                why=f"{direct.url} has {tag}, {facts[0].where} has {facts[0].commit}",
-                hint="a tag that moved is not a reliable release; find out why, "
-                "then correct the fact or name the commit",
+                why=phrase(
+                    "{url} has {commit}, {fact} has {other}",
+                    url=direct.url,
+                    commit=tag,
+                    fact=facts[0].where,
+                    other=facts[0].commit,
+                ),
+                hint=phrase(
+                    "a tag that moved is not a reliable release; find out why, then correct "
+                    "the fact or name the commit"
+                ),
             )
         return tag
     if facts:
         return facts[0].commit
     if branch:
         raise InputError(
-            f"`{revision}` is a branch, which moves",
+            phrase("`{revision}` is a branch, which moves", revision=revision),
             where=reference.where,
-            hint=f"name the commit: {direct.url}@{branch}",
+            hint=phrase("name the commit: {url}@{branch}", url=direct.url, branch=branch),
         )
     raise InputError(
-        f"the repository has no tag `{revision}`",
+        phrase("the repository has no tag `{revision}`", revision=revision),
         where=reference.where,
-        why=direct.url,
-        hint="give a full commit hash, or a tag",
+        why=literal(direct.url),
+        hint=phrase("give a full commit hash, or a tag"),
     )
 
 
@@ -223,10 +249,10 @@ def _static_source(reference: _Reference, commit: str, repositories: Repositorie
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, reference.where) from None
     except RepositoryUnreadable as error:
-        why = f"the repository could not be read: {error}"
+        why = phrase("the repository could not be read: {cause}", cause=cause(error))
         raise _unknown(reference, commit, why) from None
     except UnusableFile as error:
-        raise _unknown(reference, commit, str(error)) from None
+        raise _unknown(reference, commit, cause(error)) from None
     return Source(
         name=reference.name,
         url=direct.url,
@@ -248,7 +274,7 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
     path = f"{direct.subdirectory}/pyproject.toml".lstrip("/")
     content = repositories.read(direct.url, commit, path)
     if content is None:
-        raise UnusableFile(f"it has no {path}")
+        raise UnusableFile(phrase("it has no {path}", path=path))
     shown_name = f"{path} of {direct.url}@{commit[:12]}"
     pyproject = read_pyproject(content, FileRelease(shown_name, reference.name, ""))
     metadata = pyproject.metadata
@@ -256,7 +282,7 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
         raise UnusableFile(pyproject.why_dynamic)
     version = text.version(metadata.version)
     if version is None:
-        raise UnusableFile(f"its {path} has no version")
+        raise UnusableFile(phrase("its {path} has no version", path=path))
     build_requires = pyproject.build_requires
     return Recipe(
         version=version,
@@ -266,11 +292,10 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
     )
 
 
-def _unknown(reference: _Reference, commit: str, why: str) -> InputError:
+def _unknown(reference: _Reference, commit: str, why: Phrase) -> InputError:
     """Return the failure of a commit about which nothing is known, with a fact to fill in."""
     direct = reference.direct
     lines = [
-        "describe it in a fact:",
         f"# matrices/facts/{reference.name}.toml",
         "[[sources]]",
         f'git = "{direct.url}"',
@@ -288,8 +313,10 @@ def _unknown(reference: _Reference, commit: str, why: str) -> InputError:
         "checked = 2026-01-31",
     ]
     return InputError(
-        f"nothing is known about `{reference.name}` at {commit[:12]}",
+        phrase(
+            "nothing is known about `{name}` at {commit}", name=reference.name, commit=commit[:12]
+        ),
         where=reference.where,
         why=why,
-        hint="\n  ".join(lines),
+        hint=phrase("describe it in a fact:\n  {fact}", fact="\n  ".join(lines)),
     )

@@ -12,6 +12,7 @@ from resolver.index.protocol import Catalog, CatalogWrapper, Lookup
 from resolver.model.linkage import Linkage
 from resolver.model.problem import Recorded
 from resolver.model.release import CoreMetadata, File, Page
+from resolver.phrase import phrase
 
 
 class UnhashedCatalog(CatalogWrapper):
@@ -60,8 +61,10 @@ class UnhashedCatalog(CatalogWrapper):
     def sha256(self, file: File) -> File:
         if self.has(file):
             raise IndexFailure(
-                f"No public file quotes the sha256 of {file.filename}, "
-                "and its index is out of reach."
+                phrase(
+                    "No public file quotes the sha256 of {file}, and its index is out of reach.",
+                    file=file.filename,
+                )
             )
         return self.inner.sha256(file)
 

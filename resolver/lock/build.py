@@ -42,6 +42,7 @@ from resolver.model.repository import Recipe
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.target import Target
 from resolver.model.variant import Variant
+from resolver.phrase import phrase
 
 
 def build(
@@ -348,12 +349,26 @@ def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
         value, first = stated[name][0]
         for other_value, other in stated[name]:
             if other_value != value:
-                either = f'fact = "{first.id}" or "{other.id}"'
                 raise InputError(
-                    f"the facts `{first.id}` and `{other.id}` give {name} different values",
+                    phrase(
+                        "the facts `{fact}` and `{other}` give {name} different values",
+                        fact=first.id,
+                        other=other.id,
+                        name=name,
+                    ),
                     where=f"{first.where}, {other.where}",
-                    why=f"{name} is `{value}` in the first and `{other_value}` in the second",
-                    hint=f"set one of them aside in the stack: [[relax]] {either}, with a reason",
+                    why=phrase(
+                        "{name} is `{value}` in the first and `{other}` in the second",
+                        name=name,
+                        value=value,
+                        other=other_value,
+                    ),
+                    hint=phrase(
+                        "set one of them aside in the stack: "
+                        '[[relax]] fact = "{fact}" or "{other}", with a reason',
+                        fact=first.id,
+                        other=other.id,
+                    ),
                 )
         yield LockedExport(
             name=name,

@@ -12,13 +12,14 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.lock import bundle
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import literal, phrase
 from resolver.verify.built import BUILT_FILE, built_text, parse_built
 from resolver.verify.findings import UnreadableError
 
 # The folder of a bundle in which install.sh looks for such wheels.
 FOLDER: Final = "built"
 TEXT_PATH: Final = f"{FOLDER}/{BUILT_FILE}"
-_HINT = "make the folder on a node: install.sh --build-wheels DIR"
+_HINT = phrase("make the folder on a node: install.sh --build-wheels DIR")
 
 
 class BuiltWheel(msgspec.Struct, frozen=True):
@@ -46,10 +47,10 @@ def read_built(folder: OwnedFolder) -> list[BuiltWheel]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except UnreadableError as error:
-        what = "the list of built wheels cannot be read"
-        raise InputError(what, where=path, why=error.values["why"], hint=_HINT) from None
+        what = phrase("the list of built wheels cannot be read")
+        raise InputError(what, where=path, why=literal(error.values["why"]), hint=_HINT) from None
     except (OSError, ValueError) as error:
-        what = "the list of built wheels cannot be read"
+        what = phrase("the list of built wheels cannot be read")
         raise files.input_error(error, what, path, _HINT) from None
     return [msgspec.convert({**row, "row": row}, BuiltWheel) for row in rows]
 
@@ -63,7 +64,7 @@ def require_whole(wheels: Iterable[BuiltWheel], folder: OwnedFolder) -> None:
 
 def _changed(wheel: BuiltWheel, folder: OwnedFolder) -> InputError:
     return InputError(
-        f"`{wheel.file}` is missing, or was changed after it was built",
+        phrase("`{file}` is missing, or was changed after it was built", file=wheel.file),
         where=str(folder.path),
         hint=_HINT,
     )

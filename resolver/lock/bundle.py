@@ -28,6 +28,7 @@ from resolver.model.message import Message, message
 from resolver.model.target import Platform
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import phrase
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -117,22 +118,30 @@ def read(folder: OwnedFolder) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
-        hint = "remove it and bundle again; existing files are not downloaded again"
-        raise files.input_error(error, "the bundle's manifest cannot be read", path, hint) from None
+        hint = phrase("remove it and bundle again; existing files are not downloaded again")
+        raise files.input_error(
+            error, phrase("the bundle's manifest cannot be read"), path, hint
+        ) from None
 
 
 def _require_sound(manifest: Manifest) -> None:
     """Raise ValueError for a manifest that `write` would not have written."""
     if manifest.format != FORMAT:
-        raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
+        raise ValueError(
+            phrase(
+                "it has format {format}, but this program reads {known}",
+                format=manifest.format,
+                known=FORMAT,
+            )
+        )
     _require_printable(msgspec.to_builtins(manifest))
     for path in sorted(manifest.paths):
         if not is_inside(path):
-            raise ValueError(f"it names a file outside of the bundle: {path}")
+            raise ValueError(phrase("it names a file outside of the bundle: {path}", path=path))
     # The bundle's install.sh contains these folders.
     for lock in manifest.locks:
         if lock.folder != f"locks/{lock.stack}/{lock.target}":
-            raise ValueError(f"`{lock.folder}` is not the folder of its lock")
+            raise ValueError(phrase("`{folder}` is not the folder of its lock", folder=lock.folder))
 
 
 def _require_printable(value: Any) -> None:
@@ -141,7 +150,7 @@ def _require_printable(value: Any) -> None:
     Each path is a line of SHA256SUMS, and install.sh has names of locks.
     """
     if isinstance(value, str) and not value.isprintable():
-        raise ValueError(f"`{value}` has characters that do not print")
+        raise ValueError(phrase("`{value}` has characters that do not print", value=value))
     elements: Collection[Any] = ()
     if isinstance(value, dict):
         elements = value.values()
@@ -190,9 +199,15 @@ def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
     other = by_path.setdefault(file.path, file)
     if other.sha256 != file.sha256:
         raise InputError(
-            f"two locks need different files named {file.path}",
-            why=f"{other.locks[0]} has sha256 {other.sha256}, {file.locks[0]} has {file.sha256}.",
-            hint="bundle them into separate folders",
+            phrase("two locks need different files named {path}", path=file.path),
+            why=phrase(
+                "{lock} has sha256 {sha256}, {other} has {other_sha256}.",
+                lock=other.locks[0],
+                sha256=other.sha256,
+                other=file.locks[0],
+                other_sha256=file.sha256,
+            ),
+            hint=phrase("bundle them into separate folders"),
         )
     pins = sorted({*other.pins, *file.pins})
     locks = sorted({*other.locks, *file.locks})
@@ -282,9 +297,9 @@ def _manifest_file(path: str, text: str) -> ManifestFile:
 
 def write_error(error: OSError, folder: OwnedFolder) -> InputError:
     """Return the error to raise if something cannot be written to a bundle."""
-    hint = "choose another folder; files that are there already are not downloaded again"
+    hint = phrase("choose another folder; files that are there already are not downloaded again")
     where = error.filename or folder.path
-    return files.input_error(error, "the bundle could not be written", where, hint)
+    return files.input_error(error, phrase("the bundle could not be written"), where, hint)
 
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
@@ -323,7 +338,7 @@ def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
     except OSError as error:
         where = error.filename or folder.path
         raise files.input_error(
-            error, "the bundle cannot be pruned", where, "leave out --prune"
+            error, phrase("the bundle cannot be pruned"), where, phrase("leave out --prune")
         ) from None
 
 

@@ -25,6 +25,7 @@ from resolver.model import patterns, repository, text
 from resolver.model.as_of import read_as_of
 from resolver.model.lock import Lock, LockedGit, LockedPin
 from resolver.model.requirement import written_comparisons
+from resolver.phrase import Phrase, cause, phrase
 
 NAME = "lock.toml"
 
@@ -61,7 +62,12 @@ def read_own(folder: Path) -> Lock | None:
     """
     lock = read(folder)
     if lock is not None and (lock.stack, lock.target.name) != (folder.parent.name, folder.name):
-        raise _unreadable(folder, f"it is the lock of {lock.stack} for {lock.target.name}")
+        raise _unreadable(
+            folder,
+            phrase(
+                "it is the lock of {stack} for {target}", stack=lock.stack, target=lock.target.name
+            ),
+        )
     return lock
 
 
@@ -72,11 +78,14 @@ def read(folder: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        hint = "move what is there out of the way, or choose another folder with --locks DIR"
-        raise files.input_error(error, "the lock cannot be read", folder / NAME, hint) from None
+        hint = phrase(
+            "move what is there out of the way, or choose another folder with --locks DIR"
+        )
+        what = phrase("the lock cannot be read")
+        raise files.input_error(error, what, folder / NAME, hint) from None
     except ValueError as error:
         # It is not UTF-8.
-        raise _unreadable(folder, str(error)) from None
+        raise _unreadable(folder, cause(error)) from None
 
 
 def parse(content: str, folder: Path) -> Lock:
@@ -94,23 +103,27 @@ def parse(content: str, folder: Path) -> Lock:
         if isinstance(error, toml.DecodeError) and _MERGE_MARKER.search(content):
             checkout = f"git checkout --ours -- {shlex.quote(str(folder))}"
             raise InputError(
-                "the lock has the conflict markers of a merge",
+                phrase("the lock has the conflict markers of a merge"),
                 where=str(folder / NAME),
-                hint=f"{checkout}, then lock again: pins that still fit are kept",
+                hint=phrase(
+                    "{command}, then lock again: pins that still fit are kept", command=checkout
+                ),
             ) from None
-        raise _unreadable(folder, str(error)) from None
+        raise _unreadable(folder, cause(error)) from None
 
 
-def _unreadable(folder: Path, why: str) -> InputError:
-    hint = "restore it from version control, or lock with --upgrade, which ignores it"
-    return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
+def _unreadable(folder: Path, why: Phrase) -> InputError:
+    hint = phrase("restore it from version control, or lock with --upgrade, which ignores it")
+    return InputError(
+        phrase("the lock cannot be read"), where=str(folder / NAME), why=why, hint=hint
+    )
 
 
 def parse_cutoff(written: str) -> dt.datetime:
     """Return the cut-off that a lock or a report names. Raises ValueError if it is not valid."""
     value = dt.datetime.fromisoformat(written)
     if value.tzinfo is None:
-        raise ValueError(f"`{written}` names no time zone")
+        raise ValueError(phrase("`{text}` names no time zone", text=written))
     return cutoff_moment(value)
 
 
@@ -130,9 +143,9 @@ def _require_sound(lock: Lock) -> None:
         for line in pin.lines:
             text.requirement(line)
         _require_pin(pin)
-    _require_unique((pin.name for pin in lock.pin), "a pin")
+    _require_unique((pin.name for pin in lock.pin), phrase("a pin"))
     for environment in lock.build_environments():
-        _require_unique((pin.name for pin in environment), "a build-pin")
+        _require_unique((pin.name for pin in environment), phrase("a build-pin"))
     _require_stages(lock)
     for pin in pins:
         _require_version(pin.version)
@@ -148,16 +161,20 @@ def _require_sound(lock: Lock) -> None:
 
 def _require_version(version: str) -> None:
     if text.version(version) is None:
-        raise ValueError(f"`{version}` is not a version")
+        raise ValueError(phrase("`{version}` is not a version", version=version))
 
 
 def _require_indexes(lock: Lock) -> None:
     """Raise ValueError for a pin from an index that the lock does not name exactly once."""
-    indexes = _require_unique((index.name for index in lock.index), "an index")
+    indexes = _require_unique((index.name for index in lock.index), phrase("an index"))
     for pin in (*lock.pin, *lock.build_pin):
         if pin.git is None and pin.index not in indexes:
             raise ValueError(
-                f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock"
+                phrase(
+                    "`{name}` is from `{index}`, which is not an index of the lock",
+                    name=pin.name,
+                    index=pin.index,
+                )
             )
 
 
@@ -170,7 +187,9 @@ def _require_messages(lock: Lock) -> None:
         try:
             translate(message, "en")
         except (KeyError, IndexError):
-            raise ValueError(f"there is no message `{message.code}` with these values") from None
+            raise ValueError(
+                phrase("there is no message `{code}` with these values", code=message.code)
+            ) from None
 
 
 def _require_facts(lock: Lock) -> None:
@@ -181,16 +200,28 @@ def _require_facts(lock: Lock) -> None:
     exact = {component.name for component in lock.target.components if not component.minimum}
     for driver in lock.driver:
         if driver.fact not in ids and not _PLACE.fullmatch(driver.fact):
-            what = f"what {driver.by} requires of the driver"
-            raise ValueError(f"{what} rests on `{driver.fact}`, which is no fact here")
+            what = phrase("what {name} requires of the driver", name=driver.by)
+            raise ValueError(
+                phrase(
+                    "{statement} rests on `{fact}`, which is no fact here",
+                    statement=what,
+                    fact=driver.fact,
+                )
+            )
         for line in driver.needs:
             written = written_comparisons(line)
             if written is None or written.component in exact:
-                raise ValueError(f"`{line}` states nothing about the driver")
+                raise ValueError(phrase("`{line}` states nothing about the driver", line=line))
     for row in lock.optional:
         if row.fact not in ids:
-            what = f"what is optional of {row.package}"
-            raise ValueError(f"{what} rests on `{row.fact}`, which is no fact here")
+            what = phrase("what is optional of {name}", name=row.package)
+            raise ValueError(
+                phrase(
+                    "{statement} rests on `{fact}`, which is no fact here",
+                    statement=what,
+                    fact=row.fact,
+                )
+            )
 
 
 def _require_variables(lock: Lock) -> None:
@@ -198,11 +229,23 @@ def _require_variables(lock: Lock) -> None:
     names = [*lock.import_env, *(export.name for export in lock.export)]
     for name in names:
         if not patterns.VARIABLE.matches(name):
-            raise ValueError(f"`{name}` is not {patterns.VARIABLE.description}")
+            raise ValueError(
+                phrase(
+                    "`{name}` is not {description}",
+                    name=name,
+                    description=patterns.VARIABLE.description,
+                )
+            )
     for pin in (*lock.pin, *lock.build_pin):
         for name in pin.env:
             if not patterns.BUILD_VARIABLE.matches(name):
-                raise ValueError(f"`{name}` is not {patterns.BUILD_VARIABLE.description}")
+                raise ValueError(
+                    phrase(
+                        "`{name}` is not {description}",
+                        name=name,
+                        description=patterns.BUILD_VARIABLE.description,
+                    )
+                )
 
 
 def _require_printable(lock: Lock) -> None:
@@ -219,7 +262,7 @@ def _require_printable(lock: Lock) -> None:
             texts += (step.comment, *step.run)
     for value in texts:
         if not value.isprintable():
-            raise ValueError(f"`{value}` has characters that do not print")
+            raise ValueError(phrase("`{value}` has characters that do not print", value=value))
 
 
 def _require_days(lock: Lock) -> None:
@@ -237,17 +280,30 @@ def _require_days(lock: Lock) -> None:
 def _require_pin(pin: LockedPin) -> None:
     """Raise ValueError for a pin without files or a commit, or with files of other releases."""
     if not pin.file and pin.git is None:
-        raise ValueError(f"`{pin.name}` has no file")
+        raise ValueError(phrase("`{name}` has no file", name=pin.name))
     if pin.git is not None and (pin.file or pin.index):
-        raise ValueError(f"`{pin.name}` is from git, and from an index as well")
+        raise ValueError(phrase("`{name}` is from git, and from an index as well", name=pin.name))
     label = pin.variant.label if pin.variant is not None else ""
     for file in pin.file:
         if not is_readable(file.name) or file.name.startswith((".", "-")):
-            raise ValueError(f"`{file.name}` is not the name of a file")
+            raise ValueError(phrase("`{name}` is not the name of a file", name=file.name))
         if label_of(file.name) != label:
-            raise ValueError(f"`{file.name}` is not of the variant that `{pin.name}` is locked in")
+            raise ValueError(
+                phrase(
+                    "`{name}` is not of the variant that `{pin}` is locked in",
+                    name=file.name,
+                    pin=pin.name,
+                )
+            )
         if _version_in(file.name, pin.name) != text.version(pin.version):
-            raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
+            raise ValueError(
+                phrase(
+                    "`{name}` is not a file of {pin} {version}",
+                    name=file.name,
+                    pin=pin.name,
+                    version=pin.version,
+                )
+            )
     if pin.git is not None:
         _require_git(pin.git)
 
@@ -283,28 +339,42 @@ def _require_stages(lock: Lock) -> None:
     names: list[str] = []
     for stage in lock.stage:
         names += stage.pins
-    staged = _require_unique(names, "in a stage")
+    staged = _require_unique(names, phrase("in a stage"))
     for name in pins.keys() - staged:
-        raise ValueError(f"`{name}` is in no stage")
+        raise ValueError(phrase("`{name}` is in no stage", name=name))
     for name in staged - pins.keys():
-        raise ValueError(f"a stage names `{name}`, which is not a pin")
+        raise ValueError(phrase("a stage names `{name}`, which is not a pin", name=name))
     for number, stage in enumerate(lock.stage, 1):
         if not stage.pins:
-            raise ValueError(f"stage {number} has no pins")
+            raise ValueError(phrase("stage {number} has no pins", number=number))
         for name in stage.pins:
             pin = pins[name]
             if pin.mode != stage.mode:
-                raise ValueError(f"`{name}` is {pin.mode}, and in a stage that is {stage.mode}")
+                raise ValueError(
+                    phrase(
+                        "`{name}` is {mode}, and in a stage that is {stage}",
+                        name=name,
+                        mode=pin.mode,
+                        stage=stage.mode,
+                    )
+                )
             if pin.git is not None and len(stage.pins) > 1:
-                raise ValueError(f"stage {number} has more than the one pin that comes from git")
+                raise ValueError(
+                    phrase(
+                        "stage {number} has more than the one pin that comes from git",
+                        number=number,
+                    )
+                )
 
 
-def _require_unique(names: Iterable[str], what: str) -> Set[str]:
+def _require_unique(names: Iterable[str], what: Phrase) -> Set[str]:
     """Return the names. Raises ValueError if one of them is there twice."""
     counts = Counter(names)
     for name, count in counts.items():
         if count > 1:
-            raise ValueError(f"`{name}` is {what} {count} times")
+            raise ValueError(
+                phrase("`{name}` is {place} {count} times", name=name, place=what, count=count)
+            )
     return counts.keys()
 
 

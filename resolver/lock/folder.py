@@ -31,12 +31,13 @@ from resolver.model.lock import FolderName, Lock
 from resolver.mounts import MountInTheWay
 from resolver.openat import Kind, LinkInTheWay
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import phrase
 
 # In the folder of a stack, while its file is edited together with its locks.
 _EDIT = ".edit.json"
 # What is beside the folder of a target while it is replaced.
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.ascend-lock-(new|old)")
-_HINT = "choose another folder with --locks DIR"
+_HINT = phrase("choose another folder with --locks DIR")
 _EXECUTABLE = (".sh", ".py")
 # Files that not every lock has, so that an earlier lock may have left them.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
@@ -107,7 +108,7 @@ def replace(
             for parent in parents.values():
                 _settle(parent)
         except OSError as error:
-            what = "the lock could not be written; what was there before is untouched"
+            what = phrase("the lock could not be written; what was there before is untouched")
             raise files.input_error(error, what, folder, _HINT) from None
 
 
@@ -120,7 +121,9 @@ def add(folder: Path, contents: Mapping[str, str]) -> None:
                 for name, text in contents.items():
                     own.write(name, text.encode())
     except OSError as error:
-        raise files.input_error(error, "the report could not be written", folder, _HINT) from None
+        raise files.input_error(
+            error, phrase("the report could not be written"), folder, _HINT
+        ) from None
 
 
 def recover(folder: Path) -> None:
@@ -247,10 +250,12 @@ def finish_edit(folder: Path, file: Path) -> bool:
                 record = _roll_forward(parent)
                 if record is None:
                     raise InputError(
-                        "the record of an interrupted edit was not written here",
+                        phrase("the record of an interrupted edit was not written here"),
                         where=str(folder / _EDIT),
-                        why="No run of this program has left it as it is, so nothing is finished.",
-                        hint="remove the file, and run again what was to be edited",
+                        why=phrase(
+                            "No run of this program has left it as it is, so nothing is finished."
+                        ),
+                        hint=phrase("remove the file, and run again what was to be edited"),
                     )
                 content = file.read_bytes()
                 new = record.new.encode()
@@ -262,7 +267,7 @@ def finish_edit(folder: Path, file: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, LinkInTheWay, MountInTheWay):
         return False
     except OSError as error:
-        what = "an edit that was interrupted cannot be finished"
+        what = phrase("an edit that was interrupted cannot be finished")
         raise files.input_error(error, what, file, _HINT) from None
 
 
@@ -279,9 +284,9 @@ def _edited(
     with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
         if edit.file.read_bytes() != edit.old:
             raise InputError(
-                "the stack was changed meanwhile, so nothing was written",
+                phrase("the stack was changed meanwhile, so nothing was written"),
                 where=str(edit.file),
-                hint="run the command again",
+                hint=phrase("run the command again"),
             )
         file.write(edit.new)
         file.flush()

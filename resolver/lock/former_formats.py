@@ -8,6 +8,7 @@ from typing import Any, Final
 from resolver.ascend import names
 from resolver.model.lock import FORMAT
 from resolver.model.message import TEXT
+from resolver.phrase import phrase
 
 # In format 1, how the reason for a pin began that a line of the stack names.
 _ASKS: Final = "the stack asks for "
@@ -29,7 +30,13 @@ def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
     if version == 2:
         return _from_format_2(raw)
     if version != FORMAT:
-        raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
+        raise ValueError(
+            phrase(
+                "it has format {version}, but this program reads {known}",
+                version=version,
+                known=FORMAT,
+            )
+        )
     return raw
 
 

@@ -21,6 +21,7 @@ from resolver.model import fact as facts
 from resolver.model.lock import LockedPin, LockedStage, Mode
 from resolver.model.message import Message, message, verbatim
 from resolver.model.release import Source
+from resolver.phrase import phrase
 
 # The node that stands for all pins that no fact orders.
 _UNORDERED = ""
@@ -85,9 +86,9 @@ def _require_acyclic(graph: nx.DiGraph, orders: Iterable[facts.Fact]) -> None:
     except nx.NetworkXNoCycle:
         return
     raise InputError(
-        f"the facts order {', '.join(cycle)} in a cycle",
+        phrase("the facts order {cycle} in a cycle", cycle=", ".join(cycle)),
         where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
-        hint="remove or correct one of these facts",
+        hint=phrase("remove or correct one of these facts"),
     )
 
 

@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
 from resolver.model.lock import Lock, LockedFile, LockedPin, PinChange, SkippedRelease
+from resolver.phrase import phrase
 
 Pins = dict[NormalizedName, Version]
 
@@ -47,9 +48,9 @@ class UpgradePolicy(Struct, frozen=True):
             names.update(pin.name for pin in (*lock.pin, *lock.build_pin))
         for name in sorted(self.packages - names):
             raise InputError(
-                f"the lock has no project `{name}` to upgrade",
+                phrase("the lock has no project `{name}` to upgrade", name=name),
                 where="--upgrade-package",
-                hint=did_you_mean(name, names, "see lock.toml for its projects"),
+                hint=did_you_mean(name, names, phrase("see lock.toml for its projects")),
             )
 
     def preferences(self, previous: Lock | None) -> Preferences:

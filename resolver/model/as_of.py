@@ -8,6 +8,8 @@ from typing import Final
 import msgspec
 from packaging.utils import NormalizedName
 
+from resolver.phrase import phrase
+
 AUTO: Final = "auto"
 NEWEST: Final = "newest"
 
@@ -15,7 +17,7 @@ NEWEST: Final = "newest"
 def read_as_of(value: str | dt.date) -> str:
     """Return `auto`, `newest` or a day in ISO 8601; raise ValueError for anything else."""
     if isinstance(value, dt.datetime):
-        raise ValueError("it is a day, without a time")
+        raise ValueError(phrase("it is a day, without a time"))
     if isinstance(value, dt.date):
         return value.isoformat()
     if value in (AUTO, NEWEST):
@@ -24,7 +26,9 @@ def read_as_of(value: str | dt.date) -> str:
         return dt.datetime.strptime(value, "%Y-%m-%d").date().isoformat()
     except ValueError:
         raise ValueError(
-            f"`{value}` is neither a day such as 2026-03-01 nor `auto` or `newest`"
+            phrase(
+                "`{value}` is neither a day such as 2026-03-01 nor `auto` or `newest`", value=value
+            )
         ) from None
 
 

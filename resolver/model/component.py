@@ -13,10 +13,11 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import InputError
+from resolver.errors import InputError, known_names
 from resolver.model import patterns
 from resolver.model.message import Message, verbatim
 from resolver.model.system import SystemVersion
+from resolver.phrase import cause, phrase
 
 # A value of a component: a version by the rules of a vendor, a version by PEP 440, or a name.
 Value = SystemVersion | Version | str
@@ -74,8 +75,16 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return self.grammar.parse(text)
         except ValueError:
-            kind = "a version of" if self.grammar.is_ordered else "a value of"
-            what = f"`{text}` is not {kind} {self.title} such as {self.example}"
+            kind = phrase("a value")
+            if self.grammar.is_ordered:
+                kind = phrase("a version")
+            what = phrase(
+                "`{text}` is not {kind} of {title} such as {example}",
+                text=text,
+                kind=kind,
+                title=self.title,
+                example=self.example,
+            )
             raise ValueError(what) from None
 
     def parse_stated(self, text: str) -> Value:
@@ -92,7 +101,11 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
                 raise
             final = f"{line}.0"
             nearest_release = final if final in releases else releases[-1]
-            raise ValueError(f"{error}: did you mean {nearest_release}?") from None
+            raise ValueError(
+                phrase(
+                    "{cause}: did you mean {release}?", cause=cause(error), release=nearest_release
+                )
+            ) from None
 
     def named(self, text: str) -> str:
         """Return the value that machines of this name have; empty if no such name is known.
@@ -108,9 +121,9 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         """Raise InputError if the component is closed, and this is none of its known values."""
         if self.closed and self.known and value not in self.known:
             raise InputError(
-                f"`{value}` is not a known {self.title}",
+                phrase("`{value}` is not a known {title}", value=value, title=self.title),
                 where=where,
-                hint=f"known are {', '.join(map(str, self.known))}",
+                hint=known_names(map(str, self.known)),
             )
 
 
@@ -121,7 +134,13 @@ Components = Mapping[str, Component]
 def _name(text: str) -> str:
     """Return a name in capitals. Raise ValueError for a text that is no name."""
     if not patterns.VALUE_NAME.matches(text):
-        raise ValueError(f"`{text}` is not {patterns.VALUE_NAME.description}")
+        raise ValueError(
+            phrase(
+                "`{text}` is not {description}",
+                text=text,
+                description=patterns.VALUE_NAME.description,
+            )
+        )
     return text.upper()
 
 
@@ -146,7 +165,13 @@ BUILT_IN: Final[Components] = {
 def find_component(name: str, components: Components) -> Component:
     """Return the component of this name. Raise ValueError if there is none."""
     if name not in components:
-        raise ValueError(f"`{name}` is not a component: known are {', '.join(components)}")
+        raise ValueError(
+            phrase(
+                "`{name}` is not a component: known are {components}",
+                name=name,
+                components=", ".join(components),
+            )
+        )
     return components[name]
 
 

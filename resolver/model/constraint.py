@@ -26,6 +26,9 @@ from resolver.model.release import RejectionReason
 LinePart = str
 VERSION_PART: Final = "version"
 
+# In place of file:line, for a line that the stack does not have: the argument of `why`.
+SUPPOSED: Final = "NAME==V"
+
 
 def extra_part(extra: str) -> LinePart:
     """Return the part of a line that asks for an extra."""
@@ -44,7 +47,7 @@ class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
 
     # The line as written.
     text: str
-    # file:line, or the option (`--package`) that adds the line.
+    # file:line, or `SUPPOSED`.
     where: str
     # Empty for the line itself.
     part: LinePart = ""

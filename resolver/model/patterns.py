@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from resolver.phrase import Phrase, phrase
+
 # Classes and characters that match more than ASCII, such as a full-width digit. `int` reads that,
 # and a shell does not.
 _NOT_ASCII: Final = re.compile(r"\\[bdswBDSW]|[^\x20-\x7e]")
@@ -21,10 +23,13 @@ class Pattern:
     Raises ValueError for an expression that could match characters beyond ASCII.
     """
 
-    def __init__(self, expression: str, description: str, *examples: str) -> None:
+    def __init__(self, expression: str, description: Phrase, *examples: str) -> None:
         if _NOT_ASCII.search(expression):
             raise ValueError(
-                f"`{expression}` matches characters that are not ASCII: write [0-9] for a digit"
+                phrase(
+                    "`{expression}` matches characters that are not ASCII: write [0-9] for a digit",
+                    expression=expression,
+                )
             )
         # For msgspec, which searches for a pattern anywhere in a text.
         self.whole = rf"\A(?:{expression})\Z"
@@ -39,48 +44,52 @@ class Pattern:
 
 NAME: Final = Pattern(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",
-    "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+    phrase(
+        "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit"
+    ),
 )
 PYTHON: Final = Pattern(
-    r"3\.[0-9]{1,2}(\.[0-9]{1,3})?", "one version of Python", '"3.11"', '"3.11.4"'
+    r"3\.[0-9]{1,2}(\.[0-9]{1,3})?", phrase("one version of Python"), '"3.11"', '"3.11.4"'
 )
 PYTHON_LINE: Final = Pattern(
-    r"3\.[0-9]{1,2}", "a version of Python without a patch number", '"3.11"'
+    r"3\.[0-9]{1,2}", phrase("a version of Python without a patch number"), '"3.11"'
 )
-GLIBC: Final = Pattern(r"2\.[0-9]{1,3}", "a version of glibc", '"2.28"')
+GLIBC: Final = Pattern(r"2\.[0-9]{1,3}", phrase("a version of glibc"), '"2.28"')
 IMAGE: Final = Pattern(
-    r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag"
+    r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", phrase("the name of an image with its host and tag")
 )
 USE: Final = Pattern(
-    r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"'
+    r"[a-z0-9][a-z0-9-]{0,39}", phrase("a name of lower case letters, digits and `-`"), '"serve"'
 )
 PROJECT: Final = Pattern(
     r"[a-z0-9]([a-z0-9-]*[a-z0-9])?",
-    "the name of a project in its normal form",
+    phrase("the name of a project in its normal form"),
     '"huggingface-hub"',
 )
 COMPONENT: Final = Pattern(
-    r"[a-z][a-z0-9]{0,39}", "the name of a component: lower case letters and digits", '"driver"'
+    r"[a-z][a-z0-9]{0,39}",
+    phrase("the name of a component: lower case letters and digits"),
+    '"driver"',
 )
 VALUE_NAME: Final = Pattern(
-    r"[A-Za-z0-9_-]{1,40}", "a name of at most 40 letters, digits, `_` and `-`", '"A2"'
+    r"[A-Za-z0-9_-]{1,40}", phrase("a name of at most 40 letters, digits, `_` and `-`"), '"A2"'
 )
-VALUE: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,60}", "a value of a component", '"8.5.0"')
-VERSION: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,200}", "a version", '"2.8.0"')
-VARIANT: Final = Pattern(r"[0-9a-z_.]{1,100}", "the label of a wheel variant", '"a3"')
+VALUE: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,60}", phrase("a value of a component"), '"8.5.0"')
+VERSION: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,200}", phrase("a version"), '"2.8.0"')
+VARIANT: Final = Pattern(r"[0-9a-z_.]{1,100}", phrase("the label of a wheel variant"), '"a3"')
 PROPERTY: Final = Pattern(
     r"[a-z0-9_]{1,100} :: [a-z0-9_]{1,100} :: [a-z0-9_.]{1,100}",
-    "a property of a wheel variant",
+    phrase("a property of a wheel variant"),
     '"vendor :: chip :: a3"',
 )
 LABEL: Final = Pattern(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
-    "a local version label of lower case letters and digits, with dots between them",
+    phrase("a local version label of lower case letters and digits, with dots between them"),
     '"empty"',
 )
 MODULE: Final = Pattern(
     r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*",
-    "the name of a module",
+    phrase("the name of a module"),
     '"torch"',
     '"ray.llm"',
 )
@@ -160,14 +169,17 @@ def _variable_but(refused: Sequence[str]) -> str:
     return rf"(?!(?:{'|'.join(refused)})\Z){_ANY_VARIABLE}"
 
 
-VARIABLE_NAME: Final = Pattern(_ANY_VARIABLE, "the name of an environment variable")
+VARIABLE_NAME: Final = Pattern(_ANY_VARIABLE, phrase("the name of an environment variable"))
 # A variable for what is installed, of a fact or of a stack.
 VARIABLE: Final = Pattern(
-    _variable_but(_REFUSED_VARIABLES), "an environment variable that a fact may set"
+    _variable_but(_REFUSED_VARIABLES), phrase("an environment variable that a fact may set")
 )
 # A variable for a build, of a fact.
 BUILD_VARIABLE: Final = Pattern(
-    _variable_but(_REFUSED_IN_BUILDS), "an environment variable that a fact may set for a build"
+    _variable_but(_REFUSED_IN_BUILDS),
+    phrase("an environment variable that a fact may set for a build"),
 )
-SHA256: Final = Pattern(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
-COMMIT: Final = Pattern(r"[0-9a-f]{40}", "a full commit hash: 40 hexadecimal digits, in lower case")
+SHA256: Final = Pattern(r"[0-9a-f]{64}", phrase("a sha256: 64 hexadecimal digits, in lower case"))
+COMMIT: Final = Pattern(
+    r"[0-9a-f]{40}", phrase("a full commit hash: 40 hexadecimal digits, in lower case")
+)

@@ -33,6 +33,7 @@ from resolver.model.text import (
     Where,
     matching,
 )
+from resolver.phrase import phrase
 
 # The name of the index that pip is configured with.
 PYPI: Final = "pypi"
@@ -54,8 +55,10 @@ def _url(text: str) -> str:
     """
     if " " in text or not text.isprintable():
         raise InputError(
-            "an address has a space or a character that does not print",
-            hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
+            phrase("an address has a space or a character that does not print"),
+            hint=phrase(
+                "percent-encode what belongs to it (a space is %20) and leave out the rest"
+            ),
         )
     return text
 

@@ -16,6 +16,7 @@ from resolver import address
 from resolver.model import patterns
 from resolver.model import text as texts
 from resolver.model.text import RequirementLine, Variables, nonempty, printable
+from resolver.phrase import phrase
 
 _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.
@@ -41,19 +42,19 @@ class Direct(msgspec.Struct, frozen=True):
         Raises ValueError, which shows no credentials.
         """
         if not text.startswith("git+"):
-            raise ValueError("only git repositories are supported")
+            raise ValueError(phrase("only git repositories are supported"))
         address, _, fragment = text.removeprefix("git+").partition("#")
         path_start = address.find("/", address.find("://") + 3)
         url, at_sign, revision = address.rpartition("@")
         # An `@` before the path belongs to a user.
         if not at_sign or path_start < 0 or len(url) < path_start:
-            raise ValueError("it names no commit or tag")
+            raise ValueError(phrase("it names no commit or tag"))
         url = repository(url)
         if not _REVISION.match(revision) or ".." in revision:
-            raise ValueError("what follows @ is not a commit or tag")
+            raise ValueError(phrase("what follows @ is not a commit or tag"))
         options = parse_qsl(fragment, keep_blank_values=True)
         if fragment and [key for key, _ in options] != ["subdirectory"]:
-            raise ValueError("only subdirectory=PATH is allowed after #")
+            raise ValueError(phrase("only subdirectory=PATH is allowed after #"))
         return cls(url, revision, inside(options[0][1]) if fragment else "")
 
     @property
@@ -76,28 +77,38 @@ def repository(url: str) -> str:
     try:
         parts = address.split(url)
     except address.AddressError:
-        raise ValueError("the address cannot be read") from None
+        raise ValueError(phrase("the address cannot be read")) from None
     if parts.password is not None or (parts.user is not None and parts.scheme != "ssh"):
         raise ValueError(
-            "the address contains credentials, which do not belong in a file; "
-            "use a git credential helper"
+            phrase(
+                "the address contains credentials, which do not belong in a file; use a git "
+                "credential helper"
+            )
         )
     if parts.scheme not in _SCHEMES:
         # Without `://`, what comes before the colon may be a user.
-        found = f", not `{parts.scheme}`" if "://" in url else ""
-        raise ValueError(f"only {', '.join(_SCHEMES)} are supported{found}")
+        schemes = ", ".join(_SCHEMES)
+        if "://" not in url:
+            raise ValueError(phrase("only {schemes} are supported", schemes=schemes))
+        raise ValueError(
+            phrase(
+                "only {schemes} are supported, not `{scheme}`", schemes=schemes, scheme=parts.scheme
+            )
+        )
     needs_host = parts.scheme != "file"
     # What begins with `-` could be an option of git or ssh.
     has_option = "/-" in url or "@-" in url
     if not _ADDRESS.match(url) or needs_host != bool(parts.host) or has_option:
-        raise ValueError("the address has characters that a repository address must not contain")
+        raise ValueError(
+            phrase("the address has characters that a repository address must not contain")
+        )
     return url
 
 
 def commit(text: str) -> str:
     """Return a text unchanged; raise ValueError if it is not a full commit hash."""
     if not patterns.COMMIT.matches(text):
-        raise ValueError("a commit is 40 hexadecimal digits, in lower case")
+        raise ValueError(phrase("a commit is 40 hexadecimal digits, in lower case"))
     return text
 
 
@@ -111,7 +122,7 @@ def inside(path: str) -> str:
     is_option = path.startswith("-")
     is_of_git = ".git" in pure_path.parts
     if not pure_path.parts or leaves or is_option or is_of_git or not path.isprintable():
-        raise ValueError("it is not a path inside the repository or archive")
+        raise ValueError(phrase("it is not a path inside the repository or archive"))
     return pure_path.as_posix()
 
 
@@ -185,7 +196,7 @@ def _in_order(submodules: tuple[Submodule, ...]) -> tuple[Submodule, ...]:
     paths: set[str] = set()
     for submodule in submodules:
         if submodule.path in paths:
-            raise ValueError(f"two submodules are at `{submodule.path}`")
+            raise ValueError(phrase("two submodules are at `{path}`", path=submodule.path))
         paths.add(submodule.path)
     return tuple(sorted(submodules, key=lambda submodule: submodule.path))
 

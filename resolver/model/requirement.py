@@ -20,6 +20,7 @@ from packaging.version import Version
 
 from resolver.model.component import Component, Components, Value
 from resolver.model.system import SIGNS, SystemVersion
+from resolver.phrase import cause, phrase
 
 _REQUIREMENT = re.compile(
     r"\s*(?P<component>[a-z][a-z0-9]*)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL
@@ -53,7 +54,9 @@ def written_comparisons(text: str) -> WrittenComparisons | None:
     for part in body.split(","):
         comparison = _COMPARISON.fullmatch(part)
         if comparison is None:
-            raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
+            raise ValueError(
+                phrase("`{text}` is not a comparison such as >= 8.5.0", text=part.strip())
+            )
         comparisons.append((comparison["operator"], comparison["value"]))
     return WrittenComparisons(match["component"], (tuple(comparisons),))
 
@@ -176,15 +179,30 @@ def _comparison(component: Component, operator: str, text: str) -> Comparison:
     is_equality = operator in ("==", "!=")
     grammar = component.grammar
     if not is_equality and not grammar.is_ordered:
-        raise ValueError(f"`{operator} {text}`: values of {component.title} have no order")
+        raise ValueError(
+            phrase(
+                "`{operator} {text}`: values of {title} have no order",
+                operator=operator,
+                text=text,
+                title=component.title,
+            )
+        )
     wildcard = _WILDCARD.fullmatch(text) if grammar.is_ordered else None
     if wildcard is None:
         return Comparison(operator, component.parse(text))
     if not is_equality:
-        raise ValueError(f"`{operator} {text}`: a wildcard can only be used with == or !=")
+        raise ValueError(
+            phrase(
+                "`{operator} {text}`: a wildcard can only be used with == or !=",
+                operator=operator,
+                text=text,
+            )
+        )
     line = tuple(int(part) for part in wildcard[1].split("."))
     if len(line) > grammar.line_numbers:
-        raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
+        raise ValueError(
+            phrase("`{text}`: a wildcard names a release line such as 8.5.* or 8.*", text=text)
+        )
     return Comparison(operator, None, line)
 
 
@@ -211,10 +229,10 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return self.marker.evaluate(markers)
         except UndefinedComparison as error:
-            raise InvalidRequirement(str(error)) from None
+            raise InvalidRequirement(cause(error)) from None
         except UndefinedEnvironmentName as error:
             raise InvalidRequirement(
-                f"`{error.args[0]}` is no variable of a requirement's marker"
+                phrase("`{name}` is no variable of a requirement's marker", name=error.args[0])
             ) from None
 
     def __str__(self) -> str:

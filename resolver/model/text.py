@@ -24,6 +24,7 @@ from packaging.version import InvalidVersion, Version
 from resolver.errors import InputError
 from resolver.model.patterns import Pattern
 from resolver.model.requirement import Requirement
+from resolver.phrase import EMPTY, Phrase, phrase
 
 # How many texts each cache keeps.
 _CACHE_SIZE: Final = 1 << 16
@@ -195,19 +196,19 @@ def depends_on_kernel(marker: str) -> bool:
     return "platform_release" in marker or "platform_version" in marker
 
 
-def _why_too_long(text: str, max_length: int = _MAX_LENGTH) -> str:
+def _why_too_long(text: str, max_length: int = _MAX_LENGTH) -> Phrase:
     """Return why a text is too long to be parsed; empty if it is not."""
     if len(text) > max_length:
-        return f"it has {len(text)} characters"
+        return phrase("it has {count} characters", count=len(text))
     if len(text) > 100 and _LONG_NUMBER.search(text) is not None:
-        return "it has a number of more than 100 digits"
-    return ""
+        return phrase("it has a number of more than 100 digits")
+    return EMPTY
 
 
-def _why_too_deep(text: str) -> str:
+def _why_too_deep(text: str) -> Phrase:
     """Return why a requirement is nested too deeply to be parsed; empty if it is not."""
     if text.count("(") <= _MAX_DEPTH:
-        return ""
+        return EMPTY
     depth = deepest = 0
     for character in text:
         if character == "(":
@@ -215,7 +216,9 @@ def _why_too_deep(text: str) -> str:
             deepest = max(deepest, depth)
         elif character == ")":
             depth -= 1
-    return f"it has parentheses {deepest} deep" if deepest > _MAX_DEPTH else ""
+    if deepest <= _MAX_DEPTH:
+        return EMPTY
+    return phrase("it has parentheses {count} deep", count=deepest)
 
 
 # The name of a language, such as `en`: its texts are in `locale/en.po`.
@@ -247,9 +250,16 @@ def matching(pattern: Pattern) -> Callable[[str], str]:
     def read(text: str) -> str:
         if pattern.matches(text):
             return text
-        examples = " or ".join(pattern.examples)
-        hint = f"write for example {examples}" if examples else ""
-        raise InputError(f"`{text}` is not {pattern.description}", hint=hint)
+        hint = EMPTY
+        for example in pattern.examples:
+            if hint:
+                hint = phrase("{hint} or {example}", hint=hint, example=example)
+            else:
+                hint = phrase("write for example {example}", example=example)
+        raise InputError(
+            phrase("`{text}` is not {description}", text=text, description=pattern.description),
+            hint=hint,
+        )
 
     return read
 
@@ -258,8 +268,8 @@ def printable(text: str) -> str:
     """Return a text unchanged; raise InputError if it has control characters."""
     if not text.isprintable():
         raise InputError(
-            "a text has characters that do not print",
-            hint="write it without line breaks, tabs and control characters",
+            phrase("a text has characters that do not print"),
+            hint=phrase("write it without line breaks, tabs and control characters"),
         )
     return text
 
@@ -267,14 +277,14 @@ def printable(text: str) -> str:
 def nonempty(text: str) -> str:
     """Return a text unchanged; raise ValueError if it is empty."""
     if not text:
-        raise ValueError("it is empty")
+        raise ValueError(phrase("it is empty"))
     return text
 
 
 def sentence(text: str) -> str:
     """Return a text with single spaces between its words; raise InputError if it has none."""
     if not text.strip():
-        raise InputError("the text is empty", hint="say it in a sentence")
+        raise InputError(phrase("the text is empty"), hint=phrase("say it in a sentence"))
     return " ".join(text.split())
 
 

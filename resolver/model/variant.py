@@ -17,6 +17,7 @@ import msgspec
 
 from resolver.model.source import References
 from resolver.model.text import NOT_EMPTY, Sentence, Text
+from resolver.phrase import EMPTY, Phrase, phrase
 
 # The label that always stands for no properties.
 NULL: Final = "null"
@@ -87,15 +88,15 @@ class PropertyRow(
     # The day on which somebody last looked.
     checked: date
 
-    def fault(self) -> str:
+    def fault(self) -> Phrase:
         """Return what is wrong with the row; empty if nothing is."""
         if not is_feature(self.name):
-            return f"`{self.name}` is no feature such as `vendor :: chip`"
+            return phrase("`{name}` is no feature such as `vendor :: chip`", name=self.name)
         for values in self.values.values():
             for value in values:
                 if not is_value(value):
-                    return f"`{value}` cannot be the value of a feature"
-        return ""
+                    return phrase("`{value}` cannot be the value of a feature", value=value)
+        return EMPTY
 
     def for_value(self, component_value: str) -> TargetFeature:
         """Return the values that a target with this value of the component has."""

@@ -14,6 +14,7 @@ from resolver.model.component import Components
 from resolver.model.lock import Lock
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.target import Image
+from resolver.phrase import Phrase, literal, phrase
 from resolver.report.template import render
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")
@@ -26,23 +27,28 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
     `folder` and `wheelhouse` are paths in the build context. Raises InputError for a path or a name
     of an image that cannot be in the file, and for a lock that needs a wheelhouse without one.
     """
-    _plain("--base-image", base)
-    _plain("the lock's folder", folder)
+    _plain(literal("--base-image"), base)
+    _plain(phrase("the lock's folder"), folder)
     if wheelhouse is not None:
-        _plain("--wheelhouse", wheelhouse)
+        _plain(literal("--wheelhouse"), wheelhouse)
         if wheelhouse.startswith("/") or ".." in PurePosixPath(wheelhouse).parts:
             raise InputError(
-                f"`{wheelhouse}` is not inside the build's context",
+                phrase("`{wheelhouse}` is not inside the build's context", wheelhouse=wheelhouse),
                 where="--wheelhouse",
-                why="an image is built only from files inside the build context",
-                hint="name a folder relative to where the build runs: --wheelhouse wheelhouse",
+                why=phrase("an image is built only from files inside the build context"),
+                hint=phrase(
+                    "name a folder relative to where the build runs: --wheelhouse wheelhouse"
+                ),
             )
     by_path = ", ".join(pin.name for pin in lock.pin if pin.label)
     if by_path and wheelhouse is None:
         bundle = f"ascend-lock bundle {lock.stack} wheelhouse"
         raise InputError(
-            f"{by_path} must be installed from a local file, so the image needs a wheelhouse",
-            hint=f"{bundle}, then export with --wheelhouse wheelhouse",
+            phrase(
+                "{names} must be installed from a local file, so the image needs a wheelhouse",
+                names=by_path,
+            ),
+            hint=phrase("{command}, then export with --wheelhouse wheelhouse", command=bundle),
         )
     return render(
         "Containerfile.j2",
@@ -63,9 +69,12 @@ def base_image(lock: Lock, images: Iterable[Image], components: Components) -> s
     missing = [components[name].title for name in components if name in stated - set(system)]
     if missing or not system:
         raise InputError(
-            f"no base image can be chosen for {lock.target.name}",
-            why=f"the target must specify its {' and its '.join(missing) or 'components'}",
-            hint="specify one: --base-image NAME",
+            phrase("no base image can be chosen for {target}", target=lock.target.name),
+            why=phrase(
+                "the target must specify its {components}",
+                components=", ".join(missing) or phrase("components"),
+            ),
+            hint=phrase("specify one: --base-image NAME"),
         )
     matching = []
     usable = []
@@ -82,17 +91,28 @@ def base_image(lock: Lock, images: Iterable[Image], components: Components) -> s
         if image.python == line:
             return image.name
     if usable:
-        near = f"the nearest is {usable[0].name}"
-        why = f"{near}, which matches the lock except that it has Python {usable[0].python}"
-        build = f"build an image on it that has python{line} with venv and headers"
-        hint = f"{build}, and specify it: --base-image NAME"
+        why = phrase(
+            "the nearest is {image}, which matches the lock except that it has Python {python}",
+            image=usable[0].name,
+            python=usable[0].python,
+        )
+        hint = phrase(
+            "build an image on it that has python{version} with venv and headers, and specify it: "
+            "--base-image NAME",
+            version=line,
+        )
     else:
-        names = ", ".join(image.name for image in matching) or "none"
+        names = ", ".join(image.name for image in matching)
         versions = {name for name in stated if components[name].grammar.is_ordered}
         wanted = ", ".join(f"{components[name].title} {system[name]}" for name in sorted(versions))
-        why = f"with {wanted} it has {names}"
-        hint = f"specify one that has {wanted} and the target's Python: --base-image NAME"
-    message = f"no base image is known for {lock.target.name}"
+        why = phrase("with {versions} it has none", versions=wanted)
+        if names:
+            why = phrase("with {versions} it has {names}", versions=wanted, names=names)
+        hint = phrase(
+            "specify one that has {versions} and the target's Python: --base-image NAME",
+            versions=wanted,
+        )
+    message = phrase("no base image is known for {target}", target=lock.target.name)
     raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
 
 
@@ -102,10 +122,10 @@ def _has(image: Image, name: str, system: Mapping[str, str], components: Compone
     return requirement is not None and requirement.allows(components[name].parse(system[name]))
 
 
-def _plain(what: str, text: str) -> None:
+def _plain(what: Phrase, text: str) -> None:
     if not _PLAIN.match(text):
         raise InputError(
-            f"`{text}` cannot be used in a Containerfile",
+            phrase("`{text}` cannot be used in a Containerfile", text=text),
             where=what,
-            hint="use letters, digits and ._/:@+-",
+            hint=phrase("use letters, digits and ._/:@+-"),
         )

@@ -14,6 +14,7 @@ from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.fleet import Fleet, Node, NodeFinding, NodeGroup, folded
 from resolver.model.message import Message, joined, message
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import (
     Block,
     Heading,
@@ -85,9 +86,15 @@ def _read_node(path: Path, name: str) -> Node:
     try:
         report = msgspec.json.decode(files.read(path), type=_Report)
         if report.schema != _SCHEMA:
-            raise ValueError(f"it has schema {report.schema}, but this program reads {_SCHEMA}")
+            raise ValueError(
+                phrase(
+                    "it has schema {schema}, but this program reads {known}",
+                    schema=report.schema,
+                    known=_SCHEMA,
+                )
+            )
         if not report.stack and not any(group.findings for group in report.groups):
-            raise ValueError("it names no stack")
+            raise ValueError(phrase("it names no stack"))
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or str(error)
         what = message("fleet.unreadable", why=why)

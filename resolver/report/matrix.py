@@ -20,6 +20,7 @@ from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
 from resolver.model.message import TEXT, Message, joined, message
 from resolver.model.text import Language
+from resolver.phrase import cause, phrase
 from resolver.report.document import in_every_language
 from resolver.report.summary import pin_change
 from resolver.report.template import render_page
@@ -94,7 +95,13 @@ def read_matrix(path: Path) -> Matrix:
     try:
         raw = msgspec.json.decode(files.read(path), type=dict[str, Any])
         if raw.get("format") != FORMAT:
-            raise ValueError(f"it has format {raw.get('format')}, but this program reads {FORMAT}")
+            raise ValueError(
+                phrase(
+                    "it has format {version}, but this program reads {known}",
+                    version=raw.get("format"),
+                    known=FORMAT,
+                )
+            )
         texts = [{"code": TEXT, "values": translations} for translations in raw["texts"]]
         answers = []
         for cell in raw["cells"]:
@@ -108,13 +115,13 @@ def read_matrix(path: Path) -> Matrix:
             answers.append(answer)
         return msgspec.convert({**raw, "answers": answers}, Matrix)
     except OSError as error:
-        raise files.input_error(error, "the file cannot be read", path) from None
+        raise files.input_error(error, phrase("the file cannot be read"), path) from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            "the file is not a matrix",
+            phrase("the file is not a matrix"),
             where=str(path),
-            why=str(error),
-            hint="write one: ascend-lock matrix",
+            why=cause(error),
+            hint=phrase("write one: ascend-lock matrix build"),
         ) from None
 
 

@@ -94,6 +94,13 @@ def build_key(lock: Lock, pin: LockedPin) -> str:
     return digest(parts)[:32]
 
 
+def installation_note(lock: Lock, pin: LockedPin) -> str:
+    """Return what install.sh leaves beside a pin: how it was built, or the hashes of its files."""
+    if pin.git is not None or pin.mode != "wheels":
+        return build_key(lock, pin)
+    return " ".join(_hashes(pin))
+
+
 def build_tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
     """Yield the pins of what builds a pin: of its separate environment, or of this one."""
     if pin.mode == "built-here":

@@ -20,6 +20,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Un
 from resolver.i18n import LANGUAGES, templates
 from resolver.model import patterns
 from resolver.model.text import Language
+from resolver.phrase import phrase
 from resolver.report.document import one_line
 
 _ACTIVE = frozenset("\"'$`\\")
@@ -149,7 +150,13 @@ def _env(variables: Mapping[str, str]) -> Raw:
     """
     for name in variables:
         if not patterns.BUILD_VARIABLE.matches(name):
-            raise ValueError(f"`{name}` is not {patterns.BUILD_VARIABLE.description}")
+            raise ValueError(
+                phrase(
+                    "`{name}` is not {description}",
+                    name=name,
+                    description=patterns.BUILD_VARIABLE.description,
+                )
+            )
     return Raw("".join(f"{key}={_sh(variables[key])} " for key in sorted(variables)))
 
 

@@ -29,6 +29,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin
+from resolver.phrase import phrase
 from resolver.resolve.as_of import day_of, decisive_lines
 from resolver.resolve.project import OrderedReleases, Project, lookup_of
 
@@ -403,12 +404,19 @@ class Candidates:
                 if any(versions.contains(commit, prereleases=True) for commit in at_commits):
                     continue
                 raise InputError(
-                    f"the fact `{fact.id}` refers to {project.name} {versions}, "
-                    "but there is no such release",
+                    phrase(
+                        "the fact `{fact}` refers to {name} {versions}, but there is no such "
+                        "release",
+                        fact=fact.id,
+                        name=project.name,
+                        versions=versions,
+                    ),
                     where=fact.where,
-                    hint="correct `versions`, or remove what is no longer on the index; "
-                    "an index with only selected releases needs `complete = false` "
-                    "in its row of indexes.toml",
+                    hint=phrase(
+                        "correct `versions`, or remove what is no longer on the index; an "
+                        "index with only selected releases needs `complete = false` in its row "
+                        "of indexes.toml"
+                    ),
                 )
 
     def _has_all_releases(self, project: Project) -> bool:

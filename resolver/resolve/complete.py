@@ -20,6 +20,7 @@ from resolver.model.dependency import Candidate, Edge
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import RejectionReason
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import DependencyGraph
@@ -170,16 +171,21 @@ class CompleteEngine:
             self._undo_decisions(kept)
         if len(self._chosen) == before and self._holds():
             raise UndecidedError(
-                "the engine stopped", hint="please report this together with the stack file"
+                phrase("the engine stopped"),
+                hint=phrase("please report this together with the stack file"),
             )
 
     def _round(self) -> None:
         self.rounds += 1
         if self.rounds > _MAX_ROUNDS:
             raise UndecidedError(
-                "no answer was found within the search limits",
-                why=f"{self.rounds} rounds, {len(self.clauses.packages)} packages",
-                hint="pin some of the stack's requirements more tightly",
+                phrase("no answer was found within the search limits"),
+                why=phrase(
+                    "{rounds} rounds, {packages} packages",
+                    rounds=self.rounds,
+                    packages=len(self.clauses.packages),
+                ),
+                hint=phrase("pin some of the stack's requirements more tightly"),
             )
         if self._tick is not None:
             self._tick(self.rounds, len(self._chosen))

@@ -32,6 +32,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
+from resolver.phrase import cause
 
 # More than any real wheel has.
 _MOST_TAGS: Final = 1000
@@ -146,7 +147,7 @@ class IndependentReading:
         try:
             return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
-            raise InvalidRequirement(str(error)) from None
+            raise InvalidRequirement(cause(error)) from None
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
         """Return the lines of a release that may apply for an extra; "" stands for no extra.

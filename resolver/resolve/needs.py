@@ -20,9 +20,13 @@ from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.variant import property_lines
+from resolver.phrase import literal, phrase
 from resolver.redaction import without_secrets
 
-DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
+# Why such an archive cannot be used.
+DYNAMIC = phrase(
+    "it is a source archive without static metadata, and locking never runs a package's code"
+)
 
 
 class UnusableReleaseError(Exception):
@@ -43,7 +47,9 @@ class DynamicArchiveError(InputError):
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
         super().__init__(
-            f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why
+            phrase("`{file}`: {why}", file=release.file.filename, why=DYNAMIC),
+            where=phrase("index `{index}`", index=release.index),
+            why=literal(why),
         )
 
 

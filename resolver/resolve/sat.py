@@ -16,6 +16,7 @@ from pysat.solvers import Cadical153
 from resolver.errors import UndecidedError
 from resolver.index.protocol import poll_once
 from resolver.model.constraint import Constraint
+from resolver.phrase import phrase
 
 # The most variables of which at most one is true by a clause for each two.
 _PAIRWISE: Final = 5
@@ -96,10 +97,13 @@ class SatSolver:
                 return bool(is_satisfiable)
             poll_once()  # and between two calls, Python handles signals
         raise UndecidedError(
-            "no answer was found within the search limits",
-            why=f"{MOST_CONFLICTS} conflicts in one question "
-            f"about {len(self._selectors)} statements",
-            hint="pin some of the stack's requirements more tightly",
+            phrase("no answer was found within the search limits"),
+            why=phrase(
+                "{conflicts} conflicts in one question about {statements} statements",
+                conflicts=MOST_CONFLICTS,
+                statements=len(self._selectors),
+            ),
+            hint=phrase("pin some of the stack's requirements more tightly"),
         )
 
     def broken(self) -> set[Constraint]:

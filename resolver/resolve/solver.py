@@ -28,6 +28,7 @@ from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.phrase import cause, literal, phrase
 from resolver.redaction import without_secrets
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.fallbacks import without_fallbacks
@@ -179,9 +180,9 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     result = _finished(universe, choices, "complete", engine.rounds, tick)
     if not isinstance(result, Resolution):
         raise UndecidedError(
-            "the resolution does not pass the independent check, so no lock is written",
-            why="; ".join(result[:3]),
-            hint="please report this together with the stack file",
+            phrase("the resolution does not pass the independent check, so no lock is written"),
+            why=literal("; ".join(result[:3])),
+            hint=phrase("please report this together with the stack file"),
         )
     return result
 
@@ -206,9 +207,11 @@ def _checked(refutation: Refutation) -> Refutation:
     faults = check_refutation(universe.problem, reasons, universe.catalog)
     if faults:
         raise UndecidedError(
-            "no solution was found, and the proof that there is none does not pass the check",
-            why="; ".join(faults[:3]),
-            hint="please report this together with the stack file",
+            phrase(
+                "no solution was found, and the proof that there is none does not pass the check"
+            ),
+            why=literal("; ".join(faults[:3])),
+            hint=phrase("please report this together with the stack file"),
         )
     return refutation
 
@@ -374,17 +377,22 @@ def _build_fact(
 
 def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
     """Return what a line requires. Raises InputError for an address or an invalid line."""
-    why = "addresses are not supported"
+    why = phrase("addresses are not supported")
     try:
         need = text.requirement(line.text)
         need.applies(markers)  # which raises for a marker that cannot be evaluated
         if not need.url:
             return need
     except InvalidRequirement as error:
-        why = str(error).partition("\n")[0]
+        why = cause(error)
     raise InputError(
-        f"{line.package} {line.version} cannot be built: it needs `{without_secrets(line.text)}`",
+        phrase(
+            "{package} {version} cannot be built: it needs `{need}`",
+            package=line.package,
+            version=line.version,
+            need=without_secrets(line.text),
+        ),
         where=line.where,
         why=why,
-        hint="state what its build needs in a `metadata` or `builds` fact",
+        hint=phrase("state what its build needs in a `metadata` or `builds` fact"),
     )

@@ -484,7 +484,7 @@ class Universe(Candidates):
             # another release may do; the whole lock fails only if none does
             self.fixable_errors[filename] = error
             dynamic.append(error)
-            raise UnusableReleaseError(RejectionReason.DYNAMIC, DYNAMIC) from None
+            raise UnusableReleaseError(RejectionReason.DYNAMIC, str(DYNAMIC)) from None
         except WrongRelease as error:
             self.fixable_errors[filename] = error
             raise UnusableReleaseError(RejectionReason.METADATA, error.message) from None

@@ -117,7 +117,7 @@ def test_an_index_without_upload_times_is_told(workspace: Workspace) -> None:
 
 def test_explain_says_which_newer_release_appeared_later(dated: Workspace) -> None:
     dated.locked_stack("a", more="[policy]\nas-of = 2026-02-28\n")
-    run = dated.run("explain", "demo", "--package", "a")
+    run = dated.run("why", "demo", "a")
     assert run.status == 0
     assert (
         "1 of them appeared after 2026-02-28, the day whose releases this stack prefers."

@@ -376,7 +376,7 @@ def test_recorded_rows_stand_in_for_an_unreachable_index(workspace: Workspace) -
         "requirements.txt"
     )
     before = tree(workspace.locks)
-    assert workspace.run("snapshot", "demo").status == 0
+    assert workspace.run("lock", "--record", "demo").status == 0
     shutil.rmtree(workspace.locks)
     workspace.forget()
     workspace.locked("--offline", **NOBODY_THERE)

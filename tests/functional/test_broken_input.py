@@ -151,7 +151,7 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
     )
     for words in (
         "lock demo",
-        "explain demo --package demo",
+        "why demo demo",
         "bundle demo files --target x86_64",
         "export demo --target x86_64 --format sbom",
     ):

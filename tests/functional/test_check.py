@@ -203,7 +203,7 @@ def test_check_all_works_anywhere_and_fails_without_locks(
 ) -> None:
     workspace.refused("there are no stacks", "check")
     two_stacks(workspace)
-    run = workspace.run("snapshot", "all")
+    run = workspace.run("lock", "--record", "all")
     assert (run.status, len(run.stdout.splitlines())) == (0, 2)
     assert workspace.run("facts", "check", "all") == workspace.run("facts", "check")
 
@@ -565,7 +565,7 @@ def test_solve_tells_an_edit_that_leaves_the_pins(current: Workspace) -> None:
 
 def test_solve_asks_the_snapshot_first(current: Workspace, index: LoopbackIndex) -> None:
     """What has appeared since the lock was made is no difference then."""
-    current.run("snapshot", "demo")
+    current.run("lock", "--record", "demo")
     current.serve("a 3.0")
     index.clear()
     assert current.run("check", "--solve").status == 0

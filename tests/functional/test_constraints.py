@@ -36,9 +36,9 @@ def test_lock_keeps_constraint_and_lists_override(workspace: Workspace, stack: P
     }
     assert workspace.run("check", "demo").status == 0
     assert f"b 1 [required: <2 ({where})]" in workspace.run("tree", "demo").stdout
-    why = workspace.run("explain", "demo", "--package", "d").stdout
+    why = workspace.run("why", "demo", "d").stdout
     assert "the stack allows d<3 only (constraints)  matrices/stacks/demo.toml:4" in why
-    why = workspace.run("explain", "demo", "--package", "b").stdout
+    why = workspace.run("why", "demo", "b").stdout
     assert f"a 1 needs b<2, as the stack overrides what it requires  {where}" in why
 
 

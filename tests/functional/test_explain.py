@@ -60,6 +60,10 @@ def explain(workspace: Workspace, *arguments: str, **environment: str) -> Run:
     return workspace.run("explain", "demo", *arguments, **environment)
 
 
+def why(workspace: Workspace, name: str, *options: str) -> Run:
+    return workspace.run("why", "demo", name, *options)
+
+
 # --- a conflict, and none
 
 
@@ -334,9 +338,10 @@ def test_json_has_one_shape(two: Workspace) -> None:
         ([], "conflict", ["conflict", "solvable"]),
         (["--target", "old"], "conflict", ["conflict"]),
         (["--target", "new"], "solvable", ["solvable"]),
-        (["--target", "new", "--package", "a"], "why", ["why"]),
+        (["--target", "new"], "why", ["why"]),
     ):
-        told = explain(two, "--json", *arguments).json
+        run = why(two, "a", "--json", *arguments) if told_status == "why" else None
+        told = (run or explain(two, "--json", *arguments)).json
         assert faults({key: told[key] for key in ("status", "targets")}, "answer") == []
         assert (told["status"], [one["status"] for one in told["targets"]]) == (told_status, each)
         only = told["targets"][0] if len(each) == 1 else {}
@@ -357,7 +362,7 @@ def test_the_hint_names_the_target_where_there_are_several(
     assert explain(two, "--target", "new", "--apply", "A").status == 0
 
 
-# --- --package
+# --- why
 
 
 @pytest.fixture
@@ -367,12 +372,12 @@ def solvable(clash: Workspace) -> Workspace:
 
 
 def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Workspace) -> None:
-    run = explain(solvable, "--package", "numpy")
+    run = why(solvable, "numpy")
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.startswith(
         "numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
     )
-    told = explain(solvable, "--package", "numpy", "--json").json
+    told = why(solvable, "numpy", "--json").json
     assert (told["newer"], told["tried"], told["moves"]) == (["2.1.0"], "2.1.0", [])
     (one,) = told["contradictions"]
     assert [row["text"] for row in one["statements"]] == [
@@ -390,12 +395,12 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
         'reason = "it is made for another CANN"\n',
     )
     workspace.stack("a")
-    run = explain(workspace, "--package", "a")
+    run = why(workspace, "a")
     assert (
         "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n"
         in run.stdout
     )
-    assert explain(workspace, "--package", "a", "--json").json["later"] == [
+    assert why(workspace, "a", "--json").json["later"] == [
         {"version": "1.0.post1", "facts": ["pair"]}
     ]
 
@@ -404,7 +409,7 @@ def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace) -> None
     workspace.serve("a 1.0")
     workspace.locked_stack("a")
     workspace.serve("a 2.0")
-    run = explain(workspace, "--package", "A")
+    run = why(workspace, "A")
     assert run.stdout.startswith("a is locked at 1.0 in demo for linux-aarch64, Python 3.11.\n")
     assert run.stdout.endswith("a 2.0 is possible; no other pin changes.\n")
 
@@ -416,7 +421,7 @@ def test_a_package_that_cannot_be_explained(solvable: Workspace) -> None:
         ("numpy==9", "no release of numpy matches `==9`", "the newest is 2.1.0"),
         ("numpy[x]", "`numpy[x]` is not NAME or NAME==VERSION", "write for example "),
     ):
-        run = solvable.refused(error, "explain", "demo", "--package", package)
+        run = solvable.refused(error, "why", "demo", package)
         assert f"\nhint: {hint}" in run.stderr
 
 

@@ -82,7 +82,7 @@ def test_a_repository_out_of_reach_changes_one_line_of_the_lock(
     assert workspace.read() == trusted
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
     why = "the stack takes verl from a commit, where its version is 0.6"
-    workspace.refused(why, "explain", "demo", "--package", "verl==0.7", "--offline")
+    workspace.refused(why, "why", "demo", "verl==0.7", "--offline")
 
 
 def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Workspace) -> None:

@@ -146,7 +146,7 @@ def test_a_name_on_the_command_line_is_told_harmlessly(workspace: Workspace) -> 
         ["cache", "dir"],
         ["tree", name],
         ["diff", name],
-        ["pairs", name],
+        ["matrix", name],
     ):
         run = workspace.run(*arguments, ASCEND_LOCK_CACHE=str(workspace.root / name))
         assert is_harmless(run.stdout + run.stderr), arguments
@@ -160,10 +160,10 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(
     of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
     of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n")(workspace)
     commands = [
-        "stacks",
+        "lock",
         "lock demo --json",
         "check demo --json",
-        "explain demo --package demo --json",
+        "why demo demo --json",
     ]
     commands += [
         "verify demo --json",

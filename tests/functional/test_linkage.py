@@ -225,7 +225,7 @@ def test_lock_from_a_snapshot(linked: Workspace):
     add(linked, "audio", "2.0", needs=["libcudart.so.13"])
     linked.locked()
     text = linked.read()
-    assert linked.run("snapshot", "demo").status == 0
+    assert linked.run("lock", "--record", "demo").status == 0
     linked.forget()
     run = linked.locked("--offline", "--anew")
     assert "snapshot" in run.stderr

@@ -41,7 +41,7 @@ def test_default_locks_follow_no_link(workspace: Workspace, elsewhere: Path) -> 
 def test_snapshots_follow_no_link(workspace: Workspace, elsewhere: Path) -> None:
     (workspace.root / "snapshots").symlink_to(elsewhere)
     before = tree(elsewhere)
-    run = workspace.refused("the snapshot could not be written", "snapshot", "demo")
+    run = workspace.refused("the snapshot could not be written", "lock", "--record", "demo")
     assert "`snapshots` is a link, which is not followed" in run.stderr
     assert tree(elsewhere) == before
 
@@ -56,7 +56,7 @@ def test_snapshot_is_written_here(workspace: Workspace, elsewhere: Path) -> None
     )
     (workspace.root / "written-here.toml").write_text(text)
     shutil.rmtree(workspace.matrices)
-    run = workspace.run("snapshot", "written-here.toml")
+    run = workspace.run("lock", "--record", "written-here.toml")
     there = REPOSITORY / "snapshots" / "written-here.snapshot"
     was_there = there.exists()
     there.unlink(missing_ok=True)

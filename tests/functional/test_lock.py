@@ -84,7 +84,7 @@ def test_lock_warns_of_a_replaced_file_with_both_hashes(
 
 
 def test_snapshot_has_what_a_lock_and_an_upgrade_request(locked: Workspace) -> None:
-    assert locked.run("snapshot", "demo").status == 0
+    assert locked.run("lock", "--record", "demo").status == 0
     locked.forget()
     before = tree(locked.locks)
     locked.locked("--offline", **NOBODY_THERE)
@@ -97,7 +97,9 @@ def test_snapshot_has_what_a_lock_and_an_upgrade_request(locked: Workspace) -> N
     other.write_text(
         (locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8"
     )
-    locked.refused("the snapshot `demo` belongs to another stack", "snapshot", "elsewhere.toml")
+    locked.refused(
+        "the snapshot `demo` belongs to another stack", "lock", "--record", "elsewhere.toml"
+    )
     assert kept.read_bytes() == content
 
 
@@ -229,7 +231,7 @@ def test_without_a_summary_nothing_stands_in_its_place(locked: Workspace) -> Non
     assert locked.read("install.sh").splitlines()[1] == "# Install demo for there"
     assert locked.read("requirements.txt").startswith("# demo for there\n")
     assert "match the lock: demo for there\n" in locked.read("verify.py")
-    assert locked.run("stacks").stdout == "  demo\n"
+    assert locked.run("lock").stdout == "  demo\n"
     assert (
         "description"
         not in locked.run("export", "demo", "--format", "sbom").json["metadata"]["component"]

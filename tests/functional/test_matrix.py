@@ -125,14 +125,14 @@ def pins(workspace: Workspace, cell: dict[str, Any]) -> dict[str, str]:
 
 
 def test_matrix_fits_into_the_terminal(gridded: Workspace) -> None:
-    assert gridded.run("matrix", "--jobs", "1").status == 0
+    assert gridded.run("matrix", "build", "--jobs", "1").status == 0
     gridded.edit("facts/plugin.toml", "numbers>=2", "numbers>=3")
     (gridded.root / "matrix.json").rename(gridded.root / "before.json")
-    require_fit(gridded, "matrix", "--jobs", "1", "--diff", "before.json")
+    require_fit(gridded, "matrix", "build", "--jobs", "1", "--diff", "before.json")
 
 
 def test_each_cell_is_what_locking_its_stack_gives(gridded: Workspace) -> None:
-    run = gridded.run("matrix", "--jobs", "1")
+    run = gridded.run("matrix", "build", "--jobs", "1")
     assert run.status == 0, run
     cells = matrix(gridded)["cells"]
     assert {one["name"].replace("-a2-aarch64", ""): one["outcome"] for one in cells} == CELLS
@@ -158,17 +158,17 @@ def test_each_cell_is_what_locking_its_stack_gives(gridded: Workspace) -> None:
 
 
 def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace) -> None:
-    gridded.run("matrix", "--jobs", "1")
+    gridded.run("matrix", "build", "--jobs", "1")
     whole = (gridded.root / "matrix.json").read_bytes()
     (gridded.root / "matrix.json").unlink()
-    interrupted = gridded.start("matrix", "--jobs", "2")
+    interrupted = gridded.start("matrix", "build", "--jobs", "2")
     children = _children(interrupted)
     interrupted.send_signal(signal.SIGINT)
     assert gridded.finish(interrupted).status == 130
     assert not any(_is_running(child) for child in children)
     assert not (gridded.root / "matrix.json").exists()
     assert (gridded.root / "matrix.json.part").exists()
-    second = gridded.start("matrix", "--jobs", "2")
+    second = gridded.start("matrix", "build", "--jobs", "2")
     os.kill(_children(second, 1)[0], signal.SIGKILL)  # while the other one is being started
     assert gridded.finish(second).status == 0
     assert (gridded.root / "matrix.json").read_bytes() == whole
@@ -177,10 +177,10 @@ def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace
 
 def test_matrix_is_solved_by_one_of_two_runs_at_once(gridded: Workspace) -> None:
     journal = gridded.root / "matrix.json.part"
-    first = gridded.start("matrix", "--jobs", "1")
+    first = gridded.start("matrix", "build", "--jobs", "1")
     wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, first)
     first.send_signal(signal.SIGSTOP)
-    second = gridded.finish(gridded.start("matrix", "--jobs", "1"))
+    second = gridded.finish(gridded.start("matrix", "build", "--jobs", "1"))
     assert (second.status, second.error) == (2, "another run solves this matrix")
     assert "\n  at matrix.json.part\n" in second.stderr
     first.kill()
@@ -188,28 +188,28 @@ def test_matrix_is_solved_by_one_of_two_runs_at_once(gridded: Workspace) -> None
     journal.write_bytes(
         journal.read_bytes() + journal.read_bytes().partition(b"\n")[2] + b'{"cell": {"rel'
     )
-    assert gridded.run("matrix", "--jobs", "1").status == 0
+    assert gridded.run("matrix", "build", "--jobs", "1").status == 0
     names = [cell["name"].replace("-a2-aarch64", "") for cell in matrix(gridded)["cells"]]
     assert sorted(names) == sorted(CELLS)
     assert not journal.exists()
 
 
 def test_offline_it_uses_the_cache_and_then_the_snapshot(gridded: Workspace) -> None:
-    assert gridded.run("matrix", "--record", "--jobs", "1").status == 0
+    assert gridded.run("matrix", "build", "--record", "--jobs", "1").status == 0
     whole = (gridded.root / "matrix.json").read_bytes()
     gridded.forget()
-    assert gridded.run("matrix", "--offline", "--jobs", "1", **NOBODY_THERE).status == 0
+    assert gridded.run("matrix", "build", "--offline", "--jobs", "1", **NOBODY_THERE).status == 0
     assert (gridded.root / "matrix.json").read_bytes() == whole
 
 
 def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Workspace) -> None:
-    gridded.run("matrix", "--jobs", "1", "--data", "old.json")
-    run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
+    gridded.run("matrix", "build", "--jobs", "1", "--data", "old.json")
+    run = gridded.run("matrix", "build", "--jobs", "1", "--diff", "old.json")
     assert (run.status, run.stdout.splitlines()[-1][:23]) == (0, "No cell changed since 2")
     gridded.facts(
         "numbers", '[[excludes]]\nid = "no-numbers"\nversions = ">=2"\nreason = "it fails"\n'
     )
-    run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
+    run = gridded.run("matrix", "build", "--jobs", "1", "--diff", "old.json")
     assert run.status == 5
     assert "serve-2.0-cann8.5.0-a2-aarch64-py311: locks with practices -> conflict; " in run.stdout
 
@@ -222,7 +222,7 @@ def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
         "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
     ):
         (gridded.root / "old.json").write_text(content, encoding="latin-1")
-        gridded.refused("the file is not a matrix", "matrix", "--diff", "old.json")
+        gridded.refused("the file is not a matrix", "matrix", "build", "--diff", "old.json")
 
 
 def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
@@ -232,7 +232,7 @@ def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
             '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\n'
             'glibc = "2.28"\n'
         )
-    gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
+    gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix", "build")
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,14 @@ def test_a_mistake_of_the_grid_is_told_where_it_is(
     gridded: Workspace, right: str, wrong: str, error: str, where: str
 ) -> None:
     (gridded.matrices / "grid.toml").write_text(GRID.replace(right, wrong))
-    run = gridded.run("matrix")
+    run = gridded.run("matrix", "build")
     assert run.status == 2
     assert error in run.stderr
     assert f"  at {where}\n" in run.stderr
 
 
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
-    gridded.run("matrix", "--jobs", "1", "--data", "here.json")
+    gridded.run("matrix", "build", "--jobs", "1", "--data", "here.json")
     how = {
         "stdin": subprocess.PIPE,
         "stderr": subprocess.DEVNULL,
@@ -272,7 +272,7 @@ def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
     with gridded.begin([sys.executable, "-W", "ignore", "-c", _CLUSTER], **how) as cluster:
         assert cluster.stdout is not None
         address = cluster.stdout.readline().strip()
-        run = gridded.run_alone("matrix", "--cluster", address, PYTHONWARNINGS="ignore")
+        run = gridded.run_alone("matrix", "build", "--cluster", address, PYTHONWARNINGS="ignore")
         cluster.communicate()
     assert run.status == 0, run
     assert (gridded.root / "matrix.json").read_bytes() == (gridded.root / "here.json").read_bytes()
@@ -338,7 +338,9 @@ MACHINE = {
 @pytest.fixture
 def known(gridded: Workspace) -> Workspace:
     """The same with its matrix among the facts."""
-    assert gridded.run("matrix", "--jobs", "1", "--data", "matrices/matrix.json").status == 0
+    assert (
+        gridded.run("matrix", "build", "--jobs", "1", "--data", "matrices/matrix.json").status == 0
+    )
     return gridded
 
 

@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: the table, its filters and sources, and what `facts read` records for it."""
+"""`ascend-lock matrix show`: the table, its filters and sources, and what `facts read` records for it."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 def releases(workspace: Workspace, *options: str) -> dict[str, dict[str, Any]]:
     """Return the JSON of each release, in their order."""
-    run = workspace.run("pairs", "--json", *options)
+    run = workspace.run("matrix", "show", "--json", *options)
     assert run.status == 0, run
     return {row["release"]: row for row in run.json["releases"]}
 
 
 def test_pairs_table(workspace: Workspace, index: LoopbackIndex) -> None:
-    run = workspace.run("pairs")
+    run = workspace.run("matrix", "show")
     assert (run.status, run.stdout) == (0, TABLE)
     assert not index.requests
 
@@ -92,22 +92,22 @@ def test_pairs_filters(workspace: Workspace, options: list[str], names: list[str
 
 def test_pairs_where_nothing_fits(workspace: Workspace) -> None:
     none = "No release of vllm-ascend that facts pair goes with"
-    run = workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1")
+    run = workspace.run("matrix", "show", "--soc", "A3", "--cann", "8.5.1")
     assert (run.status, run.stdout) == (
         0,
         f"{none} CANN 8.5.1, SoC A3. What there is goes with CANN -.\n",
     )
-    assert workspace.run("pairs", "--soc", "310P").stdout.startswith(f"{none} SoC 310P. ")
+    assert workspace.run("matrix", "show", "--soc", "310P").stdout.startswith(f"{none} SoC 310P. ")
     (workspace.matrices / "systems.toml").write_bytes(
         (REPOSITORY / "matrices" / "systems.toml").read_bytes()
     )
-    assert workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1").stdout.endswith(
+    assert workspace.run("matrix", "show", "--soc", "A3", "--cann", "8.5.1").stdout.endswith(
         "goes with CANN 9.1.0.\n"
     )
 
 
 def test_pairs_sources(workspace: Workspace) -> None:
-    lines = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
+    lines = workspace.run("matrix", "show", "--cann", "9.1.0", "--sources").stdout.splitlines()
     wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     checked = "(vendor, checked 2026-11-20)"
     file = "matrices/facts/vllm-ascend.toml"
@@ -118,13 +118,13 @@ def test_pairs_sources(workspace: Workspace) -> None:
         f"    pins read in {wheel}",
         "",
     ]
-    chinese = workspace.run("pairs", "--cann", "9.1.0", "--sources", "--lang", "zh").stdout
+    chinese = workspace.run("matrix", "show", "--cann", "9.1.0", "--sources", "--lang", "zh").stdout
     assert "    two-matrix（厂商，查看于 2026-11-20）" in chinese
     assert f"    固定的版本读自 {wheel}\n" in chinese
 
 
 def test_pairs_json(workspace: Workspace) -> None:
-    run = workspace.run("pairs", "--cann", "9.1.0", "--json", "--lang", "zh")
+    run = workspace.run("matrix", "show", "--cann", "9.1.0", "--json", "--lang", "zh")
     (row,) = run.json.pop("releases")
     assert [run.json[key] for key in ("package", "cann", "soc")] == ["vllm-ascend", "9.1.0", None]
     assert row["projects"] == {"torch": "==2.1", "vllm": "==2.0"}
@@ -166,7 +166,7 @@ def test_pairs_json(workspace: Workspace) -> None:
     ],
 )
 def test_pairs_mistakes(workspace: Workspace, options: list[str], error: str, hint: str) -> None:
-    run = workspace.refused(error, "pairs", *options)
+    run = workspace.refused(error, "matrix", "show", *options)
     assert hint in run.stderr
 
 
@@ -193,7 +193,7 @@ def test_facts_read_reads_only_other_wheels_again(
 def test_pairs_refuse_damaged_records(workspace: Workspace, content: str) -> None:
     (workspace.matrices / "wheels" / "vllm-ascend.json").write_text(content)
     run = workspace.refused(
-        "the recorded readings of the wheels of vllm-ascend cannot be used", "pairs"
+        "the recorded readings of the wheels of vllm-ascend cannot be used", "matrix", "show"
     )
     assert "hint: make it again: ascend-lock facts read vllm-ascend --anew" in run.stderr
 
@@ -218,9 +218,13 @@ def test_shipped_wheels_are_of_paired_releases() -> None:
 @pytest.mark.parametrize("page", ["docs/stacks.md", "docs/stacks.zh-CN.md"])
 def test_pairs_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    command, *lines = text.partition("$ ascend-lock pairs ")[2].partition("\n…")[0].splitlines()
+    command, *lines = (
+        text.partition("$ ascend-lock matrix show ")[2].partition("\n…")[0].splitlines()
+    )
     assert len(lines) == 3
-    assert workspace.run("pairs", *command.split(), *SHIPPED).stdout.splitlines()[:3] == lines
+    assert (
+        workspace.run("matrix", "show", *command.split(), *SHIPPED).stdout.splitlines()[:3] == lines
+    )
 
 
 # What people ask in public, and what upstream's tables and images answer.
@@ -286,9 +290,9 @@ def test_shipped_wheels_tell_their_pythons(workspace: Workspace) -> None:
 
 def test_pairs_of_a_partner_name_the_package(workspace: Workspace) -> None:
     run = workspace.refused(
-        "no fact pairs releases of `mooncake`", "pairs", "--package", "mooncake", *SHIPPED
+        "no fact pairs releases of `mooncake`", "matrix", "show", "--package", "mooncake", *SHIPPED
     )
     assert (
-        "it is in the pairings of vllm-ascend: ascend-lock pairs --package vllm-ascend"
+        "it is in the pairings of vllm-ascend: ascend-lock matrix show --package vllm-ascend"
         in run.stderr
     )

@@ -26,7 +26,7 @@ SESSION = [
             "tree demo",
             "diff demo demo",
             "check demo --files",
-            "stacks",
+            "lock",
         )
     ),
     *(
@@ -35,16 +35,16 @@ SESSION = [
             "facts check demo",
             "facts scan demo",
             "facts read-linkage",
-            "pairs --package demo",
+            "matrix show --package demo",
         )
     ),
-    *((line, 0) for line in ("bundle demo out", "snapshot demo")),
+    *((line, 0) for line in ("bundle demo out", "lock demo --record", "why demo demo")),
     *((line, 0) for line in ("export demo --format pylock", "cache dir")),
     ("explain conflict --lang zh --json", 1),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
     ("add demo demo>=1 nosuch", 1),
     ("fleet nosuch.json", 1),
-    *((line, 2) for line in ("matrix --jobs 1", "init", "remove demo demo-data")),
+    *((line, 2) for line in ("matrix build --jobs 1", "init", "remove demo demo-data")),
     ("lock demo --no-such-option --json", 2),
 ]
 
@@ -70,7 +70,7 @@ def session(
 def test_run_in_this_process_equals_a_run_in_a_new_one(
     tmp_path: Path, index: LoopbackIndex
 ) -> None:
-    assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (
+    assert {"verify", "sync", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (
         "all but what is always alone"
     )
     index.serve("demo 1.0: demo-data", "demo-data 1.0")
@@ -100,7 +100,7 @@ def test_a_closed_stream_is_no_failure(workspace: Workspace, closed: str) -> Non
 
 def test_a_full_disk_behind_a_stream_leaves_the_status(workspace: Workspace) -> None:
     workspace.stack("demo")
-    for line in ("$LOCK stacks", "$LOCK lock nope --json"):
+    for line in ("$LOCK lock", "$LOCK lock nope --json"):
         code, _, stderr = shell(workspace, f"{line} >/dev/full")
         assert (code, stderr.startswith("error: "), "Traceback" in stderr) == (2, True, False)
     assert shell(workspace, "$LOCK lock nope 2>/dev/full") == (2, "", "")
@@ -112,7 +112,7 @@ def test_a_pipe_that_nobody_reads(workspace: Workspace) -> None:
     os.close(reader)
     command = {"cwd": workspace.root, "env": workspace.environment(), "timeout": 60}
     done = subprocess.run(
-        [COMMAND, "stacks"], stdout=writer, stderr=subprocess.PIPE, check=False, **command
+        [COMMAND, "lock"], stdout=writer, stderr=subprocess.PIPE, check=False, **command
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (130, b"")

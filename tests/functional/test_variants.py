@@ -340,7 +340,7 @@ def test_variants_lock_from_a_snapshot(workspace: Workspace, index: LoopbackInde
     workspace.serve("vllm-ascend 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "910b", "a3")
     workspace.stack("vllm-ascend", target=target("A3"))
-    assert workspace.run("snapshot", "demo").status == 0
+    assert workspace.run("lock", "--record", "demo").status == 0
     workspace.forget()
     workspace.locked("--offline")
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any-a3.whl"]

@@ -95,7 +95,7 @@ def test_vendor_pairs_know_no_component_of_another(cuda: Workspace) -> None:
             '[[pairs]]\nid = "torch-2.6"\nrelease = "2.6.0"\nreason = "its table says so"\n'
             'with = ["cuda in 12.4", "torchvision==0.21.0"]\n'
         )
-    run = cuda.run("pairs", "--package", "torch", "--cann", "8.5.0")
+    run = cuda.run("matrix", "show", "--package", "torch", "--cann", "8.5.0")
     assert run.status == 2
     assert "`cann` is not a component: known are cuda, driver, gpu, glibc, python" in run.stderr
-    assert "2.6.0" in cuda.run("pairs", "--package", "torch").stdout
+    assert "2.6.0" in cuda.run("matrix", "show", "--package", "torch").stdout

@@ -158,7 +158,7 @@ def test_an_extra_that_another_release_has_is_warned_of_first(
     warning = (
         "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. "
         "`demo==2.0` has it, "
-        "and was not taken; explain --package with that says why"
+        "and was not taken; ascend-lock why STACK NAME==VERSION says why"
     )
     before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
@@ -170,9 +170,7 @@ def test_an_extra_that_another_release_has_is_warned_of_first(
         ) in told
         assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
         before = True
-    assert (
-        "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
-    )
+    assert "demo 2.0 needs low==2" in workspace.run("why", "demo", "demo==2.0").stdout
 
 
 def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:

@@ -83,7 +83,7 @@ def test_a_wheel_has_the_facts_and_stacks_and_its_licence(
     (packages,) = installed.glob("lib/python3*/site-packages")
     assert tree(packages / "resolver" / "matrices") == tree(REPOSITORY / "matrices")
     assert list(packages.glob("ascend_lock-*.dist-info/licenses/LICENSE"))
-    listed = run(installed, anywhere, "stacks")
+    listed = run(installed, anywhere, "lock")
     stacks = {path.stem for path in REPOSITORY.glob("matrices/stacks/*.toml")}
     assert {line.split()[0] for line in listed.stdout.splitlines()} == stacks
 

@@ -42,7 +42,7 @@ def test_lock_fits_into_the_terminal(lockable: Workspace) -> None:
 def test_explain_fits_into_the_terminal(lockable: Workspace) -> None:
     lockable.locked()
     require_fit(lockable, "explain", "clash")
-    require_fit(lockable, "explain", "demo", "--package", "base")
+    require_fit(lockable, "why", "demo", "base")
 
 
 def test_check_fits_into_the_terminal(lockable: Workspace) -> None:
@@ -65,14 +65,15 @@ def test_tree_and_stacks_fit_into_the_terminal(lockable: Workspace) -> None:
     lockable.edit("stacks/demo.toml", '"base"', '"base>=1.0,<3.0,!=1.1,!=1.2,!=1.3,!=1.4,!=1.5"')
     lockable.locked()
     require_fit(lockable, "tree", "demo")
-    require_fit(lockable, "stacks")
+    require_fit(lockable, "lock")
 
 
 def test_pairs_of_the_shipped_facts_fit_into_the_terminal(workspace: Workspace) -> None:
-    require_fit(workspace, "pairs", "--matrices", str(REPOSITORY / "matrices"))
+    require_fit(workspace, "matrix", "show", "--matrices", str(REPOSITORY / "matrices"))
     require_fit(
         workspace,
-        "pairs",
+        "matrix",
+        "show",
         "--sources",
         "--cann",
         "8.5.0",

@@ -28,7 +28,7 @@ def worker(workspace: Workspace, index: LoopbackIndex) -> Iterator[_Worker]:
         progress=_Notes("en"),
         language="en",
         own_matrices=workspace.matrices,
-        locks=workspace.root / "locks",
+        own_locks=workspace.root / "locks",
     )
     with workspace.inside():
         made = _Worker(Order(settings, KEEP_ALL, ignore_remembered=False, dry_run=False))

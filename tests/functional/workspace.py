@@ -217,10 +217,12 @@ class Workspace:
     def run(self, *arguments: str, **environment: str) -> Run:
         """Run a command in this process, which takes a tenth of the time of a new one.
 
-        What an interpreter reads as it starts needs a new one, and `verify` gives its streams to
-        another program.
+        What an interpreter reads as it starts needs a new one, and `verify` and `sync` give their
+        streams to another program.
         """
-        if arguments[:1] == ("verify",) or any(name.startswith(_AT_START) for name in environment):
+        if arguments[:1] in (("verify",), ("sync",)) or any(
+            name.startswith(_AT_START) for name in environment
+        ):
             return self.run_alone(*arguments, **environment)
         stdout, stderr = (
             io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)

@@ -77,6 +77,7 @@ from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import literal
 from resolver.report import render
 from resolver.resolve.needs import requirements_file
 from tests.components import COMPONENTS, SYSTEMS
@@ -348,7 +349,7 @@ def toml(kind: str, content: bytes) -> None:
         text = content.decode().replace("\r\n", "\n")
         read = read_text(text, _SHAPES[kind], name, COMPONENTS)
     except UnicodeDecodeError:
-        raise InputError(f"`{name}` is not UTF-8") from None  # as `load` has it
+        raise InputError(literal(f"`{name}` is not UTF-8")) from None  # as `load` has it
     problems = compile_problems(_inputs(kind, read))
     assert problems
     for problem in problems:

@@ -87,7 +87,7 @@ def test_credentials_are_found_nowhere_else(scene: Scene) -> None:
     run("bundle", "demo", "bundle", code=0)
     run("export", "demo", "--format", "pylock", "--output", "pylock.toml", code=0)
     run("export", "demo", "--format", "sbom", "--output", "sbom.json", code=0)
-    run("snapshot", "demo", code=0)
+    run("lock", "--record", "demo", code=0)
     # Another host of a file gets what ~/.netrc has for it, and nothing of the index.
     index.clear()
     index.fault(

@@ -13,11 +13,13 @@ import pytest
 from rich.cells import cell_len
 
 from resolver.cli import console
-from resolver.cli.console import Progress, has_color, print_to_stderr, write
+from resolver.cli.console import Progress, has_color, print_error, write
+from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.net.downloads import TransferProgress
 from resolver.index.protocol import Traffic
 from resolver.model.message import message
+from resolver.phrase import literal
 from resolver.report.terminal import styled
 
 
@@ -52,13 +54,16 @@ def test_errors_are_red_and_warnings_yellow(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    print_to_stderr("demo: error: it failed\n  at here: error: not this\nhint: mend it")
-    print_to_stderr("hint: nothing of it")
+    error = InputError(literal("it failed"), where="here: error: not this", hint=literal("mend it"))
+    print_error(error, "en", "demo")
+    print_error(error, "zh")
     Progress("zh").warn(message("cli.replaced", file="a", was="b", now="c"))
-    first, *others = capsys.readouterr().err.splitlines()
-    assert first == "demo: \x1b[1;31merror:\x1b[0m it failed"
-    assert others[:3] == ["  at here: error: not this", "hint: mend it", "hint: nothing of it"]
-    assert others[3].startswith("\x1b[1;33m警告：\x1b[0m")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "demo: \x1b[1;31merror:\x1b[0m it failed"
+    assert lines[1:3] == ["  at here: error: not this", "hint: mend it"]
+    assert lines[3] == "\x1b[1;31m错误：\x1b[0mit failed"
+    assert lines[4:6] == ["  位于 here: error: not this", "提示：mend it"]
+    assert lines[6].startswith("\x1b[1;33m警告：\x1b[0m")
 
 
 EVIL = "a\x1b[2J\x1b]0;t\x07\x9b1m\u202eb\u2028c\td\n"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from resolver import redaction
 from resolver.errors import ResolverError, closest
+from resolver.phrase import literal, phrase
 from resolver.redaction import LONGEST, is_certain, shown_address, without_secrets, without_users
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -104,7 +105,7 @@ def test_text_holds_no_password(before: str, after: str, scheme: str, quote: str
         before, after = ("".join(text.split()) for text in (before, after))
     text = f"fatal: {quote}{scheme}u:{before}{SECRET}{after}@h.example/a{quote}: it failed"
     assert SECRET not in without_secrets(text)
-    error = ResolverError(text, where=text, why=text)
+    error = ResolverError(literal(text), where=text, why=literal(text))
     assert SECRET not in str(error) + repr(error.args) + str(error.parts())
 
 
@@ -122,10 +123,10 @@ def test_text_holds_no_query(before: str, after: str, mark: str) -> None:
 def test_error_holds_no_secret_of_an_address() -> None:
     secret = "https://me:hunter2@h.example/a?token=hunter2"
     error = ResolverError(
-        f"`{secret}` failed",
+        phrase("`{name}` failed", name=secret),
         where=secret,
-        why=f"It redirects to {secret}.",
-        hint="use https://U:P@H/",
+        why=phrase("It redirects to {address}.", address=secret),
+        hint=literal("use https://U:P@H/"),
     )
     assert "hunter2" not in str(error) + repr(error.args) + str(error.parts())
     assert error.where == "https://h.example/a"
@@ -210,7 +211,12 @@ def test_redaction_of_whole_text_takes_linear_time() -> None:
 def test_error_of_a_huge_text_is_made_at_once() -> None:
     for piece in PIECES:
         text = piece * (4_000_000 // len(piece))
-        assert seconds(lambda text: str(ResolverError(text, where=text, why=text)), text) < 0.1
+        assert (
+            seconds(
+                lambda text: str(ResolverError(literal(text), where=text, why=literal(text))), text
+            )
+            < 0.1
+        )
         assert closest(text, [text[1:]]) == ""
 
 

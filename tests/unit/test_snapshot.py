@@ -341,6 +341,6 @@ def test_a_damaged_file_is_an_input_error(
 ) -> None:
     path = tmp_path / "demo.snapshot"
     path.write_bytes(change(snapshot_file.to_bytes(taken(demo()[0]))))
-    with pytest.raises(InputError, match="ascend-lock snapshot demo") as caught:
+    with pytest.raises(InputError, match="ascend-lock lock --record demo") as caught:
         snapshot_file.read(path)
     assert caught.value.why == (why or caught.value.why)

@@ -24,6 +24,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.index.git import RepositoryUnreadable
 from resolver.index.parse.distribution import archive_version
 from resolver.index.references import Place, References
+from resolver.phrase import cause, literal, phrase
 
 _HEADS: Final = "refs/heads/"
 _TAGS: Final = "refs/tags/"
@@ -112,10 +113,10 @@ class Collector:
                 return {table.name: fetched.rows(table) for table in tables}
         except RepositoryUnreadable as error:
             raise IndexFailure(
-                f"the repository `{repository.name}` cannot be read",
+                phrase("the repository `{name}` cannot be read", name=repository.name),
                 where=repository.git,
-                why=str(error),
-                hint="a mirror will do: git config --global url.MIRROR.insteadOf ADDRESS",
+                why=cause(error),
+                hint=phrase("a mirror will do: git config --global url.MIRROR.insteadOf ADDRESS"),
             ) from None
 
     def _rows_in_archives(self, table: Table, known: set[str]) -> Iterator[Row]:
@@ -127,7 +128,13 @@ class Collector:
                 continue
             release = archive_version(archive.file, archive.project)
             if release is None:
-                raise InputError(f"`{archive.file}` is no archive of {archive.project}")
+                raise InputError(
+                    phrase(
+                        "`{file}` is no archive of {project}",
+                        file=archive.file,
+                        project=archive.project,
+                    )
+                )
             read = partial(self._read_member, archive)
             file = read(table.path)
             if file is None:
@@ -163,7 +170,9 @@ class _Fetched:
         references = self._references.listed()
         self._head = commit or references.get(f"{_HEADS}{repository.branch}", "")
         if not self._head:
-            raise RepositoryUnreadable(f"it has no branch `{repository.branch}`")
+            raise RepositoryUnreadable(
+                phrase("it has no branch `{branch}`", branch=repository.branch)
+            )
         self._tags: dict[str, str] = {}
         for reference, tagged in references.items():
             tag = reference.removeprefix(_TAGS)
@@ -183,7 +192,7 @@ class _Fetched:
         # A commit of the past may be older than all tags.
         if not rows and not (table.tags and self._is_past):
             where = f"{self._name} {table.path} @{self._head}"
-            raise InputError(f"the table `{table.name}` has no rows", where=where)
+            raise InputError(phrase("the table `{name}` has no rows", name=table.name), where=where)
         return rows
 
     def _rows_at(self, table: Table, location: _Location, path: str) -> Iterator[Row]:
@@ -193,7 +202,11 @@ class _Fetched:
             yield from _read_rows(table, location, file, read)
         # Not every release has the file.
         elif not table.tags:
-            raise RepositoryUnreadable(f"it has no file `{path}` at {location.commit[:12]}")
+            raise RepositoryUnreadable(
+                phrase(
+                    "it has no file `{path}` at {commit}", path=path, commit=location.commit[:12]
+                )
+            )
 
     def _read(self, location: _Location, path: str) -> TextFile | None:
         commit = location.commit
@@ -285,9 +298,13 @@ def _read_others(
         if file is None:
             if not other.may_lack:
                 raise InputError(
-                    f"the table `{table.name}` lacks the file `{other.path}`",
+                    phrase(
+                        "the table `{name}` lacks the file `{path}`",
+                        name=table.name,
+                        path=other.path,
+                    ),
                     where=beside.where,
-                    hint="set `may-lack = true` if rows may lack it",
+                    hint=phrase("set `may-lack = true` if rows may lack it"),
                 )
             entries[name] = ()
             continue
@@ -312,8 +329,8 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
             try:
                 values[column] = READERS[reader](value)
             except ValueError as error:
-                what = f"the column `{column}` cannot be read"
-                raise InputError(what, where=where, why=str(error)) from None
+                what = phrase("the column `{column}` cannot be read", column=column)
+                raise InputError(what, where=where, why=cause(error)) from None
     if str(table.versions) and not _contains(table.versions, values.get("release")):
         return None
     for column, translation in table.translate.items():
@@ -342,7 +359,9 @@ def _decoded(raw: bytes, where: str) -> str:
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise InputError("the file is not UTF-8", where=where, why=error.reason) from None
+        raise InputError(
+            phrase("the file is not UTF-8"), where=where, why=literal(error.reason)
+        ) from None
 
 
 def _shown(url: str) -> str:

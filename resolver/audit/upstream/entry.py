@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from resolver.errors import InputError, escaped
+from resolver.phrase import Phrase, phrase
 
 Value = str | tuple[str, ...]
 
@@ -34,8 +35,8 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
         lines = self.text.splitlines()
         for number, line in enumerate(lines, 1):
             if len(line) > _LONGEST_LINE:
-                why = f"it has {len(line)} characters"
-                raise InputError("a line is too long", where=self.at(number), why=why)
+                why = phrase("it has {count} characters", count=len(line))
+                raise InputError(phrase("a line is too long"), where=self.at(number), why=why)
         return lines
 
     def at(self, first: int, last: int = 0) -> str:
@@ -43,7 +44,7 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
         place = f"{self.where} #L{first}"
         return f"{place}-L{last}" if last > first else place
 
-    def value(self, text: str, number: int, what: str) -> str:
+    def value(self, text: str, number: int, what: Phrase) -> str:
         """Return a value that was read in a line, in its plain form.
 
         `what` is what messages call the value. Raise InputError for one that is too long, or that
@@ -51,12 +52,16 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
         """
         plain = " ".join(text.split())
         if not plain.isprintable():
-            why = f"it has characters that do not print: `{escaped(plain)}`"
+            why = phrase("it has characters that do not print: `{text}`", text=escaped(plain))
         elif len(plain) > _LONGEST:
-            why = f"it has {len(plain)} characters, and a value has at most {_LONGEST}"
+            why = phrase(
+                "it has {count} characters, and a value has at most {limit}",
+                count=len(plain),
+                limit=_LONGEST,
+            )
         else:
             return plain
-        raise InputError(f"{what} cannot be used", where=self.at(number), why=why)
+        raise InputError(phrase("{key} cannot be used", key=what), where=self.at(number), why=why)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,6 +46,7 @@ from resolver.audit.upstream.tables import Table
 from resolver.errors import InputError
 from resolver.model import text
 from resolver.model.component import BUILT_IN, Components
+from resolver.phrase import phrase
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _DATES: Final = ("committed", "checked")
@@ -127,7 +128,9 @@ def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:
     if fact.name in facts:
         other, *_ = facts[fact.name].keys["source"]
         raise InputError(
-            f"two rows make the fact `{fact.name}`", where=row.where, why=f"the other is {other}"
+            phrase("two rows make the fact `{name}`", name=fact.name),
+            where=row.where,
+            why=phrase("the other is {other}", other=other),
         )
     facts[fact.name] = fact
 
@@ -210,11 +213,13 @@ class _Values:
         try:
             return self._fill(value)
         except _MissingError as error:
-            table = f"the table `{self._table.name}`"
             raise InputError(
-                f"a template of {table} needs a value that a row does not have",
+                phrase(
+                    "a template of the table `{name}` needs a value that a row does not have",
+                    name=self._table.name,
+                ),
                 where=self._row.where,
-                why=f"the column is `{error.args[0]}`",
+                why=phrase("the column is `{column}`", column=error.args[0]),
             ) from None
 
     def _fill(self, value: Any) -> Any:

@@ -18,10 +18,11 @@ from packaging.utils import NormalizedName
 from resolver.audit.upstream.parsers import PARSERS
 from resolver.audit.upstream.values import READERS
 from resolver.config.load import Document, read
-from resolver.errors import InputError
+from resolver.errors import InputError, known_names
 from resolver.model import patterns
 from resolver.model.repository import Address, Inside
 from resolver.model.text import NOT_EMPTY, Text, matching
+from resolver.phrase import cause, phrase
 
 _NAME: Final = "upstream.toml"
 
@@ -34,7 +35,7 @@ def _one_of(known: Mapping[str, object]) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         if text not in known:
-            raise ValueError(f"known are {', '.join(sorted(known))}")
+            raise ValueError(known_names(sorted(known)))
         return text
 
     return check
@@ -44,7 +45,9 @@ def _expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"it is not a regular expression: {error}") from None
+        raise ValueError(
+            phrase("it is not a regular expression: {cause}", cause=cause(error))
+        ) from None
     return text
 
 
@@ -159,7 +162,7 @@ def load_tables(matrices: Path) -> Document[UpstreamFile]:
     for number, table in enumerate(document.content.table):
         if table.name in names:
             where = document.place("table", number, "name")
-            raise InputError(f"two tables are named `{table.name}`", where=where)
+            raise InputError(phrase("two tables are named `{name}`", name=table.name), where=where)
         names.append(table.name)
         _check_place(document, number, table)
         _check_kinds(document, number, table)
@@ -167,7 +170,7 @@ def load_tables(matrices: Path) -> Document[UpstreamFile]:
         for name, other in table.join.items():
             if other not in names:
                 place = ("table", number, "join", name)
-                raise document.unknown("there is no table", other, names, *place)
+                raise document.unknown(phrase("there is no table"), other, names, *place)
     return document
 
 
@@ -177,13 +180,17 @@ def _check_place(document: Document[UpstreamFile], number: int, table: Table) ->
     projects = {archive.project for archive in document.content.archive}
     if table.repository and table.repository not in repositories:
         where = ("table", number, "repository")
-        raise document.unknown("there is no repository", table.repository, repositories, *where)
+        raise document.unknown(
+            phrase("there is no repository"), table.repository, repositories, *where
+        )
     if table.archives and table.archives not in projects:
         where = ("table", number, "archives")
-        raise document.unknown("there is no archive of", table.archives, projects, *where)
+        raise document.unknown(phrase("there is no archive of"), table.archives, projects, *where)
     if not table.repository and not table.archives:
         place = document.place("table", number)
-        raise InputError("the table is nowhere", where=place, hint="name its `repository`")
+        raise InputError(
+            phrase("the table is nowhere"), where=place, hint=phrase("name its `repository`")
+        )
 
 
 def _check_kinds(document: Document[UpstreamFile], number: int, table: Table) -> None:
@@ -192,4 +199,4 @@ def _check_kinds(document: Document[UpstreamFile], number: int, table: Table) ->
         kind = template.get("kind", "")
         if kind not in _KINDS:
             where = ("table", number, "fact", position, "kind")
-            raise document.unknown("there is no kind of fact", kind, _KINDS, *where)
+            raise document.unknown(phrase("there is no kind of fact"), kind, _KINDS, *where)

@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from resolver.ascend.versions import parse_version
 from resolver.model.component import BUILT_IN
 from resolver.model.requirement import ComponentRequirement
+from resolver.phrase import phrase
 
 # `9.1.X`
 _LINE = re.compile(r"(\d+(?:\.\d+)?)\.[Xx]")
@@ -28,7 +29,7 @@ def version(text: str) -> str:
     try:
         return str(Version(text.strip()))
     except InvalidVersion:
-        raise ValueError(f"`{text}` is not a version") from None
+        raise ValueError(phrase("`{text}` is not a version", text=text)) from None
 
 
 def series(text: str) -> str:
@@ -38,7 +39,7 @@ def series(text: str) -> str:
         return first
     if all(other.startswith(f"{first}.") for other in others):
         return f"{first}.*"
-    raise ValueError(f"`{text}` names several releases that are no series")
+    raise ValueError(phrase("`{text}` names several releases that are no series", text=text))
 
 
 def cann(text: str) -> str:
@@ -68,7 +69,9 @@ def python(text: str) -> str:
     parts = [part.strip() for part in text.split(",")]
     plain = ", ".join(re.sub(r"^([<>=!]=?)\s*", r"\1 ", part) for part in parts)
     if ComponentRequirement.parse(f"python {plain}", BUILT_IN) is None:
-        raise ValueError(f"`{text}` is no range of Pythons, such as `>= 3.10, < 3.13`")
+        raise ValueError(
+            phrase("`{text}` is no range of Pythons, such as `>= 3.10, < 3.13`", text=text)
+        )
     return plain
 
 
@@ -81,7 +84,7 @@ def after_dash(text: str) -> str:
     """Return what comes after the first dash: the series 26.0.0 of the branch `v2.9.0-26.0.0`."""
     _, _, after = text.partition("-")
     if not after:
-        raise ValueError(f"`{text}` has nothing after a dash")
+        raise ValueError(phrase("`{text}` has nothing after a dash", text=text))
     return after
 
 

@@ -10,10 +10,11 @@ import msgspec
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, did_you_mean, known_names
 from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.requirement import Requirement
+from resolver.phrase import Phrase, phrase
 from resolver.redaction import is_certain, shown_address, without_secrets
 
 # The Pythons of targets; the first one that a file admits is assumed.
@@ -175,21 +176,19 @@ def is_readable(requirement: Requirement) -> bool:
     return is_certain(requirement.url) and not _FRAGMENT_PART.search(fragment)
 
 
-def require_known(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
+def require_known(kind: Phrase, names: Iterable[str], known: Collection[str], where: str) -> None:
     """Raise InputError, with the place and the known names, if the user gave an unknown name."""
     for name in names:
         if texts.name(name) not in known:
-            hint = did_you_mean(name, known, _known_names(known))
-            what = f"there is no {kind} `{name}`"
-            raise InputError(what, where=where, hint=without_secrets(hint))
+            hint = did_you_mean(name, known, known_names(known)).with_values(without_secrets)
+            what = phrase("there is no {kind} `{name}`", kind=kind, name=name)
+            raise InputError(what, where=where, hint=hint)
 
 
-def require_included(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
+def require_included(
+    kind: Phrase, names: Iterable[str], known: Collection[str], where: str
+) -> None:
     """Do what `require_known` does for names in a file, which are not shown."""
     if not all(texts.name(name) in known for name in names):
-        what = f"there is no such {kind}"
-        raise InputError(what, where=where, hint=without_secrets(_known_names(known)))
-
-
-def _known_names(known: Collection[str]) -> str:
-    return f"known are {', '.join(known) or 'none'}"
+        what = phrase("there is no such {kind}", kind=kind)
+        raise InputError(what, where=where, hint=known_names(known).with_values(without_secrets))

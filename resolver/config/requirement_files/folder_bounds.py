@@ -10,6 +10,7 @@ from resolver import files
 from resolver.config.load import LARGEST, as_text
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import phrase
 
 
 class FolderBounds:
@@ -46,7 +47,11 @@ class FolderBounds:
         try:
             content = self._read(inside)
         except OSError as error:
-            what = f"`{name}` cannot be read" if name == where else "a file cannot be read"
+            what = (
+                phrase("`{name}` cannot be read", name=name)
+                if name == where
+                else phrase("a file cannot be read")
+            )
             raise files.input_error(error, what, where) from None
         return as_text(content, name)
 
@@ -67,23 +72,25 @@ class FolderBounds:
         is_below = real.is_relative_to(self._root)
         if self._is_given and is_below:
             return real.relative_to(self._root)
-        hint = "look at what that line names; if it is meant, allow a folder: --root DIR"
+        hint = phrase("look at what that line names; if it is meant, allow a folder: --root DIR")
         # In a container the file may be in /, below which everything is.
         is_top = self._root == self._root.parent
         is_inside = real.parent == self._root if is_top else is_below
         if not is_inside:
-            what = "a file outside of the folder is not read"
-            why = f"It is not in {self._root}."
+            what = phrase("a file outside of the folder is not read")
+            why = phrase("It is not in {root}.", root=self._root)
             raise InputError(what, where=where, why=why, hint=hint)
         relative = real.relative_to(self._root)
         is_hidden = any(part.startswith(".") for part in relative.parts)
         # The user named the first file.
         if is_hidden and real != self._file:
             raise InputError(
-                "a hidden file is not read",
+                phrase("a hidden file is not read"),
                 where=where,
-                why="It or its folder has a name that begins with a dot, "
-                "like many files with passwords.",
+                why=phrase(
+                    "It or its folder has a name that begins with a dot, like many files with "
+                    "passwords."
+                ),
                 hint=hint,
             )
         return relative

@@ -21,6 +21,7 @@ from resolver.config.requirement_files.file_requirements import (
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.target import Platform, Target
+from resolver.phrase import EMPTY, phrase
 
 _SELECTIONS: Final = re.compile(r"\b(?:extras|dependency_groups)\b")
 
@@ -36,8 +37,8 @@ def read_pylock(
     lock = _read_lock(document)
     result.admit(str(lock.requires_python or ""))
     known_groups = [texts.name(group) for group in lock.dependency_groups or ()]
-    require_known("extra", extras, lock.extras or (), document.name)
-    require_known("dependency group", groups, known_groups, document.name)
+    require_known(phrase("extra"), extras, lock.extras or (), document.name)
+    require_known(phrase("dependency group"), groups, known_groups, document.name)
     target = Target(name="", python=result.python or PYTHONS[0], platform=platform, glibc=(2, 17))
     environment: dict[str, Any] = {
         **target.markers,
@@ -68,15 +69,17 @@ def _read_lock(document: TomlText) -> Pylock:
         return Pylock.from_dict(toml_tables(document.text, document.name))
     except PylockUnsupportedVersionError:
         raise InputError(
-            "the lock has a format that is not read",
+            phrase("the lock has a format that is not read"),
             where=document.line("lock-version"),
-            why="Only version 1 of pylock.toml is read.",
-            hint="export requirements with the tool that wrote it, and import those",
+            why=phrase("Only version 1 of pylock.toml is read."),
+            hint=phrase("export requirements with the tool that wrote it, and import those"),
         ) from None
     except PylockValidationError as error:
         # The key without its value, which may be secret.
-        why = f"`{error.context}` cannot be used." if error.context else ""
-        raise InputError("the file is no pylock.toml", where=document.name, why=why) from None
+        why = phrase("`{key}` cannot be used.", key=error.context) if error.context else EMPTY
+        raise InputError(
+            phrase("the file is no pylock.toml"), where=document.name, why=why
+        ) from None
 
 
 def _pin(package: Package) -> str:

@@ -19,12 +19,15 @@ from resolver.config.requirement_files.file_requirements import (
 from resolver.config.requirement_files.uv import UvSettings
 from resolver.errors import InputError
 from resolver.model import text as texts
+from resolver.phrase import cause, phrase
 
 # A requirement, or `{ include-group = "NAME" }`.
 _Row = str | dict[str, str]
 
 _EXTRA: Final = "extra"
 _GROUP: Final = "dependency group"
+# What errors call them.
+_TITLES: Final = {_EXTRA: phrase("extra"), _GROUP: phrase("dependency group")}
 
 
 class _Project(msgspec.Struct, rename="kebab"):
@@ -48,8 +51,8 @@ def read_pyproject(
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
     except msgspec.ValidationError as error:
-        what = "the file is no pyproject.toml"
-        raise InputError(what, where=document.name, why=str(error)) from None
+        what = phrase("the file is no pyproject.toml")
+        raise InputError(what, where=document.name, why=cause(error)) from None
     project = content.project
     result.admit(project.requires_python)
     settings = UvSettings(document, content.tool.get("uv"))
@@ -103,7 +106,7 @@ class _ProjectReader:
         """
         self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
         for kind, names in ((_EXTRA, extras), (_GROUP, groups)):
-            require_known(kind, names, self._lists[kind].keys, self._document.name)
+            require_known(_TITLES[kind], names, self._lists[kind].keys, self._document.name)
             self._take_all(self._included(kind, names, self._document.name))
 
     def _take_all(self, rows: Iterator[_PlacedRow]) -> None:
@@ -126,8 +129,8 @@ class _ProjectReader:
     def _included_group(self, row: Mapping[str, str], where: str) -> Iterator[_PlacedRow]:
         group = row.get("include-group")
         if group is None:
-            hint = '{ include-group = "NAME" }, or a requirement as a string'
-            what = "a row of a dependency group cannot be read"
+            hint = phrase('{{ include-group = "NAME" }}, or a requirement as a string')
+            what = phrase("a row of a dependency group cannot be read")
             raise InputError(what, where=where, hint=hint)
         return self._included(_GROUP, [group], where)
 
@@ -137,7 +140,7 @@ class _ProjectReader:
         Raises InputError for an unknown one.
         """
         lists = self._lists[kind]
-        require_included(kind, names, lists.keys, where)
+        require_included(_TITLES[kind], names, lists.keys, where)
         rows: list[_PlacedRow] = []
         for name in map(texts.name, names):
             if (kind, name) not in self._seen:

@@ -21,6 +21,7 @@ from resolver.config.requirement_files.pyproject import read_pyproject
 from resolver.config.requirement_files.requirements_txt import RequirementsFiles
 from resolver.errors import InputError
 from resolver.model.target import Platform
+from resolver.phrase import phrase
 
 _NOT_READ: Final = (".lock", ".py", ".cfg")
 
@@ -65,14 +66,16 @@ def _read_into(
             read_pyproject(document, result, extras, groups)
     elif path.suffix in _NOT_READ:
         raise InputError(
-            f"a file such as `{path.name}` cannot be imported",
+            phrase("a file such as `{name}` cannot be imported", name=path.name),
             where=name,
-            hint="export it as requirements, by `uv export`, `poetry export` or `pip freeze`, "
-            "and import those",
+            hint=phrase(
+                "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, "
+                "and import those"
+            ),
         )
     else:
-        require_known("extra", extras, (), name)
-        require_known("dependency group", groups, (), name)
+        require_known(phrase("extra"), extras, (), name)
+        require_known(phrase("dependency group"), groups, (), name)
         if path.suffix in (".yml", ".yaml"):
             read_environment(path, result, bounds)
         else:

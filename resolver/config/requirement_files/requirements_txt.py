@@ -23,6 +23,7 @@ from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.config.requirement_files.pip_list import is_table, rows
 from resolver.errors import InputError
 from resolver.model import text as texts
+from resolver.phrase import phrase
 from resolver.redaction import is_certain
 
 # The options of pip after a requirement.
@@ -120,7 +121,7 @@ class RequirementsFiles:
         option, name = texts.file_option(text)
         if option in ("r", "c") and "://" not in name:
             if not name.isprintable() or len(name) > _LONGEST_PATH:
-                raise InputError("a file with such a name is not read", where=row.where)
+                raise InputError(phrase("a file with such a name is not read"), where=row.where)
             into = self._result.constraints if option == "c" else row.into
             return self._rows(row.folder / name, row.where, into)
         if option == "e":

@@ -17,6 +17,7 @@ from resolver.config.requirement_files.file_requirements import (
 )
 from resolver.errors import InputError
 from resolver.model import text as texts
+from resolver.phrase import cause, phrase
 
 # Further keys that decide what uv installs. None of them has a place in a stack.
 _OTHER_KEYS: Final = (
@@ -66,8 +67,8 @@ class UvSettings:
             self._content = msgspec.convert({} if table is None else table, _Settings)
         except msgspec.ValidationError as error:
             where = document.line("tool", "uv")
-            what = "the table `tool.uv` cannot be read"
-            raise InputError(what, where=where, why=str(error)) from None
+            what = phrase("the table `tool.uv` cannot be read")
+            raise InputError(what, where=where, why=cause(error)) from None
 
     def default_groups(self, groups: Iterable[str]) -> tuple[str, ...]:
         """Return the groups that are installed unless others are asked for.
@@ -81,7 +82,7 @@ class UvSettings:
         if not named:
             return ()
         where = self._document.line("tool", "uv", "default-groups")
-        require_included("dependency group", named, [*map(texts.name, groups)], where)
+        require_included(phrase("dependency group"), named, [*map(texts.name, groups)], where)
         return named
 
     def apply(self, result: FileRequirements) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
+from resolver.phrase import Phrase, cause, phrase
 
 # A variable that OpenSSL reads, and that may name several folders.
 _FOLDERS: Final = "SSL_CERT_DIR"
@@ -38,16 +39,24 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     context = _system_context(bundles)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for setting, bundle in bundles.values():
-        hint = "name a file with certificates in PEM form, or a folder of such files"
-        with _readable(f"The certificates named by {setting} cannot be read.", bundle, hint):
+        hint = phrase("name a file with certificates in PEM form, or a folder of such files")
+        with _readable(
+            phrase("The certificates named by {setting} cannot be read.", setting=setting),
+            bundle,
+            hint,
+        ):
             if Path(bundle).is_dir():
                 context.load_verify_locations(capath=bundle)
             else:
                 context.load_verify_locations(cafile=bundle)
     if pip.client_cert:
-        hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
+        hint = phrase(
+            "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
+        )
         with _readable(
-            "The client certificate of pip's configuration cannot be read.", pip.client_cert, hint
+            phrase("The client certificate of pip's configuration cannot be read."),
+            pip.client_cert,
+            hint,
         ):
             context.load_cert_chain(pip.client_cert, password="")  # without a prompt
     return context
@@ -89,7 +98,7 @@ def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _readable(message: str, where: str, hint: str) -> Iterator[None]:
+def _readable(message: Phrase, where: str, hint: Phrase) -> Iterator[None]:
     """Turn a failure to load certificates into InputError.
 
     OpenSSL's own words name the line of its source, so they are left out.
@@ -97,8 +106,8 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
     try:
         yield
     except ssl.SSLError:
-        why = "It has no usable certificate in PEM form."
+        why = phrase("It has no usable certificate in PEM form.")
         raise InputError(message, where=where, why=why, hint=hint) from None
     except OSError as error:
-        why = f"{error.strerror or error}."
+        why = phrase("{cause}.", cause=cause(error))
         raise InputError(message, where=where, why=why, hint=hint) from None

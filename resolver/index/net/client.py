@@ -22,6 +22,7 @@ from resolver.index.net.slots import Lane, Slots
 from resolver.index.net.transport import Transport
 from resolver.index.parse.address import Origin, Root, origin_of, without_credentials
 from resolver.index.protocol import Meter
+from resolver.phrase import EMPTY, Phrase, cause, literal, phrase
 from resolver.redaction import shown_address
 
 if sys.version_info >= (3, 11):
@@ -254,9 +255,11 @@ class Client:
                 return await consume(response)
         finally:
             await response.aclose()
+            seconds = _now() - begun
+            self._meter.answered(shown_address(urls[-1]), response.status_code, seconds)
         status = f"{response.status_code} {response.reason_phrase}".rstrip()
         retry_after = response.headers.get("retry-after", "")
-        raise NoAnswerError(f"It answered {status}", retry_after=retry_after)
+        raise NoAnswerError(phrase("It answered {status}", status=status), retry_after=retry_after)
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """Return the body of an answer.
@@ -272,18 +275,25 @@ class Client:
             body.write(piece)
             if body.tell() > limit:
                 raise TooLongAnswer(
-                    "An index sent far more data than such an answer can contain.",
+                    phrase("An index sent far more data than such an answer can contain."),
                     where=where,
-                    why=f"The download was stopped after {limit >> 20} MiB.",
-                    hint="check the address of the index; a proxy may have answered in its place",
+                    why=phrase("The download was stopped after {limit} MiB.", limit=limit >> 20),
+                    hint=phrase(
+                        "check the address of the index; a proxy may have answered in its place"
+                    ),
                 )
             if _now() > until:
                 raise IndexFailure(
-                    "An index did not finish its answer.",
+                    phrase("An index did not finish its answer."),
                     where=where,
-                    why=f"It was not complete after {most_seconds:.0f} seconds.",
-                    hint="on a slow connection, increase pip's timeout, which also applies here: "
-                    "`pip config set global.timeout SECONDS`",
+                    why=phrase(
+                        "It was not complete after {seconds} seconds.",
+                        seconds=f"{most_seconds:.0f}",
+                    ),
+                    hint=phrase(
+                        "on a slow connection, increase pip's timeout, which also applies "
+                        "here: `pip config set global.timeout SECONDS`"
+                    ),
                 )
 
         await self.stream_body(response, take)
@@ -301,7 +311,10 @@ class Client:
             await self._receive(response, take)
             return
         if encoding not in (_GZIP, f"x-{_GZIP}"):
-            raise _unpackable(response, f"`{encoding[:40].rstrip(', ')}` was not asked for")
+            raise _unpackable(
+                response,
+                phrase("`{encoding}` was not asked for", encoding=encoding[:40].rstrip(", ")),
+            )
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
 
         def unpack(piece: bytes) -> None:
@@ -309,16 +322,16 @@ class Client:
                 try:
                     content = unpacker.decompress(piece, _PIECE)
                 except zlib.error as error:
-                    why = str(error).rpartition(": ")[2].capitalize()
+                    why = literal(str(error).rpartition(": ")[2].capitalize())
                     raise _unpackable(response, why) from None
                 take(content)
                 piece = unpacker.unconsumed_tail
             if piece or unpacker.unused_data:
-                raise _unpackable(response, "It continues after its end")
+                raise _unpackable(response, phrase("It continues after its end"))
 
         await self._receive(response, unpack)
         if not unpacker.eof:
-            raise _unpackable(response, "It ends too early")
+            raise _unpackable(response, phrase("It ends too early"))
 
     async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
         """Pass the body to `take` as it is sent. Raises NoAnswerError.
@@ -332,7 +345,7 @@ class Client:
             received = 0
             # aiohttp's own limit does not hold after it closed the connection because of what was
             # sent.
-            async with _limit(2 * window, "It stopped answering"):
+            async with _limit(2 * window, phrase("It stopped answering")):
                 while _now() < until:
                     try:
                         piece = await anext(pieces, b"")
@@ -344,7 +357,9 @@ class Client:
                     self._meter.add(received=len(piece))
                     take(piece)
             if received < _SLOWEST * window:
-                raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
+                raise NoAnswerError(
+                    phrase("It sends less than {limit} bytes a second", limit=_SLOWEST)
+                )
 
     async def _send(
         self, urls: list[str], headers: Mapping[str, str], patience: RetryPolicy
@@ -362,7 +377,12 @@ class Client:
                 "GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()}
             )
             self._meter.add(requests=1)
-            async with _limit(seconds, f"Its answer did not begin within {seconds:.0f} seconds"):
+            async with _limit(
+                seconds,
+                phrase(
+                    "Its answer did not begin within {seconds} seconds", seconds=f"{seconds:.0f}"
+                ),
+            ):
                 try:
                     response = await self._transport.handle_async_request(request)
                 except ERRORS as error:
@@ -371,7 +391,9 @@ class Client:
             response.extensions["address"] = without_credentials(urls[-1])
             if response.status_code < 200:
                 await response.aclose()
-                raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
+                raise NoAnswerError(
+                    phrase("It sent the unexpected answer {status}", status=response.status_code)
+                )
             location = response.headers.get("location")
             if response.status_code not in _REDIRECTS or not location:
                 return response
@@ -383,13 +405,14 @@ class Client:
         proxy = ""
         if isinstance(self._transport, Transport):
             proxy = self._transport.proxy(urls[-1])
-        why = str(error).removesuffix(".")
-        through = f"through the proxy {proxy}, " if proxy else ""
-        count = "1 try" if tries == 1 else f"{tries} tries"
+        through = phrase("through the proxy {proxy}, ", proxy=proxy) if proxy else EMPTY
+        count = phrase("1 try") if tries == 1 else phrase("{count} tries", count=tries)
         return Unreachable(
-            f"{origin_of(urls[-1]).host} cannot be reached.",
+            phrase("{host} cannot be reached.", host=origin_of(urls[-1]).host),
             where=shown_route(urls),
-            why=f"{why} ({through}{count}).",
+            why=phrase(
+                "{cause} ({through}{tries}).", cause=cause(error), through=through, tries=count
+            ),
             hint=_hint(error, has_proxy=bool(proxy)),
         )
 
@@ -400,31 +423,31 @@ def _is_final(error: NoAnswerError, patience: RetryPolicy) -> bool:
     return error.certificate or (error.unknown_name and is_quick)
 
 
-def _hint(error: NoAnswerError, *, has_proxy: bool) -> str:
+def _hint(error: NoAnswerError, *, has_proxy: bool) -> Phrase:
     """Return what a user can do about an address that cannot be reached."""
     why = str(error)
     if has_proxy and "answered 407" in why:
-        return (
+        return phrase(
             "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT "
             "(write `@` in them as %40)"
         )
     if error.certificate and "mismatch" in why:
-        return (
+        return phrase(
             "the server's certificate is for another host: "
             "check the address, or what answers in its place"
         )
     if error.certificate:
-        return (
+        return phrase(
             "if your proxy re-signs TLS connections, set its certificate: "
             "`pip config set global.cert FILE`"
         )
-    return (
+    return phrase(
         "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
     )
 
 
 @asynccontextmanager
-async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
+async def _limit(seconds: float, why: Phrase) -> AsyncIterator[None]:
     """Limit the time of the body of `async with`. Raises NoAnswerError."""
     try:
         async with timeout(seconds):
@@ -433,11 +456,13 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
         raise NoAnswerError(why) from None
 
 
-def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
+def _unpackable(response: httpx.Response, why: Phrase) -> IndexFailure:
     """Return the failure of a body that cannot be decompressed."""
     return IndexFailure(
-        "An index sent data that cannot be decompressed.",
+        phrase("An index sent data that cannot be decompressed."),
         where=shown_address(response.extensions["address"]),
-        why=f"{why}.",
-        hint="a proxy or mirror may declare the wrong compression; try again or use another index",
+        why=phrase("{cause}.", cause=why),
+        hint=phrase(
+            "a proxy or mirror may declare the wrong compression; try again or use another index"
+        ),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from resolver.errors import InputError
 from resolver.files import is_special
 from resolver.index.parse.address import Origin, Root, origin_of
+from resolver.phrase import literal, phrase
 
 
 class Credentials:
@@ -67,21 +68,25 @@ def _read_netrc() -> netrc.netrc | None:
     file = os.environ.get("NETRC")
     where = file or "~/.netrc"
     path = os.path.expanduser(where)  # noqa: PTH111 -- Path raises RuntimeError without a home
-    hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
+    hint = phrase(
+        "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
+    )
     try:
         if not is_special(Path(path)):
             return netrc.netrc(file and path)
-        why = "It is not a regular file."
+        why = phrase("It is not a regular file.")
     except OSError:
         return None
     except UnicodeDecodeError:
-        why = "It is not UTF-8."
+        why = phrase("It is not UTF-8.")
     except netrc.NetrcParseError as error:
         # With a line, the message quotes what may be a password.
         if error.lineno is None:
             # The file is of another user or accessible to others.
-            why = error.msg
-            hint = f"make it accessible only to you: chmod 600 {where}"
+            why = literal(error.msg)
+            hint = phrase("make it accessible only to you: chmod 600 {file}", file=where)
         else:
-            why = f"Line {error.lineno} or the one before it does not have that form."
-    raise InputError("The netrc file cannot be read.", where=where, why=why, hint=hint)
+            why = phrase(
+                "Line {line} or the one before it does not have that form.", line=error.lineno
+            )
+    raise InputError(phrase("The netrc file cannot be read."), where=where, why=why, hint=hint)

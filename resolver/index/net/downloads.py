@@ -24,6 +24,7 @@ from resolver.index.net.no_answer import NoAnswerError
 from resolver.index.net.slots import Slots
 from resolver.model.release import File
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import Phrase, phrase
 
 ENDING: Final = ".part"
 _CHUNK: Final = 1 << 20
@@ -80,10 +81,12 @@ class PartialFile:
         limit = self._limit()
         if self.size + len(piece) > limit:
             raise WrongFile(
-                f"{self.file.filename} is larger than it should be.",
+                phrase("{file} is larger than it should be.", file=self.file.filename),
                 where=self.file.url,
-                why=f"The download was stopped after {limit} bytes.",
-                hint="a mirror or proxy may serve another file; try again or use another index",
+                why=phrase("The download was stopped after {limit} bytes.", limit=limit),
+                hint=phrase(
+                    "a mirror or proxy may serve another file; try again or use another index"
+                ),
             )
         self._handle.write(piece)
         self._handle.flush()
@@ -170,9 +173,14 @@ class Transfer:
         except IndexFailure as failure:
             return failure
         except OSError as error:
-            instead = "choose another folder; what was received so far is kept for the next run"
+            instead = phrase(
+                "choose another folder; what was received so far is kept for the next run"
+            )
             raise disk.input_error(
-                error, f"{file.filename} cannot be stored", self._folder.path, instead
+                error,
+                phrase("{file} cannot be stored", file=file.filename),
+                self._folder.path,
+                instead,
             ) from None
         self._count(0, files=1)
         return None
@@ -188,7 +196,10 @@ class Transfer:
                 await self._receive(part)
             if part.is_wrong:
                 raise altered(
-                    f"{file.filename} is not the file", file.url, part.sha256, file.sha256
+                    phrase("{file} is not the file", file=file.filename),
+                    file.url,
+                    part.sha256,
+                    file.sha256,
                 )
             await asyncio.to_thread(part.finish)
         except WrongFile:
@@ -221,10 +232,10 @@ class Transfer:
                 if not part.size:
                     raise
                 raise Unreachable(
-                    f"{file.filename} stops in the middle every time.",
+                    phrase("{file} stops in the middle every time.", file=file.filename),
                     where=failure.where,
-                    why=failure.why,
-                    hint="run the command again: it resumes where it stopped",
+                    why=failure.phrases["why"],
+                    hint=phrase("run the command again: it resumes where it stopped"),
                 ) from None
 
     async def _append(self, part: PartialFile, response: httpx.Response) -> None:
@@ -237,7 +248,7 @@ class Transfer:
         if has_range and response.status_code in (206, 416):
             if not _continues(part, response):
                 self._restart(part, ranges=False)
-                raise NoAnswerError("It does not continue where it was asked to")
+                raise NoAnswerError(phrase("It does not continue where it was asked to"))
             part.mixed = True
         else:
             check_status(response.status_code, file)
@@ -249,12 +260,12 @@ class Transfer:
             if not part.mixed:
                 raise
             self._restart(part, ranges=False)
-            raise NoAnswerError("It sends more than the file has") from None
+            raise NoAnswerError(phrase("It sends more than the file has")) from None
         etag = response.headers.get("etag", "")
         part.validators = etag, response.headers.get("last-modified", "")
         is_short = part.size < (file.size or 0)
         if part.is_wrong and is_short and "content-length" not in response.headers:
-            raise NoAnswerError(f"It ends before the announced {file.size} bytes")
+            raise NoAnswerError(phrase("It ends before the announced {size} bytes", size=file.size))
 
     def _taker(self, part: PartialFile) -> Callable[[bytes], None]:
         """Return a function that appends received bytes and counts them."""
@@ -296,23 +307,37 @@ def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
     first = failures[0]
     if len(failures) == 1:
         return first
-    others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
+    hint = first.phrases["hint"]
+    for failure in failures[1:]:
+        hint = phrase(
+            "{before}\n{message} {why}",
+            before=hint,
+            message=failure.phrases["message"],
+            why=failure.phrases["why"],
+        )
     return IndexFailure(
-        f"{len(failures)} of {total} files could not be downloaded. {first.message}",
+        phrase(
+            "{count} of {total} files could not be downloaded. {message}",
+            count=len(failures),
+            total=total,
+            message=first.phrases["message"],
+        ),
         where=first.where,
-        why=first.why,
-        hint=f"{first.hint}\n{others}",
+        why=first.phrases["why"],
+        hint=hint,
     )
 
 
-def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
+def altered(what: Phrase, where: str, digest: str, listed: str) -> WrongFile:
     """Return the failure of a file that has another sha256 than its page says."""
     return WrongFile(
-        f"{what} listed on its index page.",
+        phrase("{difference} listed on its index page.", difference=what),
         where=where,
-        why=f"Its sha256 is {digest}; the page says {listed}.",
-        hint="a mirror or proxy may serve an altered or incomplete file; "
-        "try again or use another index",
+        why=phrase("Its sha256 is {digest}; the page says {listed}.", digest=digest, listed=listed),
+        hint=phrase(
+            "a mirror or proxy may serve an altered or incomplete file; try again or use "
+            "another index"
+        ),
     )
 
 
@@ -334,14 +359,14 @@ def check_status(status: int, file: File) -> None:
     """Raise IndexFailure unless the answer is a whole file."""
     if status == 200:
         return
-    hint = (
+    hint = phrase(
         "the index page lists a file that its server does not provide; a mirror may be incomplete"
     )
     if status in (401, 403):
-        hint = "put the user and password for that host in ~/.netrc or in the index address"
+        hint = phrase("put the user and password for that host in ~/.netrc or in the index address")
     raise IndexFailure(
-        f"{file.filename} cannot be downloaded.",
+        phrase("{file} cannot be downloaded.", file=file.filename),
         where=file.url,
-        why=f"The server answered {status}.",
+        why=phrase("The server answered {status}.", status=status),
         hint=hint,
     )

@@ -12,6 +12,8 @@ from typing import Final
 import aiohttp
 import httpx
 
+from resolver.phrase import Phrase, as_phrase, phrase
+
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
 ERRORS: Final = (
@@ -29,7 +31,7 @@ class NoAnswerError(Exception):
 
     def __init__(
         self,
-        why: str,
+        why: Phrase,
         *,
         certificate: bool = False,
         unknown_name: bool = False,
@@ -66,41 +68,43 @@ def no_answer(error: BaseException) -> NoAnswerError:
 def _of_system(cause: BaseException) -> NoAnswerError | None:
     """Return the meaning of an error of the system or of TLS, None for another one."""
     if isinstance(cause, ssl.SSLCertVerificationError):
-        why = f"Its certificate is not trusted: {cause.verify_message}"
+        why = phrase("Its certificate is not trusted: {reason}", reason=cause.verify_message)
         return NoAnswerError(why, certificate=True)
     if isinstance(cause, socket.gaierror):
         is_unknown = cause.errno == socket.EAI_NONAME
-        return NoAnswerError(cause.strerror or str(cause), unknown_name=is_unknown)
+        return NoAnswerError(as_phrase(cause.strerror or str(cause)), unknown_name=is_unknown)
     if isinstance(cause, ssl.SSLError) and cause.reason:
-        return NoAnswerError(f"TLS failed: {cause.reason.replace('_', ' ').lower()}")
+        return NoAnswerError(
+            phrase("TLS failed: {reason}", reason=cause.reason.replace("_", " ").lower())
+        )
     if isinstance(cause, OSError) and cause.errno:
-        return NoAnswerError(os.strerror(cause.errno))
+        return NoAnswerError(as_phrase(os.strerror(cause.errno)))
     return None
 
 
-def _of_library(error: BaseException) -> str:
+def _of_library(error: BaseException) -> Phrase:
     """Return what an error of httpx or aiohttp means."""
     match error:
         case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
-            return "It stopped answering"
+            return phrase("It stopped answering")
         case httpx.TimeoutException() | aiohttp.ServerTimeoutError():
-            return "No connection within the time limit"
+            return phrase("No connection within the time limit")
         case httpx.ProxyError():
-            return f"The proxy answered {_beginning(error)}"
+            return phrase("The proxy answered {answer}", answer=_beginning(error))
         # aiohttp raises RuntimeError for a connection that it closed itself.
         case aiohttp.ClientPayloadError() | RuntimeError():
-            return "It broke off its answer"
+            return phrase("It broke off its answer")
         case aiohttp.ServerDisconnectedError():
-            return "It closed the connection without an answer"
+            return phrase("It closed the connection without an answer")
         case httpx.RemoteProtocolError():
             text = str(error)
             if "closed" in text and "complete" in text:
-                return "It broke off its answer"
+                return phrase("It broke off its answer")
             if "closed" in text or "disconnected" in text:
-                return "It closed the connection without an answer"
+                return phrase("It closed the connection without an answer")
         case _:
             pass
-    return f"It violates HTTP ({_beginning(error)})"
+    return phrase("It violates HTTP ({error})", error=_beginning(error))
 
 
 def _beginning(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI
 from resolver.model.release import CoreMetadata, File
+from resolver.phrase import phrase
 
 # Wheels that wait to be read ahead at once: a hundred thousand tasks would take memory and time.
 _MOST_AHEAD: Final = 1000
@@ -109,14 +110,19 @@ class OnlineCatalog:
                 return await self._pages.answer(root, index, project, patience)
             except Unreachable as error:
                 failure = error
-        hint = failure.hint
+        hint = failure.phrases["hint"]
         if is_required and index != PYPI:
-            hint += (
-                "; an address that serves the same files can be added to "
-                f"`mirrors` of [[index]] `{index}`"
+            hint = phrase(
+                "{hint}; an address that serves the same files can be added to `mirrors` of "
+                "[[index]] `{index}`",
+                hint=hint,
+                index=index,
             )
         failure = Unreachable(
-            f"Index `{index}` cannot be reached.", where=failure.where, why=failure.why, hint=hint
+            phrase("Index `{index}` cannot be reached.", index=index),
+            where=failure.where,
+            why=failure.phrases["why"],
+            hint=hint,
         )
         # Another task may have found out meanwhile.
         if not is_required and index not in self._unreachable:

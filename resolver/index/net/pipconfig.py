@@ -19,13 +19,14 @@ import msgspec
 
 from resolver.errors import InputError
 from resolver.files import is_special
+from resolver.phrase import phrase
 from resolver.pip import PIP_SECTIONS, allowed_settings
 
 _TIMEOUT: Final = 15.0  # seconds, as in pip
 _SHORTEST_TIMEOUT: Final = 1.0
 _LONGEST_TIMEOUT: Final = 600.0
 _IGNORED_OPTIONS: Final = ("extra-index-url", "find-links")
-_FORM: Final = (
+_FORM: Final = phrase(
     "a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
 )
 
@@ -116,12 +117,14 @@ def _parsed(file: str) -> configparser.RawConfigParser:
         if not is_special(Path(file)):
             parser.read(file, encoding)  # skips a file that cannot be opened, like pip
             return parser
-        why = "It is not a regular file."
+        why = phrase("It is not a regular file.")
     except UnicodeDecodeError:
-        why = f"It is not {encoding}, the encoding of the locale."
+        why = phrase("It is not {encoding}, the encoding of the locale.", encoding=encoding)
     except configparser.Error as error:
-        why = f"Line {_line_of(error)} cannot stand there."
-    raise InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=_FORM)
+        why = phrase("Line {line} cannot stand there.", line=_line_of(error))
+    raise InputError(
+        phrase("A configuration file of pip cannot be read."), where=file, why=why, hint=_FORM
+    )
 
 
 def _line_of(error: configparser.Error) -> int | str:

@@ -11,6 +11,7 @@ from resolver import address
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
+from resolver.phrase import cause, phrase
 from resolver.redaction import shown_address
 
 
@@ -51,16 +52,18 @@ class Proxies:
 def _checked(written: str) -> str:
     """Return the address of a proxy as httpx accepts it. Raises InputError."""
     url = written if has_scheme(written) else f"http://{written}"
-    hint = "the form is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
+    hint = phrase("the form is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT")
     try:
-        why = f"`{shown_address(split_written(url)[1])}` is not a proxy address"
+        why = phrase(
+            "`{address}` is not a proxy address", address=shown_address(split_written(url)[1])
+        )
         proxy = httpx.Proxy(address.sendable(url)[0])
         if proxy.url.host and proxy.url.port != 0:
             return url
     except WrittenError as error:
-        why = f"`{error.shown}` cannot be read. {error}"
+        why = phrase("`{address}` cannot be read. {cause}", address=error.shown, cause=cause(error))
         hint = error.hint
     except ValueError:
         pass
     where = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy"
-    raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)
+    raise InputError(phrase("The proxy settings cannot be used."), where=where, why=why, hint=hint)

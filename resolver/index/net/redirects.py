@@ -16,6 +16,7 @@ from resolver.index.parse.address import (
     origin_of,
     without_credentials,
 )
+from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import shown_address
 
 _MOST_REDIRECTS: Final = 10
@@ -31,24 +32,29 @@ def require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID25
         origin = origin_of(urls[-1])
         url, sent_host, decoded_host = address.sendable(urls[-1])
     except address.AddressError:
-        raise _refusal(urls, "It cannot be read.") from None
+        raise _refusal(urls, phrase("It cannot be read.")) from None
     except ValueError as error:
-        raise _refusal(urls, str(error)) from None
+        raise _refusal(urls, cause(error)) from None
     is_redirect = len(urls) > 1
     leads_to_this_machine = is_local(origin.host) or is_local(sent_host)
     if is_redirect and leads_to_this_machine and not is_local(origin_of(urls[0]).host):
         raise _refusal(
             urls,
-            "It is an address on this machine or its local link; "
-            "only an index on this machine may redirect there.",
+            phrase(
+                "It is an address on this machine or its local link; only an index on this "
+                "machine may redirect there."
+            ),
         )
     if not is_allowed(origin):
-        raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
+        raise _refusal(urls, phrase("Only https is allowed, and plain http only to this machine."))
     # Libraries might read another form of host as a host other than the one that was checked.
     is_plain_host = _HOST.fullmatch(sent_host) is not None
     is_checked_host = origin.host in (decoded_host, sent_host)
     if url.userinfo or not is_plain_host or not is_checked_host:
-        raise _refusal(urls, f"It cannot be read: `{shown_address(origin.host)}` is not a host.")
+        raise _refusal(
+            urls,
+            phrase("It cannot be read: `{host}` is not a host.", host=shown_address(origin.host)),
+        )
     return url, origin
 
 
@@ -59,15 +65,15 @@ def redirected(urls: list[str], location: str) -> str:
     """
     if len(urls) > _MOST_REDIRECTS:
         raise IndexFailure(
-            "An index redirects in a loop.",
+            phrase("An index redirects in a loop."),
             where=shown_address(urls[0]),
-            why=f"There were more than {_MOST_REDIRECTS} redirects.",
-            hint="check the address of the index; a proxy or mirror may be set up wrongly",
+            why=phrase("There were more than {limit} redirects.", limit=_MOST_REDIRECTS),
+            hint=phrase("check the address of the index; a proxy or mirror may be set up wrongly"),
         )
     try:
         return without_credentials(address.join(urls[-1], location))
     except address.AddressError:
-        raise _refusal([*urls, location], "It cannot be read.") from None
+        raise _refusal([*urls, location], phrase("It cannot be read.")) from None
 
 
 def shown_route(urls: list[str]) -> str:
@@ -78,14 +84,14 @@ def shown_route(urls: list[str]) -> str:
     return f"{first} -> {shown_address(urls[-1])}"
 
 
-def _refusal(urls: list[str], why: str) -> IndexFailure:
+def _refusal(urls: list[str], why: Phrase) -> IndexFailure:
     """Return the failure of an address that must not be requested."""
-    message = "The address is not allowed."
+    message = phrase("The address is not allowed.")
     if len(urls) > 1:
-        message = "An index redirects to an address that is not allowed."
+        message = phrase("An index redirects to an address that is not allowed.")
     return IndexFailure(
         message,
         where=shown_route(urls),
         why=why,
-        hint="check the address of the index and what it redirects to",
+        hint=phrase("check the address of the index and what it redirects to"),
     )

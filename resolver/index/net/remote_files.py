@@ -44,6 +44,7 @@ from resolver.model.message import Message, message
 from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.variant import VariantTable
 from resolver.owned_folder import OwnedFolder
+from resolver.phrase import Phrase, phrase
 
 T = TypeVar("T")
 
@@ -127,7 +128,7 @@ class RemoteFiles:
         if content is None:
             return None
         if file.metadata:
-            what = f"The .metadata file of {file.filename} is not the one"
+            what = phrase("The .metadata file of {file} is not the one", file=file.filename)
             _require_sha256(content, file.metadata, what, shown_url)
         try:
             return read(content, release, shown_url).metadata
@@ -178,7 +179,7 @@ class RemoteFiles:
 
         content = await self._client.request(table.url, consume, headers={})
         if table.sha256:
-            what = f"{table.filename} is not the file"
+            what = phrase("{file} is not the file", file=table.filename)
             _require_sha256(content, table.sha256, what, table.url)
         variants = read_table(content, table.filename)
         self._cache.store_variants(table, variants)
@@ -362,9 +363,11 @@ class RemoteFiles:
                 return await Transfer(self._client, owned, lambda _: None).fetch(file)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            what = f"{file.filename} could not be stored for reading."
+            what = phrase("{file} could not be stored for reading.", file=file.filename)
             where = folder or error.filename or ""
-            raise disk.input_error(error, what, where, "set TMPDIR to another folder") from None
+            raise disk.input_error(
+                error, what, where, phrase("set TMPDIR to another folder")
+            ) from None
 
 
 async def _stored(reading: Awaitable[T], store: Callable[[T | UnusableFile], None]) -> T:
@@ -384,7 +387,7 @@ def _require_address(file: File) -> None:
         raise UnusableFile(f"{file.filename} has an address that an index must not point to")
 
 
-def _require_sha256(content: bytes, listed: str, what: str, url: str) -> None:
+def _require_sha256(content: bytes, listed: str, what: Phrase, url: str) -> None:
     """Raise IndexFailure, which begins with `what`, if a content has another hash than listed."""
     digest = sha256(content).hexdigest()
     if digest != listed:

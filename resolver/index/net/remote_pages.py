@@ -20,6 +20,7 @@ from resolver.index.parse.simple import ACCEPT
 from resolver.index.store.page_cache import IndexAnswer, PageCache, StoredPage
 from resolver.model.problem import PYPI
 from resolver.model.variant import VariantTable
+from resolver.phrase import phrase
 
 _PAGE_LIMIT: Final = 32 << 20
 # Releases of a page of which the list of variants is read.
@@ -151,13 +152,15 @@ class RemotePages:
 
 
 def _bad_status(status: int, index: str, project: str, url: str) -> IndexFailure:
-    hint = "open the address in a browser to see what it serves"
+    hint = phrase("open the address in a browser to see what it serves")
     if status in (401, 403):
-        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        hint = phrase("put `machine HOST login USER password PASSWORD` in ~/.netrc")
         if index == PYPI:
-            hint += (
-                ", or the address with both into pip's settings: "
-                "`pip config set global.index-url …`"
+            hint = phrase(
+                "put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with "
+                "both into pip's settings: `pip config set global.index-url …`"
             )
-    message = f"Index `{index}` did not answer for {project}."
-    return IndexFailure(message, where=url, why=f"It answered {status}.", hint=hint)
+    message = phrase("Index `{index}` did not answer for {project}.", index=index, project=project)
+    return IndexFailure(
+        message, where=url, why=phrase("It answered {status}.", status=status), hint=hint
+    )

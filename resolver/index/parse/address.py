@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from resolver import address
 from resolver.errors import InputError
+from resolver.phrase import EMPTY, Phrase, cause, phrase
 from resolver.redaction import shown_address
 
 _PORTS = {"https": 443, "http": 80}
@@ -22,6 +23,7 @@ _PLAIN = re.compile(rf"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{{0,4}}))?((?:/{_S
 # A link without host: steps up or a slash, and a path.
 _RELATIVE = re.compile(rf"(/|(?:\.\./)*)({_SEGMENT}(?:/{_SEGMENT})*)")
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
+_UNREADABLE: Final = phrase("cannot be read")
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 _QUERY_BEGINS = re.compile(r"[?#]")
 
@@ -54,7 +56,7 @@ def origin_of(url: str) -> Origin:
     """Return the origin of an absolute address. Raises ValueError if it has none."""
     parts = address.split(url)
     if not parts.host:
-        raise ValueError(f"`{shown_address(url)}` has no host")
+        raise ValueError(phrase("`{url}` has no host", url=shown_address(url)))
     return Origin(parts.scheme, parts.host, parts.port or _PORTS.get(parts.scheme, 0))
 
 
@@ -104,7 +106,7 @@ def without_credentials(url: str) -> str:
 class WrittenError(ValueError):
     """An address in a setting is invalid."""
 
-    def __init__(self, why: str, shown: str, hint: str) -> None:
+    def __init__(self, why: Phrase, shown: str, hint: Phrase) -> None:
         super().__init__(why)
         # The part of the address that has no password.
         self.shown = shown
@@ -129,23 +131,27 @@ def split_written(written: str) -> tuple[str, str]:
     secret = before[len(scheme) :]
     shown = shown_address(after_credentials)
     if mark and not scheme:
-        why = "It does not begin with a scheme and `://`."
-        raise WrittenError(why, f"…@{shown}", "the form is https://USER:PASSWORD@HOST/PATH")
+        why = phrase("It does not begin with a scheme and `://`.")
+        raise WrittenError(why, f"…@{shown}", phrase("the form is https://USER:PASSWORD@HOST/PATH"))
     if _AUTHORITY_ENDS.search(secret):
         # The `@` may as well be in a query.
         has_query = _QUERY_BEGINS.search(secret) is not None
         raise WrittenError(
-            "There is an `@` after the first `/`, `?` or `#`, "
-            "so what comes before it may be a password.",
+            phrase(
+                "There is an `@` after the first `/`, `?` or `#`, so what comes before it may "
+                "be a password."
+            ),
             f"{scheme}…" if has_query else f"{scheme}…@{shown}",
-            "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, "
-            "`%` as %25; an `@` in a path as %40",
+            phrase(
+                "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, "
+                "`%` as %25; an `@` in a path as %40"
+            ),
         )
     try:
         written.encode()
     except UnicodeEncodeError:
-        hint = "percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC"
-        raise WrittenError("It is not UTF-8.", f"{scheme}{shown}", hint) from None
+        hint = phrase("percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC")
+        raise WrittenError(phrase("It is not UTF-8."), f"{scheme}{shown}", hint) from None
     return secret, scheme + after_credentials
 
 
@@ -163,34 +169,41 @@ def read_root(url: str, index: str) -> Root:
     """Return the root of an index as configured. Raises InputError if it must not be requested."""
 
     def refused(
-        shown: str, why: str, hint: str = "", message: str = "cannot be read"
+        shown: str, why: Phrase, hint: Phrase = EMPTY, fault: Phrase = _UNREADABLE
     ) -> InputError:
-        where = f"index `{index}`: {shown}"
         return InputError(
-            f"The address of index `{index}` {message}.", where=where, why=why, hint=hint
+            phrase("The address of index `{index}` {fault}.", index=index, fault=fault),
+            where=phrase("index `{index}`: {address}", index=index, address=shown),
+            why=why,
+            hint=hint,
         )
 
     try:
         secret, clean = split_written(url.strip())
     except WrittenError as error:
-        raise refused(error.shown, str(error), error.hint) from None
+        raise refused(error.shown, cause(error), error.hint) from None
     shown = shown_address(clean)
     if " " in clean or not clean.isprintable():
-        hint = "percent-encode what belongs to it (a space is %20) and leave out the rest"
-        raise refused(shown, "It has a space or a character that does not print.", hint)
+        hint = phrase("percent-encode what belongs to it (a space is %20) and leave out the rest")
+        raise refused(shown, phrase("It has a space or a character that does not print."), hint)
     try:
         parts = address.split(clean)
         origin = origin_of(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
-        raise refused(shown, str(error)) from None
+        raise refused(shown, cause(error)) from None
     if origin is None:
-        hint = "serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
-        why = "Only https is allowed, and plain http only to this machine."
-        raise refused(shown, why, hint, f"has the scheme `{parts.scheme}`")
+        hint = phrase(
+            "serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
+        )
+        why = phrase("Only https is allowed, and plain http only to this machine.")
+        raise refused(shown, why, hint, phrase("has the scheme `{scheme}`", scheme=parts.scheme))
     if not is_allowed(origin):
-        why = "Anyone on the network path could change pages and hashes alike."
+        why = phrase("Anyone on the network path could change pages and hashes alike.")
         raise refused(
-            shown, why, "use https; pip's trusted-host setting is ignored", "is plain http"
+            shown,
+            why,
+            phrase("use https; pip's trusted-host setting is ignored"),
+            phrase("is plain http"),
         )
     user, _, password = secret.partition(":")
     return Root(parts.without_query().rstrip("/") + "/", unquote(user), unquote(password))
@@ -248,16 +261,16 @@ def resolve(base: str, href: str) -> str:
         if plain is not None and _is_port(plain[3]):
             if not is_local(plain[2]) or split_base.is_local:
                 return href
-            raise ValueError("it points to this machine")
+            raise ValueError(phrase("it points to this machine"))
     return _resolved(base, href)
 
 
 def _resolved(base: str, href: str) -> str:
     """Return what `resolve` does."""
     if not href.isprintable():
-        raise ValueError("it does not print")  # such as a line break, which urllib removes
+        raise ValueError(phrase("it does not print"))  # such as a line break, which urllib removes
     url = address.join(base, href)
     leads_to_this_machine = is_local(address.split(url).host)
     if leads_to_this_machine and not is_local(address.split(base).host):
-        raise ValueError("it points to this machine")
+        raise ValueError(phrase("it points to this machine"))
     return without_credentials(url)

@@ -16,6 +16,7 @@ import msgspec
 
 from resolver.index.parse.address import resolve
 from resolver.model.release import ACTIVE, ProjectStatus
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -106,14 +107,14 @@ def read(body: bytes, url: str) -> tuple[list[tuple[str, bytes]], ProjectStatus,
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and not _is_complete(body):
-        raise PageError("It ends before `</html>`.")
+        raise PageError(phrase("It ends before `</html>`."))
     links, others = _tags(body)
     meta, base = _page_info(others)
     if base:
         try:
             url = resolve(url, base.strip())
         except ValueError:
-            raise PageError("Its `<base href>` is no address to go by.") from None
+            raise PageError(phrase("Its `<base href>` is no address to go by.")) from None
     is_page = is_document or _DOCTYPE.match(body) is not None
     rows: list[tuple[str, bytes]] = []
     for found in _written_rows(links):
@@ -121,11 +122,13 @@ def read(body: bytes, url: str) -> tuple[list[tuple[str, bytes]], ProjectStatus,
         if found is not None:
             rows.append(found)
     if not is_page:
-        raise PageError("It is neither JSON nor HTML.")
+        raise PageError(phrase("It is neither JSON nor HTML."))
     if not rows and not _is_empty_index(body):
         raise PageError(
-            "It links to no file and does not declare itself an index page; "
-            "a proxy may have answered."
+            phrase(
+                "It links to no file and does not declare itself an index page; a proxy may "
+                "have answered."
+            )
         )
     return rows, _project_status(meta), url
 
@@ -184,13 +187,15 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
         if not name:
             continue
         if match.end() - match.start() > _LONGEST_TAG:
-            raise PageError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
+            raise PageError(
+                phrase("A tag of it is longer than {limit} KiB.", limit=_LONGEST_TAG >> 10)
+            )
         if name in b"aA":
             links.append(match[0])
         else:
             others.append(match[0])
         if len(links) + len(others) > MOST_FILES:
-            raise PageError(f"It has more than {MOST_FILES} links.")
+            raise PageError(phrase("It has more than {limit} links.", limit=MOST_FILES))
     return links, others
 
 
@@ -226,7 +231,10 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
             bases.append(attributes["href"] or "")
         if name == "pypi:repository-version" and content.partition(".")[0] != "1":
             raise PageError(
-                f"Its API version is {content!r}; only version 1 is supported (PEP 629)."
+                phrase(
+                    "Its API version is {version}; only version 1 is supported (PEP 629).",
+                    version=repr(content),
+                )
             )
         meta[name] = content
     return meta, bases[0] if bases else ""

@@ -15,6 +15,7 @@ from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata
+from resolver.phrase import phrase
 from resolver.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -116,12 +117,19 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
     if is_project and text.version(version) == text.version(release.version):
         return
     raise WrongRelease(
-        f"The metadata of {release.filename} is for a different release.",
+        phrase("The metadata of {file} is for a different release.", file=release.filename),
         where=where,
-        why=f"It says {_brief(name)} {_brief(version)}; "
-        f"expected was {release.project} {release.version}.",
-        hint="the file was renamed or its index mixes up files; "
-        "exclude the release with an `excludes` fact",
+        why=phrase(
+            "It says {name} {version}; expected was {project} {release_version}.",
+            name=_brief(name),
+            version=_brief(version),
+            project=release.project,
+            release_version=release.version,
+        ),
+        hint=phrase(
+            "the file was renamed or its index mixes up files; exclude the release with an "
+            "`excludes` fact"
+        ),
     )
 
 

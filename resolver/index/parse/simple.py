@@ -43,6 +43,7 @@ from resolver.index.parse.html_page import (
 from resolver.index.parse.variants import VARIANTS_ENDING
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
+from resolver.phrase import cause, phrase
 
 _API: Final = "application/vnd.pypi.simple.v"
 ACCEPT: Final = f"{_API}1+json, {_API}1+html;q=0.2, text/html;q=0.01"
@@ -191,16 +192,20 @@ def read(
     try:
         return _read(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, url)
     except PageError as error:
-        why = str(error)
+        why = cause(error)
     except _ODD as error:
-        why = f"It is not a JSON page of PEP 691: {error}."
+        why = phrase("It is not a JSON page of PEP 691: {cause}.", cause=cause(error))
     except RecursionError:
-        why = "It is not a JSON page of PEP 691: its values are nested too deeply."
+        why = phrase("It is not a JSON page of PEP 691: its values are nested too deeply.")
     raise IndexFailure(
-        f"Index `{index}` sent an unusable page for {project}.",
+        phrase(
+            "Index `{index}` sent an unusable page for {project}.", index=index, project=project
+        ),
         where=url,
         why=why,
-        hint="open the address in a browser: a proxy or an incomplete mirror may have answered",
+        hint=phrase(
+            "open the address in a browser: a proxy or an incomplete mirror may have answered"
+        ),
     )
 
 
@@ -208,9 +213,14 @@ def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> 
     """Read a page. Raises PageError, and what msgspec raises for JSON."""
     media_type = content_type.partition(";")[0].strip().lower()
     if not body.strip():
-        raise PageError("The page is empty.")
+        raise PageError(phrase("The page is empty."))
     if media_type.startswith(_API) and not media_type.startswith(f"{_API}1+"):
-        raise PageError(f"Its type is `{media_type}`; only version 1 is supported (PEP 629).")
+        raise PageError(
+            phrase(
+                "Its type is `{media_type}`; only version 1 is supported (PEP 629).",
+                media_type=media_type,
+            )
+        )
     rows: Iterable[tuple[str, Written]]
     if media_type in _JSON_TYPES or body.lstrip()[:1] == b"{":
         rows, status = _read_json(body, project)
@@ -220,7 +230,10 @@ def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> 
     rejections = found.rejections
     if rejections and not found.rows and all(_is_foreign(row, project) for row in rejections):
         raise PageError(
-            f"Every file on it belongs to another project, for example {rejections[0].filename}."
+            phrase(
+                "Every file on it belongs to another project, for example {file}.",
+                file=rejections[0].filename,
+            )
         )
     releases, labelled = _releases(found, url)
     variant_files = _variant_files(labelled, found.tables, project, url)
@@ -241,9 +254,14 @@ def _read_json(
     page = _decode_page(body)
     version = page.meta.api_version
     if version.partition(".")[0] != "1":
-        raise PageError(f"Its API version is {version}; only version 1 is supported (PEP 629).")
+        raise PageError(
+            phrase(
+                "Its API version is {version}; only version 1 is supported (PEP 629).",
+                version=version,
+            )
+        )
     if text.name(page.name) != project:
-        raise PageError(f"It is a page for another project, `{page.name}`.")
+        raise PageError(phrase("It is a page for another project, `{name}`.", name=page.name))
     if names is None:
         names = [_decode_filename(row).filename for row in page.files]
     return zip(names, page.files, strict=True), _project_status(page.project_status)
@@ -258,14 +276,14 @@ def _names(body: bytes) -> list[str] | None:
     try:
         return [row.filename for row in _decode_names(body).files]
     except _TooManyError:
-        raise PageError(f"It has more than {MOST_FILES} files.") from None
+        raise PageError(phrase("It has more than {limit} files.", limit=MOST_FILES)) from None
     except _ODD:
         pass
     _counts.files = 0
     try:
         _decode_outline(body)
     except _TooManyError:
-        raise PageError(f"It has more than {MOST_FILES} files.") from None
+        raise PageError(phrase("It has more than {limit} files.", limit=MOST_FILES)) from None
     return None
 
 

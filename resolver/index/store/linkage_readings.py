@@ -18,6 +18,7 @@ from resolver.files import json_text
 from resolver.index.parse.distribution import wheel_parts
 from resolver.model.linkage import SYMBOL_BYTES, TORCH, Linkage, SharedObject
 from resolver.model.release import File
+from resolver.phrase import phrase
 
 _LARGEST: Final = 64 << 20
 # What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not
@@ -54,10 +55,12 @@ def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, RecursionError) as error:
-        message = f"the recorded readings of the binaries of {project} cannot be used"
-        hint = (
-            "make them again: ascend-lock facts read-linkage "
-            "(without the file, wheels are read anew)"
+        message = phrase(
+            "the recorded readings of the binaries of {project} cannot be used", project=project
+        )
+        hint = phrase(
+            "make them again: ascend-lock facts read-linkage (without the file, wheels are read "
+            "anew)"
         )
         raise files.input_error(error, message, path, hint) from None
     return readings
@@ -66,10 +69,18 @@ def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading
 def _check(reading: LinkageReading, project: NormalizedName) -> None:
     """Raise ValueError for a reading that no wheel of the project can have."""
     if _project(reading.file) != project:
-        raise ValueError(f"{reading.file} is not a wheel of {project}")
+        raise ValueError(
+            phrase("{file} is not a wheel of {project}", file=reading.file, project=project)
+        )
     for shared_object in reading.objects:
         if len(shared_object.takes) % SYMBOL_BYTES or len(shared_object.offers) % SYMBOL_BYTES:
-            raise ValueError(f"the symbols of {shared_object.path} in {reading.file} are cut off")
+            raise ValueError(
+                phrase(
+                    "the symbols of {path} in {file} are cut off",
+                    path=shared_object.path,
+                    file=reading.file,
+                )
+            )
 
 
 def write_linkages(

@@ -2,7 +2,7 @@
 
 Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256:
 the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. Readings of wheels of
-paired releases are for `ascend-lock pairs`; no lock uses them.
+paired releases are for `ascend-lock matrix show`; no lock uses them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from resolver.index.parse.metadata import check_texts
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, File
+from resolver.phrase import Phrase, literal, phrase
 
 T = TypeVar("T")
 
@@ -109,7 +110,11 @@ def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]
         return readings
 
     return _read(
-        folder, project, decode, "archives", " (without the file, archives are downloaded)"
+        folder,
+        project,
+        decode,
+        phrase("archives"),
+        phrase("{command} (without the file, archives are downloaded)", command=_again(project)),
     )
 
 
@@ -118,15 +123,21 @@ def read_wheels(folder: Path, project: NormalizedName) -> list[WheelReading]:
 
     Raises InputError.
     """
-    return _read(folder, project, msgspec.json.Decoder(list[WheelReading]).decode, "wheels")
+    return _read(
+        folder,
+        project,
+        msgspec.json.Decoder(list[WheelReading]).decode,
+        phrase("wheels"),
+        literal(_again(project)),
+    )
 
 
 def _read(
     folder: Path,
     project: NormalizedName,
     decode: Callable[[bytes], list[T]],
-    what: str,
-    otherwise: str = "",
+    content: Phrase,
+    commands: Phrase,
 ) -> list[T]:
     """Return the readings in a project's file, none if there is no file. Raises InputError."""
     path = folder / f"{project}.json"
@@ -135,19 +146,36 @@ def _read(
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, UnusableFile) as error:
-        message = f"the recorded readings of the {what} of {project} cannot be used"
-        hint = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
+        message = phrase(
+            "the recorded readings of the {content} of {project} cannot be used",
+            content=content,
+            project=project,
+        )
+        hint = phrase("make it again: {command}", command=commands)
         raise files.input_error(error, message, path, hint) from None
+
+
+def _again(project: NormalizedName) -> str:
+    """Return the command that makes the readings of a project again."""
+    return f"ascend-lock facts read {project} --anew"
 
 
 def _check(reading: ArchiveReading, project: NormalizedName) -> None:
     """Raise ValueError or UnusableFile for a reading that no archive of the project can have."""
     if text.name(reading.file.rpartition("-")[0]) != project:
-        raise ValueError(f"{reading.file} is not an archive of {project}")
+        raise ValueError(
+            phrase("{file} is not an archive of {project}", file=reading.file, project=project)
+        )
     metadata = reading.archive.metadata
     if metadata is not None:
         if text.name(metadata.name) != project:
-            raise ValueError(f"the metadata of {reading.file} is that of {metadata.name}")
+            raise ValueError(
+                phrase(
+                    "the metadata of {file} is that of {name}",
+                    file=reading.file,
+                    name=metadata.name,
+                )
+            )
         check_texts(metadata, reading.file)
 
 

@@ -20,6 +20,7 @@ from resolver.model.component import Value
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.source import References
 from resolver.model.text import ALONE, NOT_EMPTY, Sentence, Text, Variables, Where
+from resolver.phrase import EMPTY, Phrase, phrase
 
 if TYPE_CHECKING:
     from resolver.model.release import Release
@@ -62,13 +63,13 @@ class Mistake(NamedTuple):
     """A value, or a combination of keys, that a row of a TOML file must not have."""
 
     # What is wrong.
-    what: str
+    what: Phrase
     # The keys and positions that lead to it in the row.
     path: tuple[str | int, ...]
     # Why it is wrong; may be empty.
-    why: str = ""
+    why: Phrase = EMPTY
     # What to write instead; may be empty.
-    hint: str = ""
+    hint: Phrase = EMPTY
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -214,10 +215,10 @@ def refused_build_variables(variables: Variables) -> Iterator[Mistake]:
     """Yield the variables that install.sh keeps from every build."""
     for name, _ in variables:
         if not patterns.BUILD_VARIABLE.matches(name):
-            why = (
+            why = phrase(
                 "install.sh keeps it from builds: it decides which modules or libraries are loaded"
             )
-            yield Mistake(f"`{name}` cannot be set here", ("env", name), why=why)
+            yield Mistake(phrase("`{name}` cannot be set here", name=name), ("env", name), why=why)
 
 
 class BuildFact(Fact, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from packaging.utils import NormalizedName
 from resolver.model.fact.base import Fact, Mistake, Need, projects_of
 from resolver.model.requirement import Requirement
 from resolver.model.text import NOT_EMPTY
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.release import Release
@@ -32,19 +33,24 @@ class Constrains(Fact, frozen=True, kw_only=True):
             path = ("bounds", position)
             if bound.name == self.package:
                 yield Mistake(
-                    f"`{bound}` bounds the project itself",
+                    phrase("`{bound}` bounds the project itself", bound=bound),
                     path,
-                    hint="`constrains` is about other projects; "
-                    "an `excludes` fact takes releases out",
+                    hint=phrase(
+                        "`constrains` is about other projects; an `excludes` fact takes releases "
+                        "out"
+                    ),
                 )
             if bound.extras or not str(bound.specifier):
                 yield Mistake(
-                    f"`{bound}` is not a bound",
+                    phrase("`{bound}` is not a bound", bound=bound),
                     path,
-                    why="a bound is a project with versions and without extras, "
-                    "as in a constraints file",
-                    hint='write for instance "numpy>=2"; '
-                    "what must be installed is a `requires` fact",
+                    why=phrase(
+                        "a bound is a project with versions and without extras, as in a "
+                        "constraints file"
+                    ),
+                    hint=phrase(
+                        'write for instance "numpy>=2"; what must be installed is a `requires` fact'
+                    ),
                 )
 
     @property

@@ -10,6 +10,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model.fact.base import Fact, Mistake
 from resolver.model.text import Text
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
@@ -30,14 +31,14 @@ class Links(Fact, frozen=True, kw_only=True):
     def mistakes(self) -> Iterator[Mistake]:
         """Yield that the row says nothing, and the patterns with more than `*`."""
         if not self.to and not self.provides and not self.optional:
-            hint = "write `to`, `provides` or `optional`"
-            yield Mistake("a fact about links says nothing", ("to",), hint=hint)
+            hint = phrase("write `to`, `provides` or `optional`")
+            yield Mistake(phrase("a fact about links says nothing"), ("to",), hint=hint)
         for position, pattern in enumerate(self.optional):
             if any(character in pattern for character in "?[]"):
                 yield Mistake(
-                    f"`{pattern}` is not a pattern of a library",
+                    phrase("`{pattern}` is not a pattern of a library", pattern=pattern),
                     ("optional", position),
-                    why="`*` stands for any text, and `?` and `[` for nothing",
+                    why=phrase("`*` stands for any text, and `?` and `[` for nothing"),
                 )
 
     def is_optional(self, library: str) -> bool:

@@ -9,6 +9,7 @@ from resolver.model import patterns
 from resolver.model.fact.base import Fact, Mistake, Need, projects_of
 from resolver.model.requirement import Requirement
 from resolver.model.text import Text, matching
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
@@ -34,15 +35,15 @@ class Optional(Fact, frozen=True, kw_only=True):
         """Yield that the row names nothing that is optional, or has both `device` and `needs`."""
         if not self.modules and not self.scripts:
             yield Mistake(
-                "a fact about what is optional says what that is",
+                phrase("a fact about what is optional says what that is"),
                 ("modules",),
-                hint='add modules = ["…"] or scripts = ["…"]',
+                hint=phrase('add modules = ["…"] or scripts = ["…"]'),
             )
         if self.device and self.needs:
             yield Mistake(
-                "what is optional needs either an accelerator or other projects",
+                phrase("what is optional needs either an accelerator or other projects"),
                 ("device",),
-                hint="write a row for each of the two",
+                hint=phrase("write a row for each of the two"),
             )
 
     @property

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from resolver.model.fact.base import Fact, Mistake, Need
 from resolver.model.text import NOT_EMPTY, Text, is_exact
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Pairs(Fact, frozen=True, kw_only=True):
     """What a table or a guide has together with releases of `package`.
 
-    `ascend-lock pairs` shows it. No lock depends on it.
+    `ascend-lock matrix show` shows it. No lock depends on it.
     """
 
     # A branch, a tag, or a version that does not follow PEP 440, as upstream writes it. Empty for
@@ -33,9 +34,9 @@ class Pairs(Fact, frozen=True, kw_only=True):
         names_releases = all(_is_one_release(versions) for versions in self.versions)
         if not self.release and not names_releases:
             yield Mistake(
-                "a pairing is about releases by name",
+                phrase("a pairing is about releases by name"),
                 ("versions",),
-                hint='write "==1.2.0", or release = "…" for a branch or tag',
+                hint=phrase('write "==1.2.0", or release = "…" for a branch or tag'),
             )
 
     def applies_to(self, version: Version) -> bool:

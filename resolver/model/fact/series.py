@@ -11,6 +11,7 @@ from packaging.utils import NormalizedName
 from resolver.model import text
 from resolver.model.fact.base import Fact, Mistake
 from resolver.model.requirement import Requirement
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.release import Release
@@ -30,9 +31,9 @@ class Series(Fact, frozen=True, kw_only=True):
     def mistakes(self) -> Iterator[Mistake]:
         """Yield a number of parts that no version has, and a project that goes with itself."""
         if self.parts < 1:
-            yield Mistake("versions are compared by at least one part", ("parts",))
+            yield Mistake(phrase("versions are compared by at least one part"), ("parts",))
         if self.other == self.package:
-            yield Mistake("a project goes with its own releases anyway", ("with",))
+            yield Mistake(phrase("a project goes with its own releases anyway"), ("with",))
 
     @property
     def bounded_projects(self) -> tuple[NormalizedName, ...]:

@@ -15,6 +15,7 @@ from resolver.model import text
 from resolver.model.fact.base import BuildFact, Mistake, Need, refused_build_variables
 from resolver.model.repository import Address, Commit, Inside, Recipe
 from resolver.model.text import SAME_TABLE, UNWRITTEN, printable
+from resolver.phrase import cause, phrase
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Resolution
@@ -55,17 +56,19 @@ class Sources(BuildFact, frozen=True, kw_only=True):
             path = ("steps", position)
             keys = {key for key, value in asdict(step).items() if value}
             if keys not in _STEPS:
-                hint = "write { move, to }, { comment, in }, { run } or { run, wheels }"
-                yield Mistake("this is not a known step", path, hint=hint)
+                hint = phrase(
+                    "write {{ move, to }}, {{ comment, in }}, {{ run }} or {{ run, wheels }}"
+                )
+                yield Mistake(phrase("this is not a known step"), path, hint=hint)
             try:
                 re.compile(step.comment)
             except re.error as error:
-                what = f"`{step.comment}` is not a regular expression"
-                yield Mistake(what, (*path, "comment"), why=str(error))
+                what = phrase("`{comment}` is not a regular expression", comment=step.comment)
+                yield Mistake(what, (*path, "comment"), why=cause(error))
             if step.wheels and (self.recipe.editable or position != last):
-                what = (
-                    "the step that builds the wheel must be the last, "
-                    "and not of an editable install"
+                what = phrase(
+                    "the step that builds the wheel must be the last, and not of an editable "
+                    "install"
                 )
                 yield Mistake(what, (*path, "wheels"))
 

@@ -21,6 +21,7 @@ from resolver.model.fact.base import (
 from resolver.model.requirement import Requirement, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.text import Text
+from resolver.phrase import phrase
 
 if TYPE_CHECKING:
     from resolver.model.release import Release
@@ -53,10 +54,12 @@ class Warns(Fact, frozen=True, kw_only=True):
         projects = [need for need in self.unless if isinstance(need, Requirement)]
         if self.last and (self.together_with or self.extra or self.wheels or projects):
             yield Mistake(
-                "which releases come last cannot hang on what else is in the lock",
+                phrase("which releases come last cannot hang on what else is in the lock"),
                 ("last",),
-                why="so there can be no `with`, `extra` and `wheels`, "
-                "and only components in `unless`",
+                why=phrase(
+                    "so there can be no `with`, `extra` and `wheels`, and only components in "
+                    "`unless`"
+                ),
             )
 
     @property

@@ -9,6 +9,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from resolver.model.constraint import (
+    SUPPOSED,
     BuildLine,
     ComponentValue,
     Excluded,
@@ -77,8 +78,7 @@ def _line_code(line: StackLine) -> str:
     """Return the code of the sentence about a line of the stack."""
     if line.key == "constraints":
         return "conflict.allows"
-    is_option = line.where.startswith("--")
-    return "conflict.to-be-taken" if is_option else "conflict.asks"
+    return "conflict.to-be-taken" if line.where == SUPPOSED else "conflict.asks"
 
 
 def _requirement_code(constraint: Requires) -> str:

@@ -22,6 +22,7 @@ from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
+from resolver.phrase import literal
 from resolver.resolve import sat
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
@@ -345,7 +346,7 @@ class Incomplete(DataCatalog):
 
     def lookup(self, project: NormalizedName) -> Lookup:
         if project == "far":
-            raise IndexFailure("the page of far cannot be had")
+            raise IndexFailure(literal("the page of far cannot be had"))
         return super().lookup(project)
 
 

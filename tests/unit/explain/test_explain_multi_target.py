@@ -19,6 +19,7 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
+from resolver.phrase import literal
 from resolver.report.explanation.fixes import change_sentences, outcome_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -45,7 +46,7 @@ TOO_OLD = TWO + needs("==2", "8.5.0")
 
 class Failing(DataCatalog):
     def lookup(self, project: NormalizedName) -> Lookup:
-        raise IndexFailure("Index `far` cannot be reached.")
+        raise IndexFailure(literal("Index `far` cannot be reached."))
 
 
 def explained(

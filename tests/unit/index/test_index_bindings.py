@@ -14,10 +14,11 @@ from resolver.index.protocol import Lookup
 from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import File, Page
+from resolver.phrase import literal
 
 DEMO = NormalizedName("demo")
 ABSENT = IndexAnswer("", None)
-FAILURE = Unreachable("a cannot be reached")
+FAILURE = Unreachable(literal("a cannot be reached"))
 
 
 def bound(**binding: Any) -> Answers:
@@ -86,7 +87,7 @@ def test_answers_skip_an_unreachable_index() -> None:
 
 def test_answers_raise_the_first_failure_if_none_answers() -> None:
     with pytest.raises(Unreachable, match="a cannot be reached"):
-        asked(bound(unreachable="next"), [FAILURE, Unreachable("b cannot be reached")])
+        asked(bound(unreachable="next"), [FAILURE, Unreachable(literal("b cannot be reached"))])
 
 
 def test_roots_of_an_index_that_is_not_defined() -> None:

@@ -135,7 +135,7 @@ def test_sources_moved_tag_and_unclear_names(desk: Desk) -> None:
     both = desk.source(first, "ref = 'x'") + desk.source(second, "ref = 'x'")
     assert desk.error("x", facts=both).startswith(
         f"`x` can stand for 2 commits\n{PLACE}  {first[:12]} at matrices/facts/verl.toml:1"
-        f" and {second[:12]} at matrices/facts/verl.toml:13\n"
+        f"; {second[:12]} at matrices/facts/verl.toml:13\n"
     )
     assert desk.error(first, second, facts=both).startswith(
         f"the stack takes `verl` from two places\n{PLACE}"

@@ -559,7 +559,7 @@ def why(*, moves: bool = False) -> Why:
         reasons=(
             asks("verl==0.7.1", 9, "verl-qwen3.5"),
             upper,
-            reasons.asks("numpy==2.0.0", "--package"),
+            reasons.asks("numpy==2.0.0", "NAME==V"),
         ),
         closing=Closing(subject="numpy", numbers=(2, 3)),
     )

@@ -57,7 +57,7 @@ def refusal(version: str, *files: Rejection) -> RejectedRelease:
 
 REASONS: tuple[Reason, ...] = (
     asks("trl[vllm]==0.28.0", "a:1"),
-    asks("numpy==2", "--package"),
+    asks("numpy==2", "NAME==V"),
     has("cann", "8.5.0", "a:2"),
     *(needs(spans) for spans in (ONE, TWO, (ReleaseRange("1.0", "1.0", 1), *FIVE), ())),
     needs(ONE, RequirementSource.BUILD),

@@ -9,6 +9,7 @@ from packaging.version import Version
 from resolver.errors import IndexFailure
 from resolver.model.release import CoreMetadata, File
 from resolver.model.resolution import Resolution
+from resolver.phrase import literal
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
@@ -84,7 +85,7 @@ def test_fallback_stays_if_an_index_fails(monkeypatch: pytest.MonkeyPatch) -> No
 
     def fail(file: File) -> CoreMetadata:
         if file.filename.startswith("files-2025"):
-            raise IndexFailure("it did not answer")
+            raise IndexFailure(literal("it did not answer"))
         return DataCatalog.metadata(catalog, file)
 
     universe = Universe(problem("app"), catalog)

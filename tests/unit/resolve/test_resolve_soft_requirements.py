@@ -8,6 +8,7 @@ from resolver.errors import IndexFailure
 from resolver.model.fact import Fact
 from resolver.model.release import CoreMetadata, File
 from resolver.model.resolution import Resolution
+from resolver.phrase import literal
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -149,7 +150,7 @@ def test_soft_bound_is_given_up_if_an_index_fails() -> None:
 
     def fail(file: File) -> CoreMetadata:
         if file.filename.startswith("models-4"):
-            raise IndexFailure("it did not answer")
+            raise IndexFailure(literal("it did not answer"))
         return DataCatalog.metadata(catalog, file)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from resolver import toml
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
@@ -15,10 +16,10 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:
-        what = "it is not TOML that can be read"
-        raise InputError(what, where=file.where, why=str(error)) from None
+        what = phrase("it is not TOML that can be read")
+        raise InputError(what, where=file.where, why=cause(error)) from None
     table = tables.get("build-system")
     lines = table.get("requires") if isinstance(table, dict) else None
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise InputError("it has no list `requires` in [build-system]", where=file.where)
+        raise InputError(phrase("it has no list `requires` in [build-system]"), where=file.where)
     return [Entry(values={"lines": tuple(lines)}, first=1, last=count)]

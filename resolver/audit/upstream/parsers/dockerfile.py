@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import literal, phrase
 
 _TAG = re.compile(
     r"(?P<cann>\d[0-9A-Za-z._-]*?)-(?P<chip>[0-9a-z]+)-(?P<os>[a-z]+[0-9.]+)-py(?P<python>\d+\.\d+)"
@@ -56,15 +57,17 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     tag = _TAG.fullmatch(image.value.rpartition(":")[2])
     if tag is None:
         raise InputError(
-            "the Dockerfile begins with no image of CANN",
+            phrase("the Dockerfile begins with no image of CANN"),
             where=file.at(image.line),
-            why=f"`{image.value}` has no tag such as 9.0.0-910b-ubuntu22.04-py3.11",
+            why=phrase(
+                "`{image}` has no tag such as 9.0.0-910b-ubuntu22.04-py3.11", image=image.value
+            ),
         )
     values = {"image": image.value, **tag.groupdict()}
     lines = [image.line]
     for name, column in columns.items():
         variable = variables.get(name, _Set("", image.line))
-        values[column] = file.value(variable.value, variable.line, f"`{name}`")
+        values[column] = file.value(variable.value, variable.line, literal(f"`{name}`"))
         lines.append(variable.line)
     return [Entry(values=values, first=min(lines), last=max(lines))]
 
@@ -82,7 +85,7 @@ def _read(file: TextFile, columns: Mapping[str, str]) -> tuple[_Set, Mapping[str
         for name, text in _assignments(instruction, columns):
             variables[name] = _Set(_expanded(text, variables, file.at(line)), line)
     if image is None:
-        raise InputError("the Dockerfile begins with no image", where=file.where)
+        raise InputError(phrase("the Dockerfile begins with no image"), where=file.where)
     return image, variables
 
 
@@ -124,9 +127,9 @@ def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) 
     """
     match = _FROM.match(arguments)
     if match is None:
-        why = f"`{file.value(arguments, number, 'FROM')}`"
-        raise InputError("a FROM cannot be read", where=file.at(number), why=why)
-    image = file.value(match["image"], number, "the image")
+        why = literal(f"`{file.value(arguments, number, literal('FROM'))}`")
+        raise InputError(phrase("a FROM cannot be read"), where=file.at(number), why=why)
+    image = file.value(match["image"], number, phrase("the image"))
     base = stages.get(match["image"], _Set(image, number))
     if match["stage"]:
         stages[match["stage"]] = base
@@ -148,8 +151,8 @@ def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
 
     expanded = _VARIABLE.sub(value, text)
     if len(expanded) > _LONGEST:
-        why = f"with its variables it has {len(expanded)} characters"
-        raise InputError("a value is too long", where=where, why=why)
+        why = phrase("with its variables it has {count} characters", count=len(expanded))
+        raise InputError(phrase("a value is too long"), where=where, why=why)
     return expanded
 
 

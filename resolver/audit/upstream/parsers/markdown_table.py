@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import phrase
 
 # A cell of the line below a header.
 _RULE = re.compile(r":?-+:?")
@@ -24,11 +25,13 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     if not tables:
         wanted = ", ".join(f"`{name}`" for name in columns)
         raise InputError(
-            "no table has these columns",
+            phrase("no table has these columns"),
             where=file.where,
-            why=f"wanted are {wanted}",
-            hint="if upstream has renamed a column, "
-            "change `columns` of the table in matrices/upstream.toml",
+            why=phrase("wanted are {columns}", columns=wanted),
+            hint=phrase(
+                "if upstream has renamed a column, change `columns` of the table in "
+                "matrices/upstream.toml"
+            ),
         )
     entries: list[Entry] = []
     for table in tables:
@@ -93,16 +96,24 @@ def _check_header(file: TextFile, columns: Mapping[str, str], header: _Row) -> N
     for name in sorted(columns):
         if header.cells.count(name) > 1:
             where = file.at(header.line)
-            raise InputError(f"the table has two columns `{name}`", where=where)
+            raise InputError(phrase("the table has two columns `{name}`", name=name), where=where)
 
 
 def _entry(file: TextFile, columns: Mapping[str, str], header: _Row, row: _Row) -> Entry:
     count, expected = len(row.cells), len(header.cells)
     if count != expected:
-        why = f"it has {count} cells, and the table has {expected} columns"
-        raise InputError("a row of the table cannot be read", where=file.at(row.line), why=why)
+        why = phrase(
+            "it has {count} cells, and the table has {expected} columns",
+            count=count,
+            expected=expected,
+        )
+        raise InputError(
+            phrase("a row of the table cannot be read"), where=file.at(row.line), why=why
+        )
     by_header = dict(zip(header.cells, row.cells, strict=True))
     values = {}
     for name, column in columns.items():
-        values[column] = file.value(by_header[name], row.line, f"the cell in `{name}`")
+        values[column] = file.value(
+            by_header[name], row.line, phrase("the cell in `{name}`", name=name)
+        )
     return Entry(values=values, first=row.line, last=row.line)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import literal, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
@@ -16,12 +17,12 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     expression.
     """
     if len(columns) != 1:
-        raise InputError("names of paths have one regular expression", where=file.where)
+        raise InputError(phrase("names of paths have one regular expression"), where=file.where)
     (pattern,) = columns
     match = re.fullmatch(pattern, file.path)
     if match is None:
         return []
     values = {}
     for name, value in match.groupdict(default="").items():
-        values[name] = file.value(value, 1, f"`{name}`")
+        values[name] = file.value(value, 1, literal(f"`{name}`"))
     return [Entry(values=values, first=1, last=1)]

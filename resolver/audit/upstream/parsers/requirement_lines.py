@@ -9,6 +9,7 @@ from packaging.requirements import InvalidRequirement
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
 from resolver.model import text
+from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
@@ -22,16 +23,17 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
         if line.startswith("-"):
             option, name = text.file_option(line)
             if option:
-                raise InputError(f"it includes another file, `{name}`", where=file.at(number))
+                raise InputError(
+                    phrase("it includes another file, `{name}`", name=name), where=file.at(number)
+                )
             continue
-        plain = file.value(line, number, "the line")
+        plain = file.value(line, number, phrase("the line"))
         try:
             text.requirement(plain)
         except InvalidRequirement as error:
-            why, _, _ = str(error).partition("\n")
-            what = f"`{plain}` is no requirement"
-            raise InputError(what, where=file.at(number), why=why) from None
+            what = phrase("`{line}` is no requirement", line=plain)
+            raise InputError(what, where=file.at(number), why=cause(error)) from None
         lines.append(plain)
     if not lines:
-        raise InputError("the file has no requirements", where=file.where)
+        raise InputError(phrase("the file has no requirements"), where=file.where)
     return [Entry(values={"lines": tuple(lines)}, first=1, last=count)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from resolver.audit.upstream.entry import Entry, TextFile, Value
 from resolver.errors import InputError
+from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
@@ -20,11 +21,11 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     try:
         tree = ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = "it is not Python that can be read"
-        raise InputError(what, where=file.where, why=str(error)) from None
+        what = phrase("it is not Python that can be read")
+        raise InputError(what, where=file.where, why=cause(error)) from None
     call = _setup_call(tree)
     if call is None:
-        raise InputError("it calls no `setup`", where=file.where)
+        raise InputError(phrase("it calls no `setup`"), where=file.where)
     variables = _variables(tree)
     values: dict[str, Value] = {}
     lines = [call.lineno]

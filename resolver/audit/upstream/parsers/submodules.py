@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import literal, phrase
 
 _SECTION = re.compile(r'\[submodule "[^"]*"\]')
 _SETTING = re.compile(r"(?P<key>[a-z]+)\s*=\s*(?P<value>.*)")
@@ -23,7 +24,9 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
     for path, commit in sorted(file.submodules.items()):
         address = addresses.get(path)
         if not address:
-            raise InputError(f"the submodule `{path}` has no address", where=file.where)
+            raise InputError(
+                phrase("the submodule `{path}` has no address", path=path), where=file.where
+            )
         values = {"path": path, "git": address, "commit": commit}
         entries.append(Entry(values=values, first=1, last=last))
     return entries
@@ -38,5 +41,5 @@ def _sections(file: TextFile) -> list[dict[str, str]]:
         setting = _SETTING.fullmatch(line.strip())
         if setting is not None and sections:
             key = setting["key"]
-            sections[-1][key] = file.value(setting["value"], number, f"`{key}`")
+            sections[-1][key] = file.value(setting["value"], number, literal(f"`{key}`"))
     return sections

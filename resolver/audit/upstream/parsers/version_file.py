@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
+from resolver.phrase import phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
@@ -19,8 +20,8 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
         if stripped and not stripped.startswith("#"):
             found.append((number, stripped))
     if len(found) != 1:
-        why = f"it has {len(found)} lines of text, not one"
-        raise InputError("the file has no version", where=file.where, why=why)
+        why = phrase("it has {count} lines of text, not one", count=len(found))
+        raise InputError(phrase("the file has no version"), where=file.where, why=why)
     number, line = found[0]
-    version = file.value(line, number, "the version")
+    version = file.value(line, number, phrase("the version"))
     return [Entry(values={"version": version}, first=number, last=number)]

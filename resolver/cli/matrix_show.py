@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: show which versions go together, as facts say, without any index."""
+"""`ascend-lock matrix show`: show which versions go together, as facts say, without any index."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from resolver.audit.pairs import (
     read_declared,
 )
 from resolver.cli import options
+from resolver.cli.common import Command
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.fact_rules import compile_facts
@@ -28,11 +29,12 @@ from resolver.config.load import (
 )
 from resolver.errors import InputError, did_you_mean
 from resolver.model.fact import Fact
+from resolver.phrase import phrase
 from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
 
-@click.command("pairs")
+@click.command("show", cls=Command)
 @click.option(
     "--package",
     metavar="NAME",
@@ -52,7 +54,7 @@ from resolver.report.terminal import WIDTH
     is_flag=True,
     help="Name the facts behind each line, with their sources.",
 )
-@settings("own_matrices", "language", "as_json")
+@settings()
 def command(run: Settings, package: str, sources: bool, **given: str | None) -> int:
     """Show which versions go together on an Ascend machine.
 
@@ -114,14 +116,19 @@ def _require_pairs(
         return
     partners = projects_paired_with(project, facts)
     if partners:
-        command = f"ascend-lock pairs --package {partners[0]}"
-        hint = f"it is in the pairings of {', '.join(partners)}: {command}"
+        command = f"ascend-lock matrix show --package {partners[0]}"
+        hint = phrase(
+            "it is in the pairings of {names}: {command}",
+            names=", ".join(partners),
+            command=command,
+        )
     elif known:
-        hint = did_you_mean(project, known, f"they pair those of {', '.join(known)}")
+        otherwise = phrase("they pair those of {names}", names=", ".join(known))
+        hint = did_you_mean(project, known, otherwise)
     else:
-        hint = "see --matrices"
+        hint = phrase("see --matrices")
     raise InputError(
-        f"no fact pairs releases of `{package}`",
+        phrase("no fact pairs releases of `{package}`", package=package),
         where=str(run.matrices / "facts"),
         hint=hint,
     )

@@ -1,40 +1,36 @@
-"""`ascend-lock snapshot STACK…`: record what locking a stack requests from the indexes."""
+"""Snapshots of what locking a stack requests from the indexes, for `lock --record`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 
-import click
-
-from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_line
-from resolver.cli.options import Settings, settings, today
+from resolver.cli.options import Settings, today
 from resolver.cli.outcome import Job
-from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
+from resolver.i18n import translate_phrase
 from resolver.index import snapshot
 from resolver.index.recording import Recording, RecordingCatalog
 from resolver.lock.previous import KEEP_ALL, Preferences
+from resolver.phrase import phrase
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 
-@click.command("snapshot")
-@options.stacks("stacks", "STACK...")
-@settings("own_matrices", "locks")
-def command(run: Settings, stacks: tuple[str, ...]) -> int:
-    """Record what locking each STACK, or `all`, asks the indexes.
+def record(names: Iterable[str], run: Settings) -> None:
+    """Record what locking each stack asks the indexes, in a snapshot. No lock is written.
 
-    For a stack without a solution, record what explaining the conflict asks. With the snapshot, the
-    same can be done without network access, with or without the present lock.
+    For a stack without a solution, what explaining the conflict asks is recorded, without a limit
+    of time that would leave out some of it. With the snapshot, the same can be done without network
+    access, with or without the present lock. Raise ResolverError.
     """
-    for stack in named_stacks(stacks, run):
-        _record(stack, run)
-    return 0
+    for name in names:
+        _record(name, run)
 
 
 def _record(stack: str, run: Settings) -> None:
@@ -43,10 +39,10 @@ def _record(stack: str, run: Settings) -> None:
     shared = run.matrices / "stacks" / f"{name}.toml"
     if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
         raise InputError(
-            f"the snapshot `{name}` belongs to another stack",
+            phrase("the snapshot `{name}` belongs to another stack", name=name),
             where=stack,
-            why=f"{shared} has the same name",
-            hint="give the stack a name of its own",
+            why=phrase("{path} has the same name", path=shared),
+            hint=phrase("give the stack a name of its own"),
         )
     progress = run.progress
     with closing(Catalogs(run)) as catalogs:
@@ -61,7 +57,13 @@ def _record(stack: str, run: Settings) -> None:
     recorded = recording.snapshot(name, today())
     snapshot.write(recorded, path)
     size = f"{path.stat().st_size / 1e6:.1f} MB"
-    print_line(f"Written to {path}: {size}, {len(recorded.projects)} projects")
+    written = phrase(
+        "Written to {path}: {size}, {count} projects",
+        path=path,
+        size=size,
+        count=len(recorded.projects),
+    )
+    print_line(translate_phrase(written, run.language))
 
 
 def _record_target(job: Job, session: Session, recording: Recording) -> None:

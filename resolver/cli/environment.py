@@ -1,0 +1,150 @@
+"""The environment that a command is about: which it is, and which distributions it has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from resolver.errors import InputError
+from resolver.phrase import cause, phrase
+from resolver.report.removal import JOURNAL
+
+# Folders of environments in the current folder.
+_FOLDERS: Final = ("env", ".venv")
+# The environment's Python runs this without `site`, which would run code of what is installed
+# (`.pth` files, sitecustomize): only metadata is read.
+_READ: Final = r"""
+import json, os, re, sys, sysconfig
+from importlib import metadata
+
+prefix = os.path.dirname(os.path.dirname(os.path.abspath(sys.executable)))
+scheme = "venv" if "venv" in sysconfig.get_scheme_names() else "posix_prefix"
+bases = {"base": prefix, "platbase": prefix}
+paths = {sysconfig.get_path(name, scheme, bases) for name in ("purelib", "platlib")}
+installed = []
+for found in metadata.distributions(path=sorted(paths)):
+    try:
+        name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
+        record = found.read_text("RECORD") or ""
+        is_noted = ".dist-info/ascend-lock.txt," in record
+        note = (found.read_text("ascend-lock.txt") or "").strip() if is_noted else ""
+        row = {"name": name, "version": str(found.version), "note": note}
+        row["installer"] = (found.read_text("INSTALLER") or "").strip()
+    except Exception:  # half written, which the installation mends
+        continue
+    installed.append(row)
+try:
+    with open(os.path.join(prefix, sys.argv[1]), encoding="utf-8") as file:
+        unfinished = file.read().split()
+except (OSError, UnicodeDecodeError):
+    unfinished = []
+json.dump({
+    "prefix": prefix,
+    "python": "%d.%d" % sys.version_info[:2],
+    "is_virtual": os.path.isfile(os.path.join(prefix, "pyvenv.cfg"))
+        or os.path.isdir(os.path.join(prefix, "conda-meta")),
+    "installed": installed,
+    "unfinished": unfinished,
+}, sys.stdout)
+"""
+_HINT: Final = phrase("make one: python3 -m venv env; or name its Python: --python PATH")
+
+
+class InstalledRow(msgspec.Struct, frozen=True):
+    """A distribution in an environment."""
+
+    # The normalized name.
+    name: str
+    # As its metadata has it.
+    version: str
+    # What install.sh noted of the file it is from; empty if something else installed it.
+    note: str
+    # What installed it, such as `pip` or `conda`.
+    installer: str
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """An environment, as its Python describes it."""
+
+    # The folder of the environment.
+    prefix: str
+    # The version of its Python, such as `3.11`.
+    python: str
+    # Whether it is an environment, and not the Python of a system.
+    is_virtual: bool
+    # What is installed, in no order.
+    installed: tuple[InstalledRow, ...]
+    # The names of distributions whose removal a killed run has begun.
+    unfinished: tuple[str, ...]
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether ascend-lock itself runs in it."""
+        return os.path.realpath(self.prefix) == os.path.realpath(sys.prefix)
+
+
+def environment_python(option: str | None) -> Path:
+    """Return the Python that is named, else that of the active environment, ./env or ./.venv.
+
+    The environment of ascend-lock itself is passed over. Raise InputError if there is none.
+    """
+    if option is not None:
+        # A link is what makes it the Python of an environment.
+        return Path(option).absolute()
+    for folder in _folders():
+        python = folder / "bin" / "python"
+        if python.is_file() and folder.resolve() != Path(sys.prefix).resolve():
+            return python.absolute()
+    raise InputError(
+        phrase("there is no environment"),
+        where=str(Path.cwd()),
+        why=phrase("None is active, and neither ./env nor ./.venv is one."),
+        hint=_HINT,
+    )
+
+
+def _folders() -> Iterator[Path]:
+    """Yield the folders that may be the environment, in the order in which they count."""
+    active = os.environ.get("VIRTUAL_ENV")
+    if active:
+        yield Path(active)
+    yield from map(Path, _FOLDERS)
+
+
+def read_environment(python: Path) -> Environment:
+    """Return what an environment's Python says of it, without running code of what is installed.
+
+    Raise InputError if it is no environment that may be changed.
+    """
+    command = [str(python), "-I", "-S", "-c", _READ, JOURNAL]
+    try:
+        done = subprocess.run(  # noqa: S603  the Python that the user named
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+        environment = msgspec.json.decode(done.stdout, type=Environment)
+    except OSError as error:
+        what = phrase("the environment's Python cannot be run")
+        raise InputError(what, where=str(python), why=cause(error), hint=_HINT) from None
+    except (subprocess.CalledProcessError, msgspec.DecodeError):
+        what = phrase("the environment's Python cannot be run")
+        raise InputError(what, where=str(python), hint=_HINT) from None
+    if not environment.is_virtual:
+        raise InputError(
+            phrase("this Python is no environment: others use what is installed there"),
+            where=str(python),
+            hint=_HINT,
+        )
+    if environment.is_own:
+        raise InputError(
+            phrase("ascend-lock itself runs in this environment"),
+            where=environment.prefix,
+            why=phrase("What the lock does not have would be removed, and ascend-lock with it."),
+            hint=_HINT,
+        )
+    return environment

@@ -1,0 +1,69 @@
+"""Groups of commands, whose modules are imported when a command is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+from resolver.cli.common import Group
+from resolver.cli.former import find_former
+from resolver.cli.words import ANSWERS
+from resolver.errors import InputError, did_you_mean
+from resolver.phrase import phrase
+
+# The key of the former name in `Context.meta`.
+FORMER = f"{__name__}.former"
+
+
+class LazyGroup(Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
+        """Make a group of `modules`: the module and the function of each command, by its name."""
+        super().__init__(*arguments, **options)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands, in the order of --help."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Import and return a command. Raise InputError if there is none of this name."""
+        if cmd_name not in self._modules:
+            raise self._unknown(ctx, cmd_name)
+        module_name, _, function = self._modules[cmd_name].partition(".")
+        module = import_module(f"resolver.cli.{module_name}")
+        command: click.Command = getattr(module, function)
+        return command
+
+    def _unknown(self, context: click.Context, name: str) -> InputError:
+        """Return the error for a command that there is not."""
+        known = phrase("commands are {names}", names=", ".join(self._modules))
+        group = context.command_path.partition(" ")[2]
+        full_name = f"{group} {name}".lstrip()
+        return InputError(
+            phrase("there is no command `{name}`", name=full_name),
+            hint=did_you_mean(name, self._modules, known),
+        )
+
+
+class RootGroup(LazyGroup):
+    """The group of all commands. It knows their former names, and words of other tools."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name and the command that arguments begin with, and the other arguments."""
+        found = find_former(args)
+        if found is not None:
+            ctx.meta[FORMER], args = found
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, context: click.Context, name: str) -> InputError:
+        error = super()._unknown(context, name)
+        if name in ANSWERS:
+            return InputError(error.phrases["message"], hint=ANSWERS[name])
+        return error

@@ -1,0 +1,52 @@
+"""The language of a run: the one that `--lang` names, else the locale's, else English."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from resolver.i18n import LANGUAGES
+from resolver.model.text import Language
+
+# The option that names the language.
+OPTION: Final = "--lang"
+
+
+def run_language() -> Language:
+    """Return the language of this process's run, which is known before its options are parsed.
+
+    By the locale it is English if stdout cannot encode Chinese.
+    """
+    named = _named(sys.argv[1:])
+    if named is not None:
+        return named
+    language = _of_locale()
+    try:
+        "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return LANGUAGES[0]
+    return language
+
+
+def _named(arguments: Sequence[str]) -> Language | None:
+    """Return the language that the last `--lang` names; None without one that there is."""
+    named = None
+    for position, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        option, equals, value = argument.partition("=")
+        if option != OPTION:
+            continue
+        language = value if equals else "".join(arguments[position + 1 : position + 2])
+        if language in LANGUAGES:
+            named = language
+    return named
+
+
+def _of_locale() -> Language:
+    variables = os.environ
+    locale = variables.get("LC_ALL") or variables.get("LC_MESSAGES") or variables.get("LANG")
+    language = (locale or "")[:2].lower()
+    return language if language in LANGUAGES else LANGUAGES[0]

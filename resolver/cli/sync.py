@@ -1,0 +1,280 @@
+"""`ascend-lock sync STACK`: bring an environment on this machine to a lock."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import click
+import msgspec
+from packaging.version import InvalidVersion, Version
+
+from resolver import files
+from resolver.cli import options
+from resolver.cli.common import Command
+from resolver.cli.console import print_json, print_line
+from resolver.cli.environment import Environment, environment_python, read_environment
+from resolver.cli.options import Settings, settings
+from resolver.cli.selection import NamedLock, lock_of_machine
+from resolver.errors import InputError, OtherMachine
+from resolver.i18n import LANGUAGES, translate
+from resolver.model.lock import Lock
+from resolver.model.message import Message, message
+from resolver.phrase import literal, phrase
+from resolver.report import verify
+from resolver.report.removal import removal_script
+from resolver.report.script import FILE as INSTALL
+from resolver.report.script import installation_note
+
+# Tools of an environment, which stay even if the lock does not have them.
+_KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
+# What an installer manages that is not pip's, and what pip would leave half removed.
+_NOT_OURS: Final = "conda"
+# The `format` in --json.
+FORMAT: Final = 1
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A distribution that is installed, replaced or removed."""
+
+    # The normalized name.
+    name: str
+    # The version that is there; empty for none.
+    before: str
+    # The version of the lock; empty for none.
+    after: str
+
+    def message(self) -> Message:
+        """Return the line about it."""
+        if not self.before and not self.after:
+            return message("sync.finish", name=self.name)
+        if not self.after:
+            return message("sync.remove", name=self.name, version=self.before)
+        if not self.before:
+            return message("sync.install", name=self.name, version=self.after)
+        if self.before == self.after:
+            return message("sync.reinstall", name=self.name, version=self.after)
+        return message("sync.replace", name=self.name, before=self.before, after=self.after)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """How an environment differs from a lock."""
+
+    # What is missing, or not as locked, sorted by name.
+    install: tuple[Change, ...]
+    # What the lock does not have, sorted by name.
+    remove: tuple[Change, ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Return all changes, in their order."""
+        return (*self.install, *self.remove)
+
+
+def plan_of(lock: Lock, environment: Environment) -> Plan:
+    """Return what is to be done for an environment to have what a lock has, and nothing else."""
+    installed = {row.name: row for row in environment.installed}
+    install = []
+    for pin in sorted(lock.pin, key=lambda pin: pin.name):
+        found = installed.get(pin.name)
+        if found is None:
+            install.append(Change(pin.name, "", pin.version))
+        elif not _is_same(found.version, pin.version):
+            install.append(Change(pin.name, found.version, pin.version))
+        elif found.note != installation_note(lock, pin):
+            install.append(Change(pin.name, pin.version, pin.version))
+    known = {*(pin.name for pin in lock.pin), *_KEPT}
+    extra = {row.name: row.version for row in environment.installed if row.installer != _NOT_OURS}
+    unfinished = {name: "" for name in environment.unfinished if name not in installed}
+    remove = [
+        Change(name, version, "")
+        for name, version in sorted({**unfinished, **extra}.items())
+        if name not in known
+    ]
+    return Plan(tuple(install), tuple(remove))
+
+
+def _is_same(found: str, locked: str) -> bool:
+    """Return whether two texts are the same version."""
+    try:
+        return Version(found) == Version(locked)
+    except InvalidVersion:
+        return found == locked
+
+
+@click.command("sync", cls=Command)
+@options.stack
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="The environment's Python (default: of the active environment, ./env or ./.venv).",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before something is changed.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
+@click.option(
+    "--wheelhouse", metavar="DIR", help="Install from this folder, such as a bundle; no network."
+)
+@click.option(
+    "--skip-system-checks",
+    is_flag=True,
+    help="Only warn if the machine itself differs from the lock's.",
+)
+@settings("targets")
+def command(
+    run: Settings,
+    stack: str,
+    python: str | None,
+    yes: bool,
+    dry_run: bool,
+    wheelhouse: str | None,
+    skip_system_checks: bool,
+) -> int:
+    """Bring an environment on this machine to STACK's lock.
+
+    Shows what is installed, replaced and removed, and asks first. Runs the install.sh of the lock
+    and, once that has succeeded, removes what the lock does not have; pip, setuptools and wheel
+    stay. A run that was killed is completed by the next one.
+
+    The exit status is 0 if the environment is as locked then, 1 if the machine or the environment
+    does not match, or the answer was no, and 2 if the command is wrong.
+    """
+    named = lock_of_machine(stack, run)
+    interpreter = environment_python(python)
+    environment = read_environment(interpreter)
+    target = named.lock.target
+    if environment.python != target.python_line:
+        raise InputError(
+            phrase(
+                "the lock is for Python {version}, and the environment has {python}",
+                version=target.python_line,
+                python=environment.python,
+            ),
+            where=str(interpreter),
+            hint=literal(f"python{target.python_line} -m venv env"),
+        )
+    if not skip_system_checks:
+        _require_machine(named, run)
+    plan = plan_of(named.lock, environment)
+    if not run.as_json:
+        _print_plan(plan, environment, run)
+    if dry_run:
+        return _end("planned" if plan.changes else "current", 0, plan, environment, run)
+    if plan.changes and not yes and not _is_confirmed(run):
+        run.print_note("sync.declined")
+        return 1
+    arguments = ["--python", str(interpreter), "--lang", run.language]
+    if wheelhouse is not None:
+        arguments += ["--wheelhouse", wheelhouse]
+    if skip_system_checks:
+        arguments.append("--skip-system-checks")
+    status = _execute([named.folder / INSTALL, *arguments], run)
+    after = plan_of(named.lock, read_environment(interpreter))
+    if after.install:
+        # Nothing is removed before everything is there.
+        return _end("failed", status or 1, plan, environment, run)
+    if after.remove:
+        names = [change.name for change in after.remove]
+        status = _remove(names, interpreter, environment, run)
+        status = status or _verify(named, arguments, run)
+    return _end("failed" if status else "synced", status, plan, environment, run)
+
+
+def _require_machine(named: NamedLock, run: Settings) -> None:
+    """Raise OtherMachine if this machine does not match the target, as verify.py checks it.
+
+    Our own Python runs it: the environment's would run code of what is installed there.
+    """
+    program = str(named.folder / verify.FILE)
+    lines = subprocess.run(  # noqa: S603  the lock's program
+        [sys.executable, "-I", program, "--machine", "--lang", run.language],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+    ).stdout.decode(errors="replace")
+    rows = [line.split("\t") for line in lines.splitlines() if line.count("\t") == 2]
+    wrong = [what for state, what, _ in rows if state == "wrong"]
+    if not rows:
+        raise InputError(
+            phrase("the lock's verify.py cannot check the machine"),
+            where=program,
+            hint=literal(run.command("lock", named.lock.stack)),
+        )
+    if wrong:
+        raise OtherMachine(
+            phrase("this machine does not match {name}", name=named.name),
+            why=literal("; ".join(wrong)),
+            hint=phrase(
+                "see ascend-lock verify, or choose another target; --skip-system-checks goes on "
+                "nevertheless"
+            ),
+        )
+
+
+def _print_plan(plan: Plan, environment: Environment, run: Settings) -> None:
+    """Print what would be installed, replaced and removed."""
+    if not plan.changes:
+        run.print_note("sync.current", environment=environment.prefix)
+        return
+    run.print_message("sync.plan", environment=environment.prefix, python=environment.python)
+    for change in plan.changes:
+        print_line(f"  {translate(change.message(), run.language)}")
+    run.print_message("sync.counts", installed=len(plan.install), removed=len(plan.remove))
+
+
+def _is_confirmed(run: Settings) -> bool:
+    """Return whether the user says yes. Raise InputError without a terminal to ask on."""
+    if run.as_json or not sys.stdin.isatty():
+        raise InputError(
+            phrase("nobody can be asked whether to change the environment"),
+            hint=phrase(
+                "--yes changes it without asking; --dry-run only shows what would be changed",
+            ),
+        )
+    return click.confirm(translate("sync.ask", run.language), err=True)
+
+
+def _execute(words: list[str | Path], run: Settings) -> int:
+    """Run a script of bash whose output is shown, and return its exit status.
+
+    It goes to stderr if stdout is for JSON, and nowhere if the run is quiet.
+    """
+    output: int | None = sys.stderr.fileno() if run.as_json else None
+    if run.is_quiet:
+        output = subprocess.DEVNULL
+    command = ["bash", *map(str, words)]
+    return subprocess.run(command, stdout=output, check=False).returncode  # noqa: S603
+
+
+def _remove(names: list[str], python: Path, environment: Environment, run: Settings) -> int:
+    """Remove distributions from an environment, and return the exit status."""
+    language = str(LANGUAGES.index(run.language))
+    with TemporaryDirectory(prefix=".ascend-lock-") as folder:
+        script = Path(folder) / "remove.sh"
+        files.write(script, removal_script().encode())
+        return _execute([script, environment.prefix, python, language, *names], run)
+
+
+def _verify(named: NamedLock, arguments: list[str], run: Settings) -> int:
+    """Check the environment again after something was removed, and return the exit status."""
+    output: int | None = sys.stderr.fileno() if run.as_json else None
+    if run.is_quiet:
+        output = subprocess.DEVNULL
+    program = str(named.folder / verify.FILE)
+    command = [sys.executable, "-I", program, *arguments]
+    return subprocess.run(command, stdout=output, check=False).returncode  # noqa: S603
+
+
+def _end(status: str, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
+    """Print the result as JSON if that was asked for, and return the exit status."""
+    if run.as_json:
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "status": status,
+            "environment": environment.prefix,
+            **msgspec.to_builtins(plan),
+        }
+        print_json(document)
+    return code

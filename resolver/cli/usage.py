@@ -1,0 +1,111 @@
+"""Errors of click about a command line, as errors of this program.
+
+click puts a sentence together before it raises it, and takes its language from the environment. So
+its sentences are taken apart again by their templates, to be translated like all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+import click
+
+from resolver.errors import InputError
+from resolver.phrase import Phrase, literal, phrase
+
+# What click says, the more particular sentence first. Releases of click differ in some.
+SENTENCES: Final = (
+    phrase("Invalid value for {name}: {message}"),
+    phrase("Invalid value: {message}"),
+    phrase("Missing argument {name}. Choose from: {choices}"),
+    phrase("Missing argument {name}."),
+    phrase("Missing option {name}. Choose from: {choices}"),
+    phrase("Missing option {name}."),
+    phrase("No such option {name}. Did you mean {others}?"),
+    phrase("No such option {name}. (Did you mean one of: {others}?)"),
+    phrase("No such option {name}."),
+    phrase("No such option: {name} Did you mean {others}?"),
+    phrase("No such option: {name} (Possible options: {others})"),
+    phrase("No such option: {name}"),
+    phrase("No such command {name}. Did you mean {others}?"),
+    phrase("No such command {name}. (Did you mean one of: {others}?)"),
+    phrase("No such command {name}."),
+    phrase("Missing command."),
+    phrase("Option {name} requires an argument."),
+    phrase("Option {name} requires {count} arguments."),
+    phrase("Option {name} does not take a value."),
+    phrase("Argument {name} takes {count} values."),
+    phrase("Got unexpected extra argument ({arguments})"),
+    phrase("Got unexpected extra arguments ({arguments})"),
+    phrase("{value} is not one of {choices}."),
+    phrase("{value} does not match the format {formats}."),
+    phrase("{value} does not match the formats {formats}."),
+    phrase("{value} is not in the range {range}."),
+    phrase("{value} is not a valid integer."),
+    phrase("{value} is not a valid integer range."),
+    phrase("{value} is not a valid float."),
+    phrase("{value} is not a valid float range."),
+    phrase("File {value} does not exist."),
+    phrase("File {value} is a directory."),
+    phrase("File {value} is not readable."),
+    phrase("Path {value} does not exist."),
+    phrase("Path {value} is not readable."),
+    phrase("Directory {value} does not exist."),
+    phrase("Directory {value} is a file."),
+    phrase("Directory {value} is not readable."),
+)
+# The placeholder that stands for another sentence.
+_NESTED: Final = "message"
+_PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
+
+
+def usage_error(error: click.ClickException) -> InputError:
+    """Return an error of click on one line, with the command whose help to read."""
+    command = "ascend-lock"
+    if isinstance(error, click.UsageError) and error.ctx:
+        command = error.ctx.command_path
+    # click writes each choice of an option on a line of its own.
+    message = " ".join(error.format_message().split())
+    return InputError(sentence(message), hint=_see_help(command))
+
+
+def bad_value(context: click.Context, parameter: click.Parameter, why: Phrase) -> InputError:
+    """Return the error for a value of an option that cannot be used."""
+    name = parameter.get_error_hint(context)
+    return InputError(
+        phrase("Invalid value for {name}: {message}", name=name, message=why),
+        hint=_see_help(context.command_path),
+    )
+
+
+def sentence(text: str) -> Phrase:
+    """Return the phrase of a sentence of click; a sentence that is not known as it is."""
+    for template, pattern in _patterns().items():
+        match = pattern.fullmatch(text)
+        if match is None:
+            continue
+        values: dict[str, object] = dict(match.groupdict())
+        if _NESTED in values:
+            values[_NESTED] = sentence(match[_NESTED])
+        return Phrase(template, values)
+    return literal(text)
+
+
+@lru_cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return the expression for what each template becomes."""
+    patterns = {}
+    for each in SENTENCES:
+        # Every second part is the name of a placeholder.
+        parts = _PLACEHOLDER.split(each.template)
+        parts[::2] = map(re.escape, parts[::2])
+        parts[1::2] = [f"(?P<{name}>.+)" for name in parts[1::2]]
+        patterns[each.template] = re.compile("".join(parts))
+    return patterns
+
+
+def _see_help(command: str) -> Phrase:
+    return phrase("see `{command}`", command=f"{command} --help")
