@@ -87,9 +87,39 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take
     assert run.stderr.startswith(
         "warning: Index `vendor` cannot be reached. Connection refused (2 tries). "
     )
-    told = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
+    told = (
+        "index `vendor` could not be reached; it may have other releases of torch-npu (from pypi). "
+        "To include them, lock with --upgrade where it can be reached"
+    )
     assert f"1 warning: - {told} Next:" in " ".join(run.stdout.split())
     assert workspace.warnings() == [told]
+
+
+def test_an_unreachable_index_is_told_once_a_day_and_where_pins_rest_on_it(
+    workspace: Workspace,
+) -> None:
+    workspace.serve("torch-npu 2.9.0", "demo 1.0")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.locked_stack("torch-npu")
+    run = workspace.locked()
+    assert run.stderr == ""
+    assert "vendor` could not be reached; it may have other releases" in run.stdout
+    workspace.forget()
+    assert "`vendor` cannot be reached" in workspace.locked().stderr
+
+
+@pytest.mark.parametrize(("vendor_first", "is_told"), [(False, False), (True, True)])
+def test_an_unreachable_index_is_no_matter_to_a_pin_by_version(
+    workspace: Workspace, vendor_first: bool, is_told: bool
+) -> None:
+    """Unless it comes first, so that its file of this version would be taken."""
+    workspace.serve("torch-npu 2.9.0")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    if not vendor_first:
+        path = workspace.matrices / "indexes.toml"
+        path.write_text(path.read_text().replace('["vendor", "pypi"]', '["pypi", "vendor"]'))
+    workspace.locked_stack("torch-npu==2.9.0")
+    assert len(workspace.warnings()) == is_told
 
 
 def test_fail_is_status_3(workspace: Workspace) -> None:
