@@ -16,6 +16,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import OutdatedPin, Pin, Resolution
+from resolver.model.target import Target
 
 # Warnings after which a lock may be of no use, apart from grave facts.
 _GRAVE = frozenset(
@@ -195,7 +196,7 @@ def _of_facts(
     for driver in drivers(resolution, facts_in_use):
         required.setdefault(driver.component, []).append(driver)
     for component, rows in required.items():
-        yield _of_driver(component, rows, facts_in_use)
+        yield _of_driver(component, rows, facts_in_use, problem.target)
     for row in problem.stack.relaxed:
         values = {
             "strength": message(f"strength.{row.fact.strength}"),
@@ -342,7 +343,10 @@ def _warning(fact: facts.Warns) -> Message:
 
 
 def _of_driver(
-    component: str, required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fact]
+    component: str,
+    required: Iterable[LockedDriver],
+    facts_in_use: Iterable[facts.Fact],
+    target: Target,
 ) -> Message:
     """Return one warning with all requirements on a driver, of which a machine has one."""
     places = {fact.id: fact.where for fact in facts_in_use}
@@ -354,8 +358,13 @@ def _of_driver(
         description = verbatim(driver.text, driver.text_zh)
         where = places.get(driver.fact, driver.fact)
         texts.append(message("lock.driver-told", text=description, where=where))
-    code = "lock.left-open" if component in names.COMPONENTS else "lock.left-unchecked"
-    return message(code, asked=needs, component=component, told=joined("report.space", texts))
+    values = {"asked": needs, "component": component, "told": joined("report.space", texts)}
+    if component not in names.COMPONENTS:
+        return message("lock.left-unchecked", **values)
+    if component in target.system:
+        oldest = str(target.system[component])
+        return message("lock.left-open-above", oldest=oldest, **values)
+    return message("lock.left-open", **values)
 
 
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:

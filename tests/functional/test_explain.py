@@ -488,7 +488,7 @@ def test_explain_tells_what_was_tried_if_nothing_locks(
     run = workspace.run("explain", "demo", "--target", "old")
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout
-    assert "it has a solution here, but not for the stack's target new\n" in run.stdout
+    assert "it solves this target, but not the stack's target new\n" in run.stdout
     assert workspace.run("explain", "demo", "--target", "old").stdout == run.stdout
 
 

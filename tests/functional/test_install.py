@@ -426,9 +426,7 @@ def test_install_replaces_what_plain_pip_installed(workspace: Workspace, python:
     lock_file_of(workspace, "new")
     assert findings(workspace, python) == []
     said = line_of_distributions(workspace, python)
-    assert said.startswith(
-        "2 in the versions of the lock; 2 of them were not installed by install.sh"
-    )
+    assert said.startswith("2 at the lock's versions; 2 of them were not installed by install.sh")
     told(install(workspace, python))
     assert attribute(python, "base.TEXT") == "new"
     assert line_of_distributions(workspace, python) == "2, as locked"
@@ -449,7 +447,7 @@ def test_install_counts_no_note_of_an_earlier_installation(
     assert not note.exists()
     note.write_text(text)
     said = line_of_distributions(workspace, python)
-    assert said.startswith("2 in the versions of the lock; 1 of them were not installed")
+    assert said.startswith("2 at the lock's versions; 1 of them were not installed")
     workspace.index.add_wheel("base", "1.0", files={"base.py": "TEXT = 'new'\n"})
     told(install(workspace, python))
     assert attribute(python, "base.TEXT") == "new"
@@ -639,7 +637,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
     other = row("warns", text="it wants a driver", unless=["cann != 8.5.*", "hdk >= 25.2.0"])
     workspace.facts("base", WARNED + other)
     workspace.locked_stack("base", "hdk < 26.0.rc1", target=HERE)
-    promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
+    promise = "demo needs hdk < 26.0.rc1 and base 1.0 needs hdk >= 25.2.0. `hdk` is not set in "
     assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], (
         "the second is told alone"
     )
@@ -647,7 +645,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
 
 
 COMPILED = '[[external]]\nversions = "==1.0"\nneeds = ["c++", "python-headers", "cmake"]\nreason = "an extension"\n'
-NO_COMPILER = "building apart needs a C++ compiler, and this machine has none that works"
+NO_COMPILER = "building apart needs a C++ compiler, which this machine lacks or cannot run"
 
 
 def without(folder: Path, *unwanted: str) -> str:

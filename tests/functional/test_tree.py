@@ -42,7 +42,7 @@ demo/there
 │       └── quick 1.0
 │           └── low 1.0 [required: ==1.0 (fact quick-low)] (*)
 └── low 1.0 (*)
-(*) What is below it is shown above.
+(*) Its requirements are shown above.
 """
     )
     assert tree(locked, "--depth", "1") == "demo/there\n├── demo 1.0\n└── low 1.0\n"

@@ -45,8 +45,8 @@ def test_vendor_driver_that_the_target_leaves_open_is_told(cuda: Workspace) -> N
     run = cuda.lock(stack="serve")
     assert run.status == 0, run
     told = " ".join(run.stdout.split())
-    assert "does not promise driver >= 525 (torch 2.8.0) and driver >= 570 (torch 2.8.0)" in told
-    assert "neither install.sh nor verify.py can check it" in told
+    assert "torch 2.8.0 needs driver >= 525 and torch 2.8.0 needs driver >= 570. " in told
+    assert "install.sh and verify.py cannot check it" in told
 
 
 def test_vendor_lock_activates_and_checks_what_it_knows(cuda: Workspace) -> None:
