@@ -294,9 +294,9 @@ def test_a_conflict_names_the_index_that_was_left_out(
     told += "the stack's own indexes replace it"
     assert told in " ".join(workspace.lock().stderr.split())
     assert told in workspace.read("conflict.md").replace("\\", "")
-    assert "没有查询 `vendor`" in workspace.run("explain", "demo", "--lang", "zh").stdout.replace(
-        "\n", ""
-    )
+    assert "没有在 `vendor` 查询" in workspace.run(
+        "explain", "demo", "--lang", "zh"
+    ).stdout.replace("\n", "")
     (contradiction,) = workspace.run("explain", "demo", "--json").json["contradictions"]
     (lacks,) = [row for row in contradiction["statements"] if row["kind"] == "lacks"]
     assert lacks["data"]["left_out"] == ["vendor"]

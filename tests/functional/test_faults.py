@@ -350,8 +350,8 @@ def test_install_does_not_wait_for_another_or_for_its_pip(
     alone = install(workspace, python, LANG="zh_CN.UTF-8")
     assert alone.status == 1
     told = re.fullmatch(
-        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n"
-        "提示：请等它结束，然后重新运行\n",
+        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中运行：进程 (.+)\n"
+        "提示：请等它结束后重新运行\n",
         alone.stderr,
     )
     assert told

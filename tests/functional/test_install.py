@@ -235,7 +235,7 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
     ("language", "said"),
     [
         ("en", "error: {} needs a value: see --help"),
-        ("zh", "错误：选项 {} 需要一个参数，用法见 --help"),
+        ("zh", "错误：{} 需要一个值：见 --help"),
     ],
 )
 def test_an_option_without_its_value_is_told(
@@ -553,9 +553,9 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace
     run = install(two, sys.executable, "--dry-run", "--lang", "zh")
     assert (run.status, run.stderr) == (0, "")
     assert lines(run.stdout, "机器：") == [f"机器：Linux, {platform.machine()}, glibc {GLIBC}"]
-    assert lines(run.stdout, "第") == ["第 1 阶段，共 2 个：base", "第 2 阶段，共 2 个：top"]
-    assert len(lines(run.stdout, "将执行：")) == 2
-    assert run.stdout.endswith("试运行：没有改动任何东西\n")
+    assert lines(run.stdout, "阶段") == ["阶段 1/2：base", "阶段 2/2：top"]
+    assert len(lines(run.stdout, "将会执行：")) == 2
+    assert run.stdout.endswith("试运行：没有任何改动\n")
 
 
 def test_what_it_does_not_understand_and_what_is_no_environment_is_refused(two: Workspace) -> None:

@@ -246,7 +246,7 @@ def test_chinese_by_choice_and_for_who_reads_it(page: Browser, url: str, tmp_pat
     assert page.texts("h1") == ["vllm-ascend: which versions go together"]
     with browser(tmp_path, language="zh-CN") as chinese:
         chinese.open(url)
-        assert chinese.texts("h1") == ["vllm-ascend：哪些版本可以配套使用"]
+        assert chinese.texts("h1") == ["vllm-ascend：哪些版本可以一起使用"]
         assert chinese.run("return document.documentElement.lang") == "zh"
 
 

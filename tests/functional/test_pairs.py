@@ -119,7 +119,7 @@ def test_pairs_sources(workspace: Workspace) -> None:
         "",
     ]
     chinese = workspace.run("pairs", "--cann", "9.1.0", "--sources", "--lang", "zh").stdout
-    assert "    two-matrix（厂商，查看于 2026-11-20）" in chinese
+    assert "    two-matrix（厂商，核对于 2026-11-20）" in chinese
     assert f"    固定的版本读自 {wheel}\n" in chinese
 
 

@@ -74,8 +74,8 @@ def test_vendor_conflict_is_explained_in_both_languages(cuda: Workspace) -> None
     ):
         assert line in english.stderr
     for line in (
-        "目标机器的 CUDA 为 12.4",
-        "目标机器的驱动为 550.54.14",
+        "目标的 CUDA 为 12.4",
+        "目标的驱动为 550.54.14",
         "CUDA 由 12.4 改为 13.0",
     ):
         assert line in chinese.stderr
