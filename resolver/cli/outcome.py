@@ -24,9 +24,9 @@ from resolver.cli.shared_versions import SharedVersions, differences
 from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import phrase_message, translate
-from resolver.lock.difference import difference, new_warnings
+from resolver.lock.difference import difference, new_notes, new_warnings
 from resolver.lock.previous import same_decisions
-from resolver.lock.warnings import is_grave
+from resolver.lock.warnings import is_grave, rests_on_absence
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
@@ -204,15 +204,20 @@ def _print_summary(
 ) -> None:
     """Print the summary of a lock and, if it was written, its grave and its new warnings.
 
+    A note is printed if it is new.
+
+    That an index was out of reach is always shown, if pins rest on that.
+
     Warnings in `printed` are left out; the others are added to it.
     """
     shown: list[Message] = []
-    if result.written:
-        new = new_warnings(job.previous, lock)
-        for warning in lock.all_warnings:
-            is_due = warning in new or is_grave(warning, job.problem)
-            if is_due and warning not in printed:
-                shown.append(warning)
+    new = new_warnings(job.previous, lock)
+    for warning in lock.all_warnings:
+        is_due = rests_on_absence(warning)
+        if result.written:
+            is_due = is_due or warning in new or is_grave(warning, job.problem)
+        if is_due and warning not in printed:
+            shown.append(warning)
     printed.update(shown)
     text = summary(
         lock,
@@ -222,6 +227,7 @@ def _print_summary(
         written=bool(result.written),
         moved=result.pins_changed,
         shown=shown,
+        notes=new_notes(job.previous, lock),
         columns=columns(sys.stdout, COLUMNS),
         color=has_color(sys.stdout),
     )

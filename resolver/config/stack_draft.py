@@ -282,7 +282,7 @@ class _Drafter:
             elif named != line.text:
                 why = message("import.wheel")
             elif text != line.text:
-                why = message("import.label")
+                why = _why_without_labels(named)
             if isinstance(need, Requirement) and (changed := self._changed(need)):
                 need, why = changed
                 text = str(need)
@@ -380,6 +380,14 @@ def _without_labels(line: str) -> str:
     """Return a line without local version labels, which an address and a marker keep."""
     head, semicolon, marker = line.partition(";")
     return line if "://" in head else _LABEL.sub("", head) + semicolon + marker
+
+
+def _why_without_labels(line: str) -> Message:
+    """Return why a stack has a line without its local version labels."""
+    label = _LABEL.search(line)
+    assert label is not None  # noqa: S101  the line has one
+    code = "import.label-cuda" if label[0].lower().startswith("+cu") else "import.label"
+    return message(code, label=label[0])
 
 
 def _in_single_quotes(line: str) -> str:

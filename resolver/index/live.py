@@ -331,7 +331,10 @@ class LiveCatalog(Catalog):
                 from resolver.index.net.online import OnlineCatalog
 
                 self._online = OnlineCatalog(
-                    self._indexes, self._pool.connection(), self._pool.warn, self._parse_filename
+                    self._indexes,
+                    self._pool.connection(),
+                    self._pool.warn_daily,
+                    self._parse_filename,
                 )
             return self._online
 

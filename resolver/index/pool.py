@@ -7,9 +7,12 @@ no HTTP client.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.protocol import Meter, Traffic
@@ -23,6 +26,9 @@ from resolver.owned_folder import OwnedFolder
 if TYPE_CHECKING:
     from resolver.index.net.connection import Connection
     from resolver.index.net.downloads import TransferProgress
+
+_WARNED: Final = "warned"
+_DAY: Final = msgspec.msgpack.Decoder(str)
 
 
 class CatalogPool:
@@ -63,6 +69,13 @@ class CatalogPool:
     def pip(self) -> PipConfig:
         """Return the configuration of pip on this machine, read when first needed."""
         return self._pip or read_pip_config()
+
+    def warn_daily(self, warning: Message, subject: str) -> None:
+        """Warn of a subject, unless a run with this cache warned of it today."""
+        today = datetime.now(timezone.utc).date().isoformat()
+        if self.cache.load(_WARNED, subject, _DAY) != today:
+            self.cache.save(_WARNED, subject, today)
+            self.warn(warning)
 
     def connection(self) -> Connection:
         """Return the connection, which is started when first needed."""

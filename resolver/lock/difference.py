@@ -81,8 +81,17 @@ def difference(before: Lock, after: Lock) -> Difference:
 
 def new_warnings(before: Lock | None, after: Lock) -> list[Message]:
     """Return the warnings that the lock before did not have, whatever the lines of their facts."""
-    old = set(map(_without_places, before.all_warnings)) if before is not None else set()
-    return [warning for warning in after.all_warnings if _without_places(warning) not in old]
+    return _new(() if before is None else before.all_warnings, after.all_warnings)
+
+
+def new_notes(before: Lock | None, after: Lock) -> list[Message]:
+    """Return the notes that the lock before did not have, whatever the lines of the stack."""
+    return _new(() if before is None else before.notes, after.notes)
+
+
+def _new(before: Iterable[Message], after: Iterable[Message]) -> list[Message]:
+    old = set(map(_without_places, before))
+    return [text for text in after if _without_places(text) not in old]
 
 
 def _without_places(value: Any) -> Any:

@@ -16,6 +16,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import OutdatedPin, Pin, Resolution
+from resolver.model.target import Target
 
 # Warnings after which a lock may be of no use, apart from grave facts.
 _GRAVE = frozenset(
@@ -28,6 +29,7 @@ _GRAVE = frozenset(
         "lock.quarantined",
         "lock.quarantined-because",
         "lock.unbuilt",
+        "lock.unreachable",
     )
 )
 
@@ -103,6 +105,14 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
 
 def _release(pin: Pin | LockedPin) -> str:
     return f"{pin.name} {pin.version}"
+
+
+def rests_on_absence(warning: Message) -> bool:
+    """Return whether a warning says that the pins rest on an index that did not answer.
+
+    Unlike others, it is shown even if the lock is as it was: locking elsewhere may change it.
+    """
+    return warning.code == "lock.unreachable"
 
 
 def is_grave(warning: Message, problem: Problem) -> bool:
@@ -186,7 +196,7 @@ def _of_facts(
     for driver in drivers(resolution, facts_in_use):
         required.setdefault(driver.component, []).append(driver)
     for component, rows in required.items():
-        yield _of_driver(component, rows, facts_in_use)
+        yield _of_driver(component, rows, facts_in_use, problem.target)
     for row in problem.stack.relaxed:
         values = {
             "strength": message(f"strength.{row.fact.strength}"),
@@ -221,11 +231,7 @@ def _without_effect(resolution: Resolution) -> Iterator[Message]:
 
 def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iterator[Message]:
     """Yield what is wrong with the pins, pin by pin."""
-    missing = {(row.project, row.extra) for row in resolution.missing_extras}
     for pin in resolution.pins:
-        for extra in pin.unknown_extras:
-            if (pin.name, extra) not in missing:
-                yield _no_extra(pin, extra)
         if pin.release.yanked:
             reason = pin.release.file.yanked or ""
             code = "lock.yanked-because" if reason else "lock.yanked"
@@ -275,7 +281,8 @@ def _is_linked_wheel(pin: Pin, resolution: Resolution) -> bool:
 def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """Yield warnings about projects that come from other indexes than usual.
 
-    The stack may say so, or an index did not answer.
+    The stack may say so, or an index did not answer. Such an index does not matter to a pin whose
+    version something names, if an index that comes first has the file.
     """
     elsewhere = list(_from_other_indexes(resolution))
     if elsewhere:
@@ -285,8 +292,10 @@ def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
         if pin.release.source is not None:
             continue
         used = pin.release.index
+        order = resolution.problem.indexes.binding(pin.name, resolution.problem.target.platform)
         for index in catalog.lookup(pin.name).unreachable:
-            if index != used:
+            comes_first = order.indexes.index(used) < order.indexes.index(index)
+            if index != used and not (comes_first and pin.exact_because):
                 project = message("lock.project-from", project=pin.name, index=used)
                 unreachable.setdefault(index, []).append(project)
     for index in sorted(unreachable):
@@ -334,7 +343,10 @@ def _warning(fact: facts.Warns) -> Message:
 
 
 def _of_driver(
-    component: str, required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fact]
+    component: str,
+    required: Iterable[LockedDriver],
+    facts_in_use: Iterable[facts.Fact],
+    target: Target,
 ) -> Message:
     """Return one warning with all requirements on a driver, of which a machine has one."""
     places = {fact.id: fact.where for fact in facts_in_use}
@@ -346,8 +358,13 @@ def _of_driver(
         description = verbatim(driver.text, driver.text_zh)
         where = places.get(driver.fact, driver.fact)
         texts.append(message("lock.driver-told", text=description, where=where))
-    code = "lock.left-open" if component in names.COMPONENTS else "lock.left-unchecked"
-    return message(code, asked=needs, component=component, told=joined("report.space", texts))
+    values = {"asked": needs, "component": component, "told": joined("report.space", texts)}
+    if component not in names.COMPONENTS:
+        return message("lock.left-unchecked", **values)
+    if component in target.system:
+        oldest = str(target.system[component])
+        return message("lock.left-open-above", oldest=oldest, **values)
+    return message("lock.left-open", **values)
 
 
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
@@ -374,6 +391,8 @@ def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[st
 def _missing_extras(resolution: Resolution) -> Iterator[Message]:
     """Yield the extras of the stack's lines that the pins lack.
 
+    What metadata asks for in vain is no warning: pip ignores it, and the stack cannot change it.
+
     Extras that another release has are told after the others, in one warning for each release.
     """
     lost: dict[tuple[Pin, str], list[str]] = {}
@@ -381,7 +400,7 @@ def _missing_extras(resolution: Resolution) -> Iterator[Message]:
         pin = resolution.pin(row.project)
         assert pin is not None  # noqa: S101  the pin is what lacks the extra
         if row.version is None:
-            yield _no_extra(pin, row.extra)
+            yield message("lock.no-extra", package=_release(pin), extra=row.extra)
         else:
             other = f"{row.project}=={row.version}"
             lost.setdefault((pin, other), []).append(row.extra)
@@ -404,10 +423,6 @@ def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
                 version=row.archive_version,
                 project=row.project,
             )
-
-
-def _no_extra(pin: Pin, extra: str) -> Message:
-    return message("lock.no-extra", package=_release(pin), extra=extra)
 
 
 def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:

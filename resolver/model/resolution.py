@@ -6,6 +6,7 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.model import text
 from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.constraint import BuildLine, Requires, StackLine
 from resolver.model.fact import Need, Practice
@@ -35,6 +36,15 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     def version(self) -> Version:
         """Return the pinned version."""
         return self.release.version
+
+    @property
+    def exact_because(self) -> tuple[StackLine | BuildLine | Requires, ...]:
+        """Return those of `because` that name a single release (PEP 440)."""
+
+        def is_exact(constraint: StackLine | BuildLine | Requires) -> bool:
+            return any(map(text.is_exact, text.requirement(constraint.text).specifier))
+
+        return tuple(filter(is_exact, self.because))
 
 
 class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):

@@ -72,6 +72,7 @@ def summary(
     written: bool,
     moved: bool,
     shown: Sequence[Message],
+    notes: Sequence[Message] = (),
     columns: int = COLUMNS,
     color: bool = False,
 ) -> str:
@@ -80,7 +81,8 @@ def summary(
     What to do next is said of a first lock, and of one that is there unchanged.
 
     `written` tells whether a file changed in this run, and `moved` whether a pin did. Of the
-    warnings, those in `shown` are shown; `columns` is the longest line of prose.
+    warnings, those in `shown` are shown, and `notes` of the lock's notes; `columns` is the longest
+    line of prose.
     """
     lines = [styled(translate(_locked(lock, problem), language), color, "bold")]
     stack_lines = [root.need for root in problem.stack.requirements]
@@ -95,9 +97,9 @@ def summary(
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]
     lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
-    if lock.notes:
+    if notes:
         lines.append(translate("cli.notes", language))
-    for note in lock.notes:
+    for note in notes:
         lines += _item(note, language, columns)
     if (moved and lock.first) or not written:
         next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")

@@ -1,12 +1,13 @@
 """Pins that are far behind what the stack's lines about their projects admit.
 
-A line without an upper bound may get a release of long ago. All that is said of it depends on the
-stack, the pages and what the search opened, not on a cache or the progress of a look-ahead.
+A line without an upper bound may get a release of long ago. A pin that another pin requires at
+exactly this version is the right release for it, not an old one. All that is said of a pin depends
+on the stack, the pages and what the search opened, not on a cache or the progress of a look-ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 _MINORS: Final = 3
 # How much older the pin of a line may be without a word.
 _AGE: Final = timedelta(days=183)
+# Stands for the stack's lines among the names of projects, of which none is like it.
+_STACK: Final = "the stack"
 # Operators by which a line itself keeps newer releases out.
 _UPPER_BOUNDS: Final = ("==", "===", "~=", "<", "<=")
 
@@ -61,6 +64,8 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
     Projects that facts bind to a component come first, and of those the ones that none of the other
     pins needs. Only the first one says why: a core of the clauses about the projects that the stack
     names, which is far cheaper than a proof; nothing if something newer may be possible.
+
+    A pin whose version follows from another's is left out (see `_is_held`).
     """
     behind = list(_far_behind(universe, resolution))
     needed: set[NormalizedName] = set()
@@ -71,12 +76,53 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
         if isinstance(fact, facts.Requires) and facts.component_requirements(fact.needs):
             bound.add(fact.package)
     behind.sort(key=lambda late: (late.pin.name not in bound, late.pin.name in needed))
+    # The pins that are up to date, then also those of which it is known why they are not.
+    settled = {pin.name for pin in resolution.pins} - {late.pin.name for late in behind}
     outdated: list[OutdatedPin] = []
-    for pin, newest in behind:
+    while behind:
+        held = [late for late in behind if _is_held(late.pin, resolution, settled)]
+        if held:
+            behind = [late for late in behind if late not in held]
+            settled.update(late.pin.name for late in held)
+            continue
+        pin, newest = behind.pop(0)
+        settled.add(pin.name)
         because = () if outdated else _newer_ruled_out(universe, pin)
         line = OutdatedPin(project=pin.name, version=pin.version, newest=newest, because=because)
         outdated.append(line)
     return tuple(outdated)
+
+
+def _is_held(pin: Pin, resolution: Resolution, settled: Set[NormalizedName]) -> bool:
+    """Return whether the version of a pin follows from that of a settled partner.
+
+    It does if the partner requires exactly this version, as torch-npu requires its torch. It also
+    does if the pin requires exactly the partner's version, as torchvision requires its torch, and
+    the stack or another settled pin requires exactly that, too.
+    """
+    if not settled.isdisjoint(_exact_requirers(pin)):
+        return True
+    for partner in resolution.pins:
+        if partner.name not in settled:
+            continue
+        requirers = _exact_requirers(partner)
+        if pin.name in requirers and not (settled | {_STACK}).isdisjoint(requirers - {pin.name}):
+            return True
+    return False
+
+
+def _exact_requirers(pin: Pin) -> Set[str]:
+    """Return the projects that require exactly the version of a pin; `_STACK` for the stack."""
+    requirers: set[str] = set()
+    for constraint in pin.exact_because:
+        match constraint:
+            case StackLine():
+                requirers.add(_STACK)
+            case Requires():
+                requirers.add(constraint.package.name)
+            case BuildLine():
+                pass  # of an environment for a build, which no stack's line is about
+    return requirers
 
 
 def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[_FarBehind]:

@@ -27,8 +27,8 @@ def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
     run = dated.locked_stack("a", "b==2.0")
     assert dated.pins() == {"a": "2.0", "b": "2.0"}
     told = (
-        "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the "
-        "stack names."
+        "As of 2026-03-06: releases uploaded by then are preferred. It is two weeks after b 2.0 "
+        "(2026-02-20), the latest release that the stack pins."
     )
     assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
     assert told in dated.read("report.md")
@@ -91,7 +91,7 @@ def test_locking_again_says_the_same_of_what_nobody_names(
     workspace.index.add_wheel("old", "2.0", uploaded="2026-01-01T00:00:00.000000Z")
     workspace.locked_stack("a", "old==2.0", more="[policy]\nas-of = 2026-02-28\n")
     before = workspace.read(), workspace.read("report.md")
-    assert "a 3.0 (no older release goes with the other pins)" in before[1]
+    assert "a 3.0 (no older release fits the other pins)" in before[1]
     workspace.locked("--anew")
     assert (workspace.read(), workspace.read("report.md")) == before
 
@@ -108,9 +108,9 @@ def test_an_index_without_upload_times_is_told(workspace: Workspace) -> None:
     workspace.serve("a 1.0 2.0", "b 1.0")
     workspace.locked_stack("a", "b==1.0")
     assert workspace.pins() == {"a": "2.0", "b": "1.0"}
-    assert "the index states no upload times of b" in workspace.read("report.md")
+    assert "the index gives no upload times for b" in workspace.read("report.md")
     workspace.locked("--as-of", "2026-02-28")
-    assert "No upload time is known of a, b: they count as old enough." in workspace.read(
+    assert "The index gives no upload time for a, b, so every release" in workspace.read(
         "report.md"
     )
 
@@ -120,7 +120,7 @@ def test_explain_says_which_newer_release_appeared_later(dated: Workspace) -> No
     run = dated.run("why", "demo", "a")
     assert run.status == 0
     assert (
-        "1 of them appeared after 2026-02-28, the day whose releases this stack prefers."
+        "1 of them appeared after 2026-02-28, and this stack prefers releases up to that day."
         in " ".join(run.stdout.split())
     )
 

@@ -87,9 +87,39 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take
     assert run.stderr.startswith(
         "warning: Index `vendor` cannot be reached. Connection refused (2 tries). "
     )
-    told = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
+    told = (
+        "index `vendor` could not be reached; it may have other releases of torch-npu (from pypi). "
+        "To include them, lock with --upgrade where it can be reached"
+    )
     assert f"1 warning: - {told} Next:" in " ".join(run.stdout.split())
     assert workspace.warnings() == [told]
+
+
+def test_an_unreachable_index_is_told_once_a_day_and_where_pins_rest_on_it(
+    workspace: Workspace,
+) -> None:
+    workspace.serve("torch-npu 2.9.0", "demo 1.0")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.locked_stack("torch-npu")
+    run = workspace.locked()
+    assert run.stderr == ""
+    assert "vendor` could not be reached; it may have other releases" in run.stdout
+    workspace.forget()
+    assert "`vendor` cannot be reached" in workspace.locked().stderr
+
+
+@pytest.mark.parametrize(("vendor_first", "is_told"), [(False, False), (True, True)])
+def test_an_unreachable_index_is_no_matter_to_a_pin_by_version(
+    workspace: Workspace, vendor_first: bool, is_told: bool
+) -> None:
+    """Unless it comes first, so that its file of this version would be taken."""
+    workspace.serve("torch-npu 2.9.0")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    if not vendor_first:
+        path = workspace.matrices / "indexes.toml"
+        path.write_text(path.read_text().replace('["vendor", "pypi"]', '["pypi", "vendor"]'))
+    workspace.locked_stack("torch-npu==2.9.0")
+    assert len(workspace.warnings()) == is_told
 
 
 def test_fail_is_status_3(workspace: Workspace) -> None:
@@ -146,8 +176,8 @@ def test_a_password_in_a_file_is_warned_of(
         workspace.indexes(rows)
     told = "matrices/stacks/demo.toml" if own else "indexes.toml"
     warning = (
-        "warning: The address of index `vendor` has a password, which everybody has who has "
-        f"{told}.\nhint: "
+        "warning: The address of index `vendor` has a password, which everybody can read who can "
+        f"read {told}.\nhint: "
     )
     assert workspace.locked().stderr.startswith(warning)
     assert (
@@ -209,10 +239,10 @@ def test_a_binding_of_a_stack_goes_before_one_that_ships(
     workspace.locked()
     assert asked(index) == {"company/torch-npu", "company/ours"}
     told = (
-        "the stack's own indexes take precedence over matrices/indexes.toml, which would have "
-        "looked up "
+        "the stack's own indexes replace the ones that matrices/indexes.toml names for "
+        "torch-npu (from company instead of vendor and pypi)"
     )
-    assert workspace.warnings() == [f"{told}torch-npu on vendor and pypi (it is from company now)"]
+    assert workspace.warnings() == [told]
     workspace.edit(
         "stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]'
     )
@@ -260,13 +290,13 @@ def test_a_conflict_names_the_index_that_was_left_out(
     bind(workspace)
     workspace.stack(line, more=OWN_ALONE)
     assert workspace.lock().status == 1
-    told = "`vendor` was not asked: matrices/indexes.toml names it for `torch-npu`, "
-    told += "and the stack's own indexes leave it out"
+    told = "`vendor` was not asked for `torch-npu`, although matrices/indexes.toml names it: "
+    told += "the stack's own indexes replace it"
     assert told in " ".join(workspace.lock().stderr.split())
     assert told in workspace.read("conflict.md").replace("\\", "")
-    assert "没有查询 `vendor`" in workspace.run("explain", "demo", "--lang", "zh").stdout.replace(
-        "\n", ""
-    )
+    assert "没有在 `vendor` 查询" in workspace.run(
+        "explain", "demo", "--lang", "zh"
+    ).stdout.replace("\n", "")
     (contradiction,) = workspace.run("explain", "demo", "--json").json["contradictions"]
     (lacks,) = [row for row in contradiction["statements"] if row["kind"] == "lacks"]
     assert lacks["data"]["left_out"] == ["vendor"]
@@ -368,9 +398,7 @@ def test_recorded_rows_stand_in_for_an_unreachable_index(workspace: Workspace) -
     file = {"name": "torch-2.8.0+cpu-py3-none-any.whl", "sha256": "a" * 64}
     assert (torch["index"], torch["file"]) == ("cpu", [file])
     (warning,) = workspace.warnings()
-    assert warning.startswith(
-        "torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached"
-    )
+    assert warning.startswith("torch 2.8.0+cpu was not seen: index `cpu` could not be reached")
     assert "Source: vendor/public#1 (checked 2026-11-22)" in warning
     assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read(
         "requirements.txt"
@@ -491,7 +519,7 @@ def test_a_row_without_a_hash_makes_no_lock_but_an_expectation(workspace: Worksp
             }
         ],
     }
-    assert "It is expected to lock where index `vendor` can be reached." in workspace.lock().stderr
+    assert "It should lock where index `vendor` can be reached." in workspace.lock().stderr
     assert list(workspace.locks.rglob("lock.toml")) == []
 
 

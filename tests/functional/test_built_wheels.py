@@ -92,7 +92,7 @@ def test_another_node_builds_nothing(built: Workspace, index: LoopbackIndex) -> 
     assert run.stderr == ""
     assert run.status == 0
     for name in ("apart", "here", "cloned"):
-        assert f"not built, but taken from <root>/wheels: {name}\n" in run.stdout
+        assert f"not built, because <root>/wheels has wheels of them: {name}\n" in run.stdout
     files = {request.path.rpartition("/")[2] for request in index.requests}
     assert not any(name.endswith(".tar.gz") for name in files)
     first, second = built.root / "first", built.root / "second"
@@ -154,7 +154,7 @@ def test_a_wheel_that_does_not_fit_is_not_taken(built: Workspace) -> None:
     run = install(built, python, "--built", "wheels")
     assert run.status == 0
     assert run.stderr.partition(", so")[0] == changed[0]
-    assert run.stdout.count("not built, but taken") == 2
+    assert run.stdout.count("not built, because") == 2
 
 
 def test_what_is_installed_is_built_once_more_for_its_wheel(built: Workspace) -> None:
@@ -206,7 +206,7 @@ def test_a_bundle_has_the_wheels_and_needs_no_compiler(built: Workspace) -> None
     command = [str(out / "install.sh"), "--python", str(python)]
     run = execute(built, command, **_NO_COMPILER, PIP_NO_INDEX="1")
     assert run.stderr == ""
-    assert run.stdout.count("not built, but taken from <root>/out/built") == 3
+    assert run.stdout.count("not built, because <root>/out/built") == 3
     assert installed(python) == installed(built.root / "first" / "bin" / "python")
 
 

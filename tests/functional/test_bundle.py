@@ -231,13 +231,13 @@ def test_bundle_shares_files_of_locks_and_names_leftovers(
     )
     workspace.locked("--upgrade", stack="other")
     run = workspace.run("bundle", "other", "out")
-    assert f"No longer needed by any lock (--prune removes it): {base.filename}\n" in run.stdout
+    assert f"No lock needs {base.filename} any longer; --prune removes it\n" in run.stdout
     assert (
         f"{base.filename} belongs to no lock of the bundle\n"
         in workspace.run("bundle", "--check", "out").stdout
     )
     (workspace.root / "out" / "mine.whl").write_bytes(b"")
-    assert f"Removed, no lock needs it: {base.filename}\n" in bundle(workspace, "--prune").stdout
+    assert f"Removed {base.filename}, which no lock needs\n" in bundle(workspace, "--prune").stdout
     assert distributions(workspace) == {
         new.filename,
         "apart-1.0.tar.gz",
@@ -264,7 +264,7 @@ def test_bundle_leaves_out_only_the_lock_whose_files_are_gone(
     )
     assert "of demo for here; 3 files downloaded now.\n" in run.stdout
     assert (
-        "1 lock of this run could not be bundled, see the errors; the same command tries again.\n"
+        "1 lock could not be bundled (see the errors); run the same command to try again.\n"
         in run.stdout
     )
     assert distributions(workspace) == FILES

@@ -256,7 +256,7 @@ def test_a_folder_without_the_facts_about_ascend_is_told(workspace: Workspace, o
     rewrite(own / "mine.toml", '"a"', '"torch-npu"')
     lock = ("lock", "own/mine.toml", "--locks", "own/locks")
     assert workspace.run(*lock).stderr.startswith(
-        "warning: There are no facts about torch-npu in matrices/facts"
+        "warning: matrices/facts has no facts about torch-npu"
     )
     workspace.facts(
         "torch-npu", "[[excludes]]\nversions = '==2.8.0'\nreason = 'broken'\nstrength = 'observed'"
@@ -460,7 +460,9 @@ def test_check_tells_files_that_are_not_the_locks(current: Workspace) -> None:
     (folder / "stages" / "9.txt").write_text("evil==1.0\n")
     (folder / "env" / "bin").mkdir(parents=True)
     run = current.run("check")
-    told = "  env/, notes.txt and stages/9.txt are in the lock's folder and are none of its files"
+    told = (
+        "  env/, notes.txt and stages/9.txt are in the lock's folder but do not belong to the lock"
+    )
     assert (run.status, run.stdout.splitlines()) == (0, ["demo for there: current", told])
     (only,) = current.run("check", "--json").json["locks"]
     assert only["files"] == {"foreign": ["env/", "notes.txt", "stages/9.txt"]}
@@ -475,7 +477,7 @@ def test_check_tells_a_lost_x_bit_and_lock_mends_it(current: Workspace, name: st
     run = current.run("check")
     assert (run.status, run.stdout.splitlines()[1]) == (
         4,
-        f"  {name} cannot be run: it has lost its x bit",
+        f"  {name} is not executable: restore its x bit (chmod +x)",
     )
     (only,) = current.run("check", "--json").json["locks"]
     assert only["files"] == {"not_executable": [name]}
@@ -489,7 +491,7 @@ def test_check_names_the_files_that_differ(current: Workspace) -> None:
     run = current.run("check")
     assert (run.status, run.stdout.splitlines()[1]) == (
         4,
-        "  install.sh is not what lock.toml gives",
+        "  install.sh does not match lock.toml",
     )
 
 
@@ -534,7 +536,7 @@ def test_solve_tells_a_consistent_edit(current: Workspace, index: LoopbackIndex)
     run = current.run("check", "--solve")
     assert run.status == 4
     lines = run.stdout.splitlines()
-    assert lines[0] == "demo for there: its inputs would give another lock"
+    assert lines[0] == "demo for there: solving again gives another lock"
     assert lines[2:] == [
         "    a: locked 1.0, solved 2.0",
         "hint: ascend-lock lock demo --upgrade --dry-run",
@@ -557,7 +559,7 @@ def test_solve_tells_an_edit_that_leaves_the_pins(current: Workspace) -> None:
     )
     assert current.run("check").status == 0
     run = current.run("check", "--solve")
-    told = "  with the pins of the lock kept, solving gives other parts of lock.toml: pin"
+    told = "  solved with the pins of the lock, other parts of lock.toml differ: pin"
     assert (run.status, run.stdout.splitlines()[1]) == (4, told)
     current.locked("--anew")
     assert "/tmp/evil" not in current.read()

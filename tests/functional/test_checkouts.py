@@ -161,7 +161,7 @@ def test_install_refuses_a_linked_checkout(checkout: Checkout, linked: str) -> N
     run = install(checkout.workspace, checkout.python)
     assert (run.status, run.error) == (
         1,
-        f"<root>/env/{linked} is a link: what is behind it would be replaced",
+        f"<root>/env/{linked} is a link, and its target would be replaced",
     )
     assert (theirs / "plain" / "mine.txt").exists()
 

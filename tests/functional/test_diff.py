@@ -74,7 +74,7 @@ def test_locks_are_named_by_stack_target_folder_and_file(
     (workspace.root / "elsewhere").symlink_to(workspace.locks)
     assert (
         told(workspace, "demo", "elsewhere/demo")
-        == "demo/there -> demo/there All that lock.toml says is the same."
+        == "demo/there -> demo/there Both lock.toml say the same."
     )
 
 
@@ -89,7 +89,7 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     assert "1 pin project before now b (new) 1.0 " in both
     run = workspace.run("diff", "demo", "other", "--format", "markdown")
     assert run.stdout == (
-        "## demo/aarch64 -> other/aarch64\n\nIn lock.toml these differ, too: stack, inputs, "
+        "## demo/aarch64 -> other/aarch64\n\nAlso changed in lock.toml: stack, inputs, "
         "notes\n\n"
         "## other/third\n\nThe first has no lock for this target.\n\n"
         "## demo/x86_64\n\nThe second has no lock for this target.\n"

@@ -83,10 +83,10 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
             "    \"c ; python_version >= '3.11'\",\n",
             '    "c",\n',
         ),
-        (("add", "a"), ["Keeping a==1.0: a asks for no more"], "", ""),
+        (("add", "a"), ["Keeping a==1.0: a adds nothing to it"], "", ""),
         (
             ("add", "a>=1"),
-            ["Keeping a==1.0: a>=1 asks for no more"],
+            ["Keeping a==1.0: a>=1 adds nothing to it"],
             "",
             "",
         ),
@@ -131,13 +131,13 @@ def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack
     assert "  A  ask for a==1.0 instead of a==2.0" in run.stderr
     assert "explain" not in run.stderr, "the file has nothing to explain any more"
     assert run.stderr.endswith(
-        "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n"
-        "hint: ascend-lock add demo needy a==2.0 --apply A takes way out A as well, and locks\n"
+        "\nNothing was changed: matrices/stacks/demo.toml is as before.\n"
+        "hint: ascend-lock add demo needy a==2.0 --apply A also applies way out A, and then locks\n"
     )
     assert everything(workspace) == before
     run = workspace.run("add", "demo", "needy", "a==2.0", "--apply", "a")
     assert (run.status, run.stderr) == (0, ""), run
-    assert "Taking way out A: ask for a==1.0 instead of a==2.0 (1 release older)\n" in run.stdout
+    assert "Applying way out A: ask for a==1.0 instead of a==2.0 (1 release older)\n" in run.stdout
     text = stack.read_text()
     assert 'name = "demo"\n' in text
     assert "Way out" not in text
@@ -235,7 +235,7 @@ def test_an_interrupt_changes_nothing(workspace: Workspace, stack: Path) -> None
     process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
     assert (run.status, everything(workspace)) == (130, before)
-    assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as it was.\n")
+    assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as before.\n")
 
 
 def test_an_edit_that_changes_no_lock_is_written(workspace: Workspace, stack: Path) -> None:
@@ -270,7 +270,7 @@ def test_of_two_edits_at_once_one_that_fails_leaves_the_other(
     ]
     assert [run.status for run in runs] == [1, 0, 1], runs
     for run in (runs[0], runs[2]):
-        assert "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n" in run.stderr
+        assert "\nNothing was changed: matrices/stacks/demo.toml is as before.\n" in run.stderr
     requires = tomli.loads(stack.read_text())["stack"]["requires"]
     assert ("new" in requires, "newer" in requires) == (True, False)
     assert workspace.run("check", "demo").status == 0
@@ -335,9 +335,7 @@ def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
     record = write_record(workspace, old[0], edited, sums)
     os.utime(record, ns=(0, 0))
     run = workspace.run("lock", "demo")
-    told = (
-        "Finished an edit of matrices/stacks/demo.toml that was interrupted while it was written.\n"
-    )
+    told = "Finished an earlier edit of matrices/stacks/demo.toml, which was interrupted.\n"
     assert (run.status, run.stderr) == (0, told)
     assert (stack.read_bytes(), tree(workspace.locks)) == (edited, new)
     assert workspace.run("lock", "demo").stderr == ""

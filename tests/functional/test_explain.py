@@ -118,11 +118,11 @@ def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
     ):
         run = explain(clash, *arguments, LANG=locale)
         assert run.stdout.startswith(
-            "找不到满足 demo 的环境（linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2）。"
+            "demo 在 linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2 上无解：没有满足要求的环境。"
         )
         assert (
             run.stderr
-            == f"报告位于 locks/demo/{NAME}：conflict.zh.html、conflict.zh.md 与 conflict.json。\n"
+            == f"报告在 locks/demo/{NAME} 中：conflict.zh.html、conflict.zh.md 和 conflict.json。\n"
         )
         assert tree(clash.locks) == before
     assert explain(clash, "--json", "--lang", "zh").json["language"] == "zh"
@@ -493,7 +493,7 @@ def test_explain_tells_what_was_tried_if_nothing_locks(
     run = workspace.run("explain", "demo", "--target", "old")
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout
-    assert "it has a solution here, but not for the stack's target new\n" in run.stdout
+    assert "it solves this target, but not the stack's target new\n" in run.stdout
     assert workspace.run("explain", "demo", "--target", "old").stdout == run.stdout
 
 

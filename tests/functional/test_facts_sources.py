@@ -599,7 +599,7 @@ def test_command_lists_what_is_false_and_counts(
     every = checked(workspace, rows, "--all", "--lang", "zh", tmp_path=tmp_path).stdout
     assert "写明：right（matrices/facts/app.toml:6）\n" in every
     assert (
-        "未打开：page（matrices/facts/app.toml:20）：hiascend.com/a.html (2026-11-20)：网页不打开\n"
+        "未打开：page（matrices/facts/app.toml:20）：hiascend.com/a.html (2026-11-20)：不打开网页\n"
         in every
     )
 

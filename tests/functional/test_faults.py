@@ -342,7 +342,7 @@ def test_install_does_not_wait_for_another_or_for_its_pip(
 ) -> None:
     python, process = waiting
     beside = install(workspace, python)
-    start = "error: another install.sh, or what it left running, is at work in <root>/env: process "
+    start = "error: another install.sh, or a process that it left behind, is running in <root>/env: process "
     assert (beside.status, beside.stderr[: len(start)]) == (1, start)
     both = set(beside.stderr.removeprefix(start).splitlines()[0].split(", "))
     process.kill()
@@ -350,8 +350,8 @@ def test_install_does_not_wait_for_another_or_for_its_pip(
     alone = install(workspace, python, LANG="zh_CN.UTF-8")
     assert alone.status == 1
     told = re.fullmatch(
-        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n"
-        "提示：请等它结束，然后重新运行\n",
+        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中运行：进程 (.+)\n"
+        "提示：请等它结束后重新运行\n",
         alone.stderr,
     )
     assert told
@@ -497,9 +497,9 @@ def test_a_pipe_in_the_cache_is_not_waited_for(demo: Workspace, name: str) -> No
     run = demo.finish(demo.start("lock", "demo"))
     assert (run.status, demo.pins()) == (0, {"demo": "2.0"})
     assert run.stderr.startswith(
-        f"warning: {name} in the cache's folder <root>/cache is not of the cache: "
+        f"warning: {name} in the cache folder <root>/cache does not belong to the cache: "
     )
-    assert run.stderr.endswith(f" It is now {name}.damaged there.\n")
+    assert run.stderr.endswith(f" It was renamed to {name}.damaged.\n")
     assert demo.run("cache", "clear").status == 0
     assert not (demo.cache / f"{name}.damaged").exists()
 

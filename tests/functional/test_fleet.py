@@ -191,7 +191,7 @@ def test_fleet_nodes_that_have_not_reported(workspace: Workspace, tmp_path: Path
     (tmp_path / "nodes").write_text("n1\nn2\n\nn3\n")
     run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nodes"))
     assert run.status == 1
-    assert "it has no report [report-missing]\n    on 1 of 3: n3\n" in run.stdout
+    assert "there is no report of it [report-missing]\n    on 1 of 3: n3\n" in run.stdout
     assert "it names no stack [report-unreadable]\n    on 1 of 3: n2\n" in run.stdout
     run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nowhere"))
     assert (run.status, run.error) == (2, "the names of nodes cannot be read")

@@ -70,7 +70,10 @@ def test_a_repository_out_of_reach_changes_one_line_of_the_lock(
     told = workspace.locked()
     assert told.stderr.startswith("warning: file://<root>/git/verl could not be read: ")
     trusted = workspace.read()
-    why = "the repository was not read, so its requirements rest on the fact `verl-sources-1` only"
+    why = (
+        "the repository could not be read, so its requirements are those of the fact "
+        "`verl-sources-1`; lock again where git can reach it to compare them"
+    )
     added = [line for line in trusted.splitlines() if line not in reached.splitlines()]
     assert added == [
         "[pin.git.trust]",

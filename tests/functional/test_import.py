@@ -208,7 +208,7 @@ def test_import_leaves_out_what_components_bring(workspace: Workspace) -> None:
     systems.write_text(text, encoding="utf-8")
     document = imported_json(workspace, "freeze.txt")
     assert tomli.loads(document["text"])["stack"]["requires"] == ["ops_tool==1", "six==1.16"]
-    why = "left-out: it comes with CANN; a project of this name on an index is another one"
+    why = "left-out: it comes with CANN; the project of this name on an index is something else"
     assert reasons(document) == {"te==0.4.0": why, "auto_tune==0.1.0": why}
 
 
@@ -271,10 +271,10 @@ def test_what_is_written_locks(workspace: Workspace) -> None:
         "import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64"
     )
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
-    assert lines[:2] == ["What Line Why Where", "kept 1 line as it is"]
-    assert lines[2].startswith("changed torch==2.9.0+cu128 → torch==2.9.0 what follows + names a")
+    assert lines[:2] == ["Result Line Why Where", "kept 1 line unchanged"]
+    assert lines[2].startswith("changed torch==2.9.0+cu128 → torch==2.9.0 +cu128 is a CUDA build")
     assert lines[2].endswith(" reqs.txt:1")
-    assert lines[4].startswith("added torch-npu torch runs on NPUs with it")
+    assert lines[4].startswith("added torch-npu torch needs it to run on NPUs")
     assert lines[-1] == "Written to my.toml: 3 lines. Next: ascend-lock lock my.toml"
     written = workspace.root / "my.toml"
     assert written.read_text() == (
@@ -308,7 +308,7 @@ def test_import_locks_what_it_writes(workspace: Workspace) -> None:
     assert run.status == 1
     assert "  A  ask for six==1.16 instead of six==1.17" in run.stderr
     assert run.stderr.endswith(
-        "\nhint: ascend-lock add bad.toml --apply A takes way out A as well, and locks\n"
+        "\nhint: ascend-lock add bad.toml --apply A also applies way out A, and then locks\n"
     )
     assert workspace.run("add", "bad.toml", "--apply", "A").status == 0
     assert workspace.pins("bad") == {"a": "1", "six": "1.16"}
@@ -484,7 +484,7 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     run = workspace.run("import", "pyproject.toml")
     assert "hunter2" not in run.stdout + run.stderr
     assert f"@{COMMIT[:12]}…" in run.stderr
-    assert "kept       1 override as it is" in run.stderr
+    assert "kept       1 override unchanged" in run.stderr
     write(workspace, pyproject_toml=UV.replace('["stable"]', '"all"'))
     assert "ruff" in imported(workspace, "pyproject.toml")[0]["stack"]["requires"]
     write(workspace, pyproject_toml=UV.replace('["stable"]', '["nothing"]'))

@@ -235,7 +235,7 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
     ("language", "said"),
     [
         ("en", "error: {} needs a value: see --help"),
-        ("zh", "错误：选项 {} 需要一个参数，用法见 --help"),
+        ("zh", "错误：{} 需要一个值：见 --help"),
     ],
 )
 def test_an_option_without_its_value_is_told(
@@ -426,9 +426,7 @@ def test_install_replaces_what_plain_pip_installed(workspace: Workspace, python:
     lock_file_of(workspace, "new")
     assert findings(workspace, python) == []
     said = line_of_distributions(workspace, python)
-    assert said.startswith(
-        "2 in the versions of the lock; 2 of them were not installed by install.sh"
-    )
+    assert said.startswith("2 at the lock's versions; 2 of them were not installed by install.sh")
     told(install(workspace, python))
     assert attribute(python, "base.TEXT") == "new"
     assert line_of_distributions(workspace, python) == "2, as locked"
@@ -449,7 +447,7 @@ def test_install_counts_no_note_of_an_earlier_installation(
     assert not note.exists()
     note.write_text(text)
     said = line_of_distributions(workspace, python)
-    assert said.startswith("2 in the versions of the lock; 1 of them were not installed")
+    assert said.startswith("2 at the lock's versions; 1 of them were not installed")
     workspace.index.add_wheel("base", "1.0", files={"base.py": "TEXT = 'new'\n"})
     told(install(workspace, python))
     assert attribute(python, "base.TEXT") == "new"
@@ -555,9 +553,9 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace
     run = install(two, sys.executable, "--dry-run", "--lang", "zh")
     assert (run.status, run.stderr) == (0, "")
     assert lines(run.stdout, "机器：") == [f"机器：Linux, {platform.machine()}, glibc {GLIBC}"]
-    assert lines(run.stdout, "第") == ["第 1 阶段，共 2 个：base", "第 2 阶段，共 2 个：top"]
-    assert len(lines(run.stdout, "将执行：")) == 2
-    assert run.stdout.endswith("试运行：没有改动任何东西\n")
+    assert lines(run.stdout, "阶段") == ["阶段 1/2：base", "阶段 2/2：top"]
+    assert len(lines(run.stdout, "将会执行：")) == 2
+    assert run.stdout.endswith("试运行：没有任何改动\n")
 
 
 def test_what_it_does_not_understand_and_what_is_no_environment_is_refused(two: Workspace) -> None:
@@ -639,7 +637,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
     other = row("warns", text="it wants a driver", unless=["cann != 8.5.*", "hdk >= 25.2.0"])
     workspace.facts("base", WARNED + other)
     workspace.locked_stack("base", "hdk < 26.0.rc1", target=HERE)
-    promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
+    promise = "demo needs hdk < 26.0.rc1 and base 1.0 needs hdk >= 25.2.0. `hdk` is not set in "
     assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], (
         "the second is told alone"
     )
@@ -647,7 +645,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
 
 
 COMPILED = '[[external]]\nversions = "==1.0"\nneeds = ["c++", "python-headers", "cmake"]\nreason = "an extension"\n'
-NO_COMPILER = "building apart needs a C++ compiler, and this machine has none that works"
+NO_COMPILER = "building apart needs a C++ compiler, which this machine lacks or cannot run"
 
 
 def without(folder: Path, *unwanted: str) -> str:

@@ -182,10 +182,7 @@ def test_check_sees_changed_facts_missing_files_and_old_reports(
     run = locked.lock("--check")
     assert (run.status, run.stdout.partition("hint")[0]) == (
         4,
-        (
-            "Locking would change in locks/demo/there: install.sh\n\n"
-            "All that lock.toml says is the same.\n"
-        ),
+        ("Locking would change in locks/demo/there: install.sh\n\nBoth lock.toml say the same.\n"),
     )
     locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
     told = " ".join(locked.lock("--dry-run").stdout.split())
@@ -207,18 +204,16 @@ def test_check_of_several_stacks_is_a_table(four: Workspace) -> None:
     run = four.run("lock", "first", "second", "--check", "--upgrade")
     assert (run.status, rows(run.stdout)) == (
         4,
-        ["first there locking would change it", "second there current"],
+        ["first there out of date", "second there current"],
     )
-    assert (
-        run.stdout.splitlines()[-2] == "2 stacks, 2 targets: 1 current, 1 that locking would change"
-    )
+    assert run.stdout.splitlines()[-2] == "2 stacks, 2 targets: 1 current, 1 out of date"
     assert "\n  first    1.0     1.1\n\nstack " in run.stdout
 
 
 def test_a_first_lock_can_be_tried(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     workspace.stack("demo")
-    told = "Locking would write locks/demo/there, which has no lock.\n"
+    told = "Locking would write the first lock to locks/demo/there.\n"
     assert (workspace.lock("--dry-run").stdout, workspace.locks.exists()) == (told, False)
     assert (workspace.lock("--check").status, workspace.locks.exists()) == (4, False)
 

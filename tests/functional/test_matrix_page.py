@@ -100,7 +100,7 @@ def test_where_nothing_locks_it_says_why_and_what_is_near(page: Browser) -> None
     assert "vllm-ascend 0.20.0 needs base" in page.texts("#answer p")
     choose(page, "python", "3.12")
     assert page.texts(HEADING) == ["No release of vllm-ascend locks here"]
-    assert "There is none for this use on this SoC, processor and Python." in page.texts(
+    assert "There are none for this use on this SoC, processor and Python." in page.texts(
         "#answer p"
     )
 
@@ -137,7 +137,7 @@ def test_matrix_page_cell_opens_with_versions_or_reason(page: Browser) -> None:
     page.click(f"{OPENED} .cells a")
     assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0 · CANN 8.5.1"]
     assert page.texts(f"{OPENED} summary") == ["All 5 versions"]
-    assert "Practices in force (the warnings say what they go against): opencv" in page.texts(
+    assert "Practices in use (the warnings say what they ignore): opencv" in page.texts(
         f"{OPENED} p"
     )
     page.click(f"{OPENED} form button")
@@ -148,7 +148,7 @@ def test_matrix_page_cell_opens_with_versions_or_reason(page: Browser) -> None:
 def test_matrix_page_tells_what_an_answering_index_locks(page: Browser) -> None:
     choose(page, "use", "trl")
     choose(page, "soc", "A3")
-    assert page.texts(HEADING) == ["vllm-ascend 0.19.0 locks where the index answers"]
+    assert page.texts(HEADING) == ["vllm-ascend 0.19.0 should lock where the index answers"]
     assert page.texts("#answer dd")[0] == "0.18.0"
     assert "vllm-ascend 0.19.0 needs base" in page.texts("#answer p")
     assert page.texts("#grid td") == ["(✓)"]
@@ -246,7 +246,7 @@ def test_chinese_by_choice_and_for_who_reads_it(page: Browser, url: str, tmp_pat
     assert page.texts("h1") == ["vllm-ascend: which versions go together"]
     with browser(tmp_path, language="zh-CN") as chinese:
         chinese.open(url)
-        assert chinese.texts("h1") == ["vllm-ascend：哪些版本可以配套使用"]
+        assert chinese.texts("h1") == ["vllm-ascend：哪些版本可以一起使用"]
         assert chinese.run("return document.documentElement.lang") == "zh"
 
 

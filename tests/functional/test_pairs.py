@@ -35,12 +35,12 @@ vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
 2.0          2.0   2.1    9.1.0        3.11    2.34/2.28  A2,source
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
-`-`: no fact says. `--sources` names the facts behind each line. \
-glibc: the oldest that the wheels need, for
-aarch64 and x86_64 where they differ. \
-SoC: what the wheels are for; `source`: built on the target, also for
-others (`--soc A3`: which releases). Whether such a set locks, and with which practices, is in
-docs/matrix.html; `ascend-lock init` writes one that does.
+`-`: unknown. `--sources` names the facts behind each line. \
+glibc: the oldest that the wheels run on, for aarch64
+and x86_64 where they differ. \
+SoC: what the wheels are built for; `source`: built on the target, for other
+SoCs, too (`--soc A3` lists the releases). Whether such a set locks, and with which practices, is in
+docs/matrix.html; `ascend-lock init` writes a stack of one that does.
 """
 
 
@@ -91,18 +91,18 @@ def test_pairs_filters(workspace: Workspace, options: list[str], names: list[str
 
 
 def test_pairs_where_nothing_fits(workspace: Workspace) -> None:
-    none = "No release of vllm-ascend that facts pair goes with"
+    none = "No release of vllm-ascend is paired with"
     run = workspace.run("matrix", "show", "--soc", "A3", "--cann", "8.5.1")
     assert (run.status, run.stdout) == (
         0,
-        f"{none} CANN 8.5.1, SoC A3. What there is goes with CANN -.\n",
+        f"{none} CANN 8.5.1, SoC A3. There are releases for CANN -.\n",
     )
     assert workspace.run("matrix", "show", "--soc", "310P").stdout.startswith(f"{none} SoC 310P. ")
     (workspace.matrices / "systems.toml").write_bytes(
         (REPOSITORY / "matrices" / "systems.toml").read_bytes()
     )
     assert workspace.run("matrix", "show", "--soc", "A3", "--cann", "8.5.1").stdout.endswith(
-        "goes with CANN 9.1.0.\n"
+        "releases for CANN 9.1.0.\n"
     )
 
 
@@ -119,7 +119,7 @@ def test_pairs_sources(workspace: Workspace) -> None:
         "",
     ]
     chinese = workspace.run("matrix", "show", "--cann", "9.1.0", "--sources", "--lang", "zh").stdout
-    assert "    two-matrix（厂商，查看于 2026-11-20）" in chinese
+    assert "    two-matrix（厂商，核对于 2026-11-20）" in chinese
     assert f"    固定的版本读自 {wheel}\n" in chinese
 
 

@@ -78,7 +78,9 @@ def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> 
     assert run.status == 0
     for stack in CONFLICTS:
         assert re.search(
-            rf"^{stack} for .*: no lock, as its report says$", run.stdout, re.MULTILINE
+            rf"^{stack} for .*: no solution, and the report of the conflict is up to date$",
+            run.stdout,
+            re.MULTILINE,
         )
 
 
@@ -211,7 +213,7 @@ HUAWEI = (
 PYTORCH = (
     "warning: Index `pytorch-cpu` cannot be reached. "
     "Connection refused (through the proxy <server>, 2 tries). "
-    "What public files say of its files is used instead.\n"
+    "Hashes and requirements of its files are taken from public files instead.\n"
 )
 OF_THE_DAY = (
     f"offline: using the snapshot of 2026-11-28 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"

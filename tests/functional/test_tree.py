@@ -42,7 +42,7 @@ demo/there
 │       └── quick 1.0
 │           └── low 1.0 [required: ==1.0 (fact quick-low)] (*)
 └── low 1.0 (*)
-(*) What is below it is shown above.
+(*) Its requirements are shown above.
 """
     )
     assert tree(locked, "--depth", "1") == "demo/there\n├── demo 1.0\n└── low 1.0\n"
@@ -68,7 +68,7 @@ base 1.0
     │       └── demo/there [要求 demo]
     └── quick 1.0 [要求 low ==1.0 (fact quick-low)]
         └── mid[fast] 2.0 [要求 quick] (*)
-(*) 其下的内容见上文。
+(*) 它的依赖见上文。
 """
     )
     assert tree(locked, "--invert", "--depth", "1").splitlines() == [

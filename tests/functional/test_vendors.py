@@ -45,8 +45,8 @@ def test_vendor_driver_that_the_target_leaves_open_is_told(cuda: Workspace) -> N
     run = cuda.lock(stack="serve")
     assert run.status == 0, run
     told = " ".join(run.stdout.split())
-    assert "does not promise driver >= 525 (torch 2.8.0) and driver >= 570 (torch 2.8.0)" in told
-    assert "neither install.sh nor verify.py can check it" in told
+    assert "torch 2.8.0 needs driver >= 525 and torch 2.8.0 needs driver >= 570. " in told
+    assert "install.sh and verify.py cannot check it" in told
 
 
 def test_vendor_lock_activates_and_checks_what_it_knows(cuda: Workspace) -> None:
@@ -74,8 +74,8 @@ def test_vendor_conflict_is_explained_in_both_languages(cuda: Workspace) -> None
     ):
         assert line in english.stderr
     for line in (
-        "目标机器的 CUDA 为 12.4",
-        "目标机器的驱动为 550.54.14",
+        "目标的 CUDA 为 12.4",
+        "目标的驱动为 550.54.14",
         "CUDA 由 12.4 改为 13.0",
     ):
         assert line in chinese.stderr

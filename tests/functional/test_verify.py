@@ -160,7 +160,7 @@ def machine(installed: tuple[Machine, LoopbackIndex, Run]) -> Iterator[Machine]:
 
 GROUPS = f"""\
 demo for here
-  lock           ok       verify.py is that of lock.toml
+  lock           ok       verify.py matches lock.toml
   machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
   Python         ok       {platform.python_version()} (<root>/env/bin/python)
   CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
@@ -201,7 +201,7 @@ def test_verify_says_the_same_however_it_is_called(machine: Machine) -> None:
     full = machine.verify("--full")
     expected = GROUPS.replace("26 compared", "32 compared").replace(
         "  collisions ",
-        "  bytecode       ok       N compiled files are made of their sources\n  collisions ",
+        "  bytecode       ok       N compiled files match their sources\n  collisions ",
     )
     # pip is among them, which is this machine's
     told = re.sub(r"\d+(?= compiled files)", "N", full.stdout)
@@ -238,7 +238,7 @@ def test_verify_refuses_a_program_of_another_lock(machine: Machine) -> None:
         assert "[lock-differs]" in run.stdout
     assert (answer["ended"], [group["name"] for group in answer["groups"]]) == (True, ["lock"])
     assert (unreadable.status, "[lock-unreadable]" in unreadable.stdout) == (0, True)
-    told = "  lock           ok       no lock.toml beside verify.py, so not compared with it\n"
+    told = "  lock           ok       not compared: there is no lock.toml beside verify.py\n"
     assert (absent.status, told in absent.stdout) == (0, True)
     assert machine.verify("--quick").status == 0
 

@@ -369,6 +369,6 @@ def without_links(folder: Path) -> dict[str, str]:
             r"make explain STACK=(\S+) APPLY=(\w)", r"ascend-lock explain \1 --apply \2", text
         )
         texts[name] = text.replace(" next to the old one", "").replace(
-            "，修改后的软件栈会写到原文件旁边", "，写出修改后的软件栈"
+            "会把修改后的软件栈写到原文件所在目录", "会写出修改后的软件栈"
         )
     return texts

@@ -187,7 +187,7 @@ def test_read_converts_format_2(tmp_path: Path) -> None:
     assert [component.title for component in lock.target.components] == ["CANN", "SoC"]
     assert lock.optional[0].device is True
     told = [translate(warning, "en") for warning in lock.warnings]
-    assert "hdk >= 25.0 (by `hdk` in [target.system])" in told[0]
+    assert "hdk >= 25.0. `hdk` is not set in [target.system]" in told[0]
     assert "the target has CANN 8.5.9" in told[1]
 
 

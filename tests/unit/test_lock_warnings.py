@@ -115,6 +115,30 @@ def test_outdated_pins_are_judged_by_lines_for_the_target() -> None:
     ]
 
 
+def paired() -> DataCatalog:
+    """Return an index of `torch` with releases of `torch-npu` and `vision` for each of it."""
+    catalog = DataCatalog()
+    for minor in range(1, 8):
+        catalog.add_wheel("torch", f"2.{minor}")
+        catalog.add_wheel("vision", f"0.{minor}", [f"torch==2.{minor}"])
+        catalog.add_wheel("torch-npu", f"2.{minor}", [f"torch==2.{minor}"])
+    return catalog
+
+
+def test_outdated_pins_that_a_partner_holds_are_no_matter() -> None:
+    """torch is what torch-npu needs, and vision what torch needs."""
+    assert outdated(paired(), "torch", "torch-npu==2.1", "vision") == []
+    assert outdated(paired(), "torch==2.1", "torch-npu", "vision") == []
+
+
+def test_outdated_pins_first_cause_alone_is_told() -> None:
+    catalog = paired()
+    catalog.add_wheel("low", "1", ["torch<2.2"])
+    told = outdated(catalog, "torch", "torch-npu", "vision", "low")
+    assert [row[0] for row in told] == ["torch-npu 2.1"]
+    assert "low 1 needs torch<2.2" in told[0][2]
+
+
 def test_warnings_of_a_project_quarantined_on_its_index() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "2")

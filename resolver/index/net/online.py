@@ -44,15 +44,16 @@ class OnlineCatalog:
         self,
         indexes: BoundIndexes,
         connection: Connection,
-        warn: Callable[[Message], None],
+        warn_of: Callable[[Message, str], None],
         release_of: Callable[[File], FileRelease],
     ) -> None:
+        """Use a connection. `warn_of` is called with a warning and the index that it is about."""
         self.thread = connection.thread
         self.files = connection.files
         self._pages = connection.pages
         self._look_ahead_slots = connection.look_ahead_slots
         self._indexes = indexes
-        self._warn = warn
+        self._warn_of = warn_of
         self._release_of = release_of
         # The failures of indexes without which look-ups go on, by name.
         self._unreachable: dict[str, Unreachable] = {}
@@ -128,7 +129,7 @@ class OnlineCatalog:
         if not is_required and index not in self._unreachable:
             self._unreachable[index] = failure
             code = f"index.unreachable-{if_unreachable}"
-            self._warn(message(code, index=index, why=failure.why))
+            self._warn_of(message(code, index=index, why=failure.why), f"{index} {failure.where}")
         raise failure
 
     # Looking ahead

@@ -67,7 +67,7 @@ def test_fix_solves_what_the_first_conflict_hides() -> None:
     pages.ways(found)
     assert (
         out.getvalue().count(
-            "\nAnother conflict, hidden by those above: these 3 cannot all hold together"
+            "\nAnother conflict, hidden by the ones above: these 3 cannot all hold together"
         )
         == 1
     )

@@ -160,5 +160,5 @@ def test_attempt_failed_where_an_index_fails_for_a_target() -> None:
         (AttemptOutcome.FAILED, "two", "Index `far` cannot be reached.")
     }
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
-        "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
+        "此目标有解，但软件栈的目标 two 无法锁定：Index `far` cannot be reached."
     }

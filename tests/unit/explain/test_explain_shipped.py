@@ -40,10 +40,7 @@ strength = "observed"
 source = "demo/tests#1"
 checked = 2026-01-01
 """
-TAKEN = (
-    "take the sources of trainer from the shipped stack `training`: its commits, "
-    "and how they are built"
-)
+TAKEN = "use trainer from the commits of the shipped stack `training`, built in the same way"
 
 
 def explained(

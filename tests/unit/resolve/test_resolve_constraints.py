@@ -50,7 +50,7 @@ def test_conflict_names_constraint() -> None:
     catalog = DataCatalog().serve("a 1: b>=2", "b 1 2")
     assert told(problem("a", constraints=["b<2"]), catalog) == [
         "the stack asks for a @ stack.toml:5",
-        "the stack allows b<2 only (constraints) @ stack.toml:50",
+        "the stack allows only b<2 (constraints) @ stack.toml:50",
         "a 1 needs b>=2 @ metadata of a-1-py3-none-any.whl",
     ]
 
@@ -116,7 +116,7 @@ def test_conflict_names_override() -> None:
     assert told(problem("a", "b==2", overrides=["b<2"]), catalog) == [
         "the stack asks for a @ stack.toml:5",
         "the stack asks for b==2 @ stack.toml:6",
-        "a 1 needs b<2, as the stack overrides what it requires @ stack.toml:60",
+        "a 1 needs b<2, by an override of the stack @ stack.toml:60",
     ]
 
 

@@ -108,8 +108,8 @@ def test_reason_names_a_newer_glibc_before_archives() -> None:
         ),
         (
             "  a 3, 2 and 1 have wheels for glibc 2.34 (the target has 2.28): "
-            "if the machine has that (`ldd --version` "
-            'says), write glibc = "2.34" in [target]'
+            "if `ldd --version` shows at least that on the "
+            'machine, write glibc = "2.34" in [target]'
         ),
         "  a-5.tar.gz is a source archive without static metadata",
         (

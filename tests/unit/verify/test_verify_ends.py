@@ -60,7 +60,7 @@ def only_finding(output: str, code: str) -> str:
     findings = output.partition("\n\n")[2]
     assert re.findall(r"\[([a-z-]+)\]$", findings, re.MULTILINE) == [code]
     assert (
-        "Nothing else was checked: any other difference would only follow from this one.\n"
+        "Nothing else was checked, because other differences would only follow from this one.\n"
         in findings
     )
     return findings
