@@ -77,9 +77,9 @@ def translate_phrase(sentence: Phrase, language: Language) -> str:
     return template.format(**values)
 
 
-def phrase_message(sentence: Phrase, language: Language) -> Message:
-    """Return a phrase as a message in English and in this language, to be a value of others."""
-    return Message(TEXT, {"en": str(sentence), language: translate_phrase(sentence, language)})
+def as_message(sentence: Phrase, *languages: Language) -> Message:
+    """Return a phrase as a message in these languages and in English, to be a value of others."""
+    return Message(TEXT, {each: translate_phrase(sentence, each) for each in ("en", *languages)})
 
 
 def error_text(error: ResolverError, language: Language) -> str:

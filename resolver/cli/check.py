@@ -35,7 +35,7 @@ from resolver.errors import (
     StaleLock,
     escaped,
 )
-from resolver.i18n import phrase_message, translate, translate_phrase
+from resolver.i18n import as_message, translate, translate_phrase
 from resolver.index.live import LiveCatalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -129,7 +129,7 @@ def command(
                     raise
                 error = failure(exception)
                 print_error(error, run.language, escaped(name))
-                state = phrase_message(error.phrases["message"], run.language)
+                state = as_message(error.phrases["message"], run.language)
                 of_stack = [_Result(name, name, "", state, error.exit_status, error.parts())]
             if not run.as_json:
                 _print_results(of_stack, run, together=len(names) > 1)
@@ -253,7 +253,7 @@ class _Checker:
         try:
             lock = lock_file.read_own(folder)
         except InputError as error:
-            state = phrase_message(_with_cause(error), self.run.language)
+            state = as_message(_with_cause(error), self.run.language)
             hint = translate_phrase(
                 phrase("{place}: {hint}", place=error.where, hint=error.phrases["hint"]),
                 self.run.language,

@@ -21,7 +21,7 @@ from resolver.cli.console import (
 )
 from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
-from resolver.i18n import phrase_message, translate
+from resolver.i18n import as_message, translate
 from resolver.lock.difference import difference, new_warnings
 from resolver.lock.previous import same_decisions
 from resolver.lock.warnings import is_grave
@@ -263,7 +263,7 @@ def print_apply_hint(results: Sequence[TargetResult], command: str, language: La
 
 def _failed(error: ResolverError, language: Language) -> Message:
     """Return what a table says of an error."""
-    return message("cli.row-failed", message=phrase_message(error.phrases["message"], language))
+    return message("cli.row-failed", message=as_message(error.phrases["message"], language))
 
 
 def _row(result: TargetResult, language: Language) -> SummaryRow:

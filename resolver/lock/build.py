@@ -364,8 +364,8 @@ def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
                         other=other_value,
                     ),
                     hint=phrase(
-                        'set one of them aside in the stack: [[relax]] fact = "{fact}" or "{other}", '
-                        "with a reason",
+                        'set one of them aside in the stack: [[relax]] fact = "{fact}" or '
+                        '"{other}", with a reason',
                         fact=first.id,
                         other=other.id,
                     ),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import escaped
+from resolver.i18n import LANGUAGES, as_message
 from resolver.model.explanation import (
     Attempt,
     AttemptOutcome,
@@ -136,7 +137,7 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message("conflict.undecided")
         case AttemptOutcome.FAILED:
             code = "conflict.failed-on-target" if attempt.target else "conflict.failed"
-            return message(code, why=attempt.why, target=attempt.target)
+            return message(code, why=as_message(attempt.why, *LANGUAGES), target=attempt.target)
         case AttemptOutcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
         case AttemptOutcome.CONFLICT:
