@@ -128,7 +128,7 @@ class OnlineCatalog:
         if not is_required and index not in self._unreachable:
             self._unreachable[index] = failure
             code = f"index.unreachable-{if_unreachable}"
-            self._warn(message(code, index=index, why=failure.why))
+            self._warn(message(code, index=index, why=failure.phrases["why"]))
         raise failure
 
     # Looking ahead

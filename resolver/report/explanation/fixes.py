@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import escaped
-from resolver.i18n import LANGUAGES, as_message
 from resolver.model.explanation import (
     Attempt,
     AttemptOutcome,
@@ -137,7 +136,7 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message("conflict.undecided")
         case AttemptOutcome.FAILED:
             code = "conflict.failed-on-target" if attempt.target else "conflict.failed"
-            return message(code, why=as_message(attempt.why, *LANGUAGES), target=attempt.target)
+            return message(code, why=attempt.why, target=attempt.target)
         case AttemptOutcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
         case AttemptOutcome.CONFLICT:
