@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from resolver.errors import ResolverError, harmless
-from resolver.model.message import JOINED, TEXT, Message, Value
+from resolver.model.message import JOINED, PHRASE, TEXT, Message, Value
 from resolver.model.text import Language
 from resolver.phrase import Phrase
 
@@ -77,11 +77,6 @@ def translate_phrase(sentence: Phrase, language: Language) -> str:
     return template.format(**values)
 
 
-def phrase_message(sentence: Phrase, language: Language) -> Message:
-    """Return a phrase as a message in English and in this language, to be a value of others."""
-    return Message(TEXT, {"en": str(sentence), language: translate_phrase(sentence, language)})
-
-
 def error_text(error: ResolverError, language: Language) -> str:
     """Return an error as people read it."""
     if language == "en":
@@ -99,6 +94,9 @@ def templates(prefix: str, language: Language) -> dict[str, str]:
 def _message_text(what: Message, language: Language) -> str:
     if what.code == TEXT:
         return harmless(str(what.values.get(language) or what.values["en"]))
+    if what.code == PHRASE:
+        filled = _value_texts(what.values, language)
+        return translate_phrase(Phrase(filled.pop("template"), filled), language)
     match what.values:
         case {"by": str(by), "items": tuple(items), "last": str(last)} if what.code == JOINED:
             texts = [_value_text(item, language) for item in items]

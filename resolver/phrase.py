@@ -32,7 +32,12 @@ class Phrase:
         return bool(str(self))
 
     def with_values(self, change: Callable[[str], str]) -> Phrase:
-        """Return the phrase with each of its values as `change` returns it."""
+        """Return the phrase with each of its values as `change` returns it.
+
+        A text without values is changed itself: it may be a library's, and quote anything.
+        """
+        if not self.values:
+            return Phrase(change(self.template), {})
         values: dict[str, object] = {}
         for name, value in self.values.items():
             if isinstance(value, Phrase):
@@ -65,13 +70,13 @@ def cause(error: BaseException) -> Phrase:
         return error.args[0]
     if isinstance(error, OSError) and error.strerror:
         return as_phrase(error.strerror)
-    return literal(str(error).partition("\n")[0])
+    return as_phrase(str(error).partition("\n")[0])
 
 
 def as_phrase(text: str) -> Phrase:
-    """Return the phrase of a text with nothing to fill in, such as one of the operating system.
+    """Return the phrase of a text that the operating system or a library wrote.
 
-    It stays English if no catalog has it.
+    The catalogs have the usual ones. Another one stays English.
     """
     return Phrase(text.replace("{", "{{").replace("}", "}}"), {})
 

@@ -37,6 +37,7 @@ from resolver.model.source import (
     RepositoryTag,
     Trial,
 )
+from resolver.phrase import Phrase, cause, literal
 
 # The digits of a commit that a message shows.
 _SHORT_COMMIT: Final = 12
@@ -153,10 +154,10 @@ class Library:
         try:
             return self._open_in_repository(reference)
         except RepositoryUnreadable as error:
-            return _unreadable(Unread.REPOSITORY, str(error))
+            return _unreadable(Unread.REPOSITORY, cause(error))
         except InputError as error:
             # The file is too large.
-            return _unreadable(Unread.REPOSITORY, error.message)
+            return _unreadable(Unread.REPOSITORY, error.phrases["message"])
 
     def _open_in_repository(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
@@ -223,7 +224,7 @@ class Library:
                 return self._listing(reference)
             return self._member(reference)
         except IndexFailure as error:
-            return _unreadable(Unread.INDEX, error.why or error.message)
+            return _unreadable(Unread.INDEX, error.phrases["why"] or error.phrases["message"])
 
     def _listing(self, reference: Listing) -> Outcome:
         project = texts.name(reference.project)
@@ -231,7 +232,7 @@ class Library:
         pages = [page for page in lookup.pages if page.index == reference.index]
         if not pages:
             if reference.index in lookup.unreachable:
-                return _unreadable(Unread.INDEX, reference.index)
+                return _unreadable(Unread.INDEX, literal(reference.index))
             return _wrong("no-listing", index=reference.index, project=reference.project)
         versions = set()
         for page in pages:
@@ -247,7 +248,7 @@ class Library:
         files = _files_named(reference.file, lookup)
         if not files:
             if lookup.unreachable:
-                return _unreadable(Unread.INDEX, ", ".join(lookup.unreachable))
+                return _unreadable(Unread.INDEX, literal(", ".join(lookup.unreachable)))
             return _wrong("not-offered", file=reference.file)
         matching = [file for file in files if reference.sha256 in ("", file.sha256)]
         if not matching:
@@ -255,7 +256,7 @@ class Library:
         try:
             content = self._content(matching[0], reference.member)
         except UnusableFile as error:
-            return _unreadable(Unread.INDEX, str(error))
+            return _unreadable(Unread.INDEX, cause(error))
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
         releases = None if version is None else (project, (version,))
@@ -294,7 +295,7 @@ def _opened(content: str, passage: Passage, *, releases: _Releases | None, origi
     return Opened(text=text, passage=passage, releases=releases, origin=origin)
 
 
-def _unreadable(kind: Unread, why: str) -> NotOpened:
+def _unreadable(kind: Unread, why: Phrase) -> NotOpened:
     return NotOpened(kind, message("sources.unreadable", why=why))
 
 

@@ -27,6 +27,7 @@ from resolver.model.fact import Fact, Need
 from resolver.model.message import Message, message
 from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.phrase import cause
 
 # The code of a remark that an index is out of reach.
 FAILED: Final = "upstream.remark-failed"
@@ -122,7 +123,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
         if versions:
             yield from _Checker(fact.package, versions, offers).check(fact)
     except IndexFailure as error:
-        yield _unchecked("failed", why=error.why or error.message)
+        yield _unchecked("failed", why=error.phrases["why"] or error.phrases["message"])
 
 
 def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
@@ -130,7 +131,9 @@ def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
     try:
         why = why_unverified(fact, repositories)
     except ResolverError as error:
-        return _contradicted("git-differs", address=address, why=error.why or error.message)
+        return _contradicted(
+            "git-differs", address=address, why=error.phrases["why"] or error.phrases["message"]
+        )
     if why:
         return _unchecked("git", address=address, why=why)
     return _holds("git-agrees", address=address)
@@ -276,7 +279,7 @@ class _Checker:
                 remark = check(version)
             except UnusableFile as error:
                 release = f"{self._package} {version}"
-                remark = _unchecked("unreadable", release=release, why=str(error))
+                remark = _unchecked("unreadable", release=release, why=cause(error))
             if remark is not None:
                 yield remark
 
@@ -410,7 +413,7 @@ class _Checker:
         try:
             archive = catalog.archive(file)
         except UnusableFile as error:
-            return _unchecked("unreadable", release=file.filename, why=str(error))
+            return _unchecked("unreadable", release=file.filename, why=cause(error))
         try:
             catalog.member(file, fact.requires_from)
         except UnusableFile:

@@ -109,7 +109,7 @@ class Offers:
             # The release is an archive without static metadata.
             noted = informal_requirements(file, self.catalog)
             if noted is None:
-                raise UnusableFile(error.why or error.message) from None
+                raise UnusableFile(error.phrases["why"] or error.phrases["message"]) from None
             requirements = ReleaseRequirements(noted.lines, file.requires_python, (), ())
             return DeclaredRequirements(noted.where, file.filename, requirements)
         where = f"{file.filename}: METADATA" if file.is_wheel else file.filename

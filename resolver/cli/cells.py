@@ -34,7 +34,7 @@ from resolver.lock.previous import Preferences
 from resolver.model.constraint import BuildLine, ComponentValue, StackLine
 from resolver.model.lock import Lock
 from resolver.model.matrix import LOCKED, Answer, Cell, CellOutcome, Practices
-from resolver.model.message import joined, message, verbatim
+from resolver.model.message import joined, message, of_phrase
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
@@ -136,7 +136,7 @@ class CellSolver:
                 self._snapshot = snapshot.read(path)
                 self._universes.clear()
                 return self.answer(cell)
-            reason = verbatim(error.message)
+            reason = of_phrase(error.phrases["message"])
             return self._as_answer(
                 cell,
                 (),

@@ -36,13 +36,13 @@ from resolver.errors import (
     StaleLock,
     escaped,
 )
-from resolver.i18n import phrase_message, translate, translate_phrase
+from resolver.i18n import translate, translate_phrase
 from resolver.index.live import LiveCatalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL
 from resolver.model.lock import Lock
-from resolver.model.message import Message, message
+from resolver.model.message import Message, message, of_phrase
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.report import render
@@ -131,7 +131,7 @@ def command(
                     raise
                 error = failure(exception)
                 print_error(error, run.language, escaped(name))
-                state = phrase_message(error.phrases["message"], run.language)
+                state = of_phrase(error.phrases["message"])
                 of_stack = [_Result(name, name, "", state, error.exit_status, error.parts())]
             if not run.as_json:
                 _print_results(of_stack, run, together=len(names) > 1)
@@ -255,7 +255,7 @@ class _Checker:
         try:
             lock = lock_file.read_own(folder)
         except InputError as error:
-            state = phrase_message(_with_cause(error), self.run.language)
+            state = of_phrase(_with_cause(error))
             hint = translate_phrase(
                 phrase("{place}: {hint}", place=error.where, hint=error.phrases["hint"]),
                 self.run.language,

@@ -23,7 +23,7 @@ from resolver.cli.console import (
 from resolver.cli.shared_versions import SharedVersions, differences
 from resolver.config.compile import StackCompiler
 from resolver.errors import ResolverError, StaleLock
-from resolver.i18n import phrase_message, translate
+from resolver.i18n import translate
 from resolver.lock.difference import difference, new_notes, new_warnings
 from resolver.lock.previous import same_decisions
 from resolver.lock.warnings import is_grave, rests_on_absence
@@ -289,11 +289,6 @@ def print_apply_hint(results: Sequence[TargetResult], command: str, language: La
                 return
 
 
-def _failed(error: ResolverError, language: Language) -> Message:
-    """Return what a table says of an error."""
-    return message("cli.row-failed", message=phrase_message(error.phrases["message"], language))
-
-
 def _row(result: TargetResult, language: Language) -> SummaryRow:
     """Return the row of a result in the table."""
     changes = "-"
@@ -302,7 +297,7 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
             state, kind = _state_of_lock(lock, result)
             changes = _changes(lock, result, language)
         case ResolverError() as error:
-            state, kind = _failed(error, language), "failed"
+            state, kind = message("cli.row-failed", message=error.phrases["message"]), "failed"
         case explanation if explanation.awaited:
             indexes = dict.fromkeys(
                 chain.from_iterable(awaited.indexes for awaited in explanation.awaited)

@@ -31,7 +31,7 @@ from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Image
-from resolver.phrase import cause, literal, phrase
+from resolver.phrase import as_phrase, cause, literal, phrase
 from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -150,7 +150,7 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
         ) from None
     except toml.DecodeError as error:
         where = f"{name}:{error.lineno}"
-        why = phrase("{message}; column {column}", message=error.msg, column=error.colno)
+        why = phrase("{message}; column {column}", message=as_phrase(error.msg), column=error.colno)
         raise InputError(phrase("the file is not valid TOML"), where=where, why=why) from None
     except (ValueError, RecursionError):
         why = phrase("it is nested too deeply")

@@ -29,6 +29,7 @@ from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
+from resolver.phrase import EMPTY, Phrase
 from resolver.resolve.solver import (
     Refutation,
     decide,
@@ -116,8 +117,8 @@ EditSet = frozenset[Edit]
 class Undecided(NamedTuple):
     """A changed stack could not be decided."""
 
-    # the message of what failed; empty if time was up
-    why: str = ""
+    # what failed; empty if time was up
+    why: Phrase = EMPTY
 
 
 Answer = Resolution | Refutation | Undecided
@@ -234,7 +235,7 @@ class Trials:
             self.clock.limited = True
             return Undecided()
         except ResolverError as error:
-            return Undecided(error.message)
+            return Undecided(error.phrases["message"])
         if isinstance(answer, Resolution):
             self._locked[key] = answer
         return answer
@@ -254,7 +255,7 @@ class Trials:
         except Expired:
             return Undecided()
         except ResolverError as error:
-            return Undecided(error.message)
+            return Undecided(error.phrases["message"])
 
     def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
         universe = self._universe.variant(self._compile(edits)[self.current_target])

@@ -60,7 +60,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     tried = _tried(project, requirement.specifier, newer)
     contradictions: tuple[Contradiction, ...] = ()
     moves: tuple[_Move, ...] = ()
-    untried = ""
+    untried = EMPTY
     limited = False
     if tried:
         try:
@@ -68,7 +68,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         except Expired:
             tried, limited = "", True
         except (IndexFailure, UndecidedError) as error:
-            tried, untried = "", error.message
+            tried, untried = "", error.phrases["message"]
     requirements, bound = _requirements(resolution, pin, newer)
     return Why(
         problem=resolution.problem,

@@ -339,7 +339,7 @@ class Repositories:
             code = "index.repository-unread-mirror"
             host = f"{parts.scheme}://{parts.netloc}/"
             command = f"git config --global url.https://MIRROR/.insteadOf {host}"
-        self._warn(message(code, url=url, why=why, command=command))
+        self._warn(message(code, url=url, why=reason, command=command))
 
 
 def _host(url: str) -> str:

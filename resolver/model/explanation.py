@@ -12,6 +12,7 @@ from resolver.model.fact import Warns
 from resolver.model.message import Message
 from resolver.model.problem import Problem, Recorded
 from resolver.model.reason import Reason, ReleaseRange
+from resolver.phrase import EMPTY, Phrase
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,8 +177,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     outcome: AttemptOutcome
     # a contradiction that remains
     because: tuple[Reason, ...] = ()
-    # the message of another failure
-    why: str = ""
+    # what else failed
+    why: Phrase = EMPTY
     # the target for which there was no lock; empty for the explained one
     target: str = ""
 
@@ -250,7 +251,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     # indexes that may have more releases and could not be reached
     unreachable: tuple[str, ...] = ()
     # why no release was decided, if an index failed or the engine gave up
-    untried: str = ""
+    untried: Phrase = EMPTY
     # whether time was up before a release was decided
     limited: bool = False
     # newer releases of lower preference, each with the facts that say so

@@ -7,6 +7,8 @@ from typing import Final, Union
 
 import msgspec
 
+from resolver.phrase import Phrase
+
 Value = Union[str, int, "Message", tuple[Union[str, "Message"], ...]]
 
 # The code of a text that is not the program's. Its values are the text by language, at least `en`.
@@ -14,6 +16,8 @@ TEXT: Final = "text"
 # The code of several `items` that are joined: by the text of the code `by`, and before the last
 # item by the text of the code `last`.
 JOINED: Final = "joined"
+# The code of a phrase: its values are the English `template` and the values of its placeholders.
+PHRASE: Final = "phrase"
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -29,7 +33,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 def message(code: str, /, **values: object) -> Message:
-    """Return a message; values of other types than `Value` become texts."""
+    """Return a message. Phrases in its values stay phrases; other values become texts."""
     return Message(code, {key: _value(value) for key, value in values.items()})
 
 
@@ -39,6 +43,12 @@ def verbatim(en: str, zh: str = "") -> Message:
     if zh:
         values["zh"] = zh
     return Message(TEXT, values)
+
+
+def of_phrase(sentence: Phrase) -> Message:
+    """Return a message with the text of a phrase, such as that of an error."""
+    values = {name: _value(value) for name, value in sentence.values.items()}
+    return Message(PHRASE, {"template": sentence.template, **values})
 
 
 def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
@@ -59,6 +69,8 @@ def first_of(items: Sequence[str | Message], most: int) -> Message:
 def _value(value: object) -> Value:
     if isinstance(value, (int, Message)):
         return value
+    if isinstance(value, Phrase):
+        return of_phrase(value)
     if isinstance(value, (tuple, list)):
         return tuple(item if isinstance(item, Message) else str(item) for item in value)
     return str(value)

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Formatter
 
 import click
+import msgspec
 import polib
 import pytest
 
@@ -18,15 +19,18 @@ from resolver.cli import usage
 from resolver.cli.commands import _commands as commands
 from resolver.cli.help import sentences, summary
 from resolver.errors import InputError
-from resolver.i18n import error_text, translate_phrase
+from resolver.i18n import error_text, translate, translate_phrase
+from resolver.model.message import Message, message
 from resolver.phrase import Phrase, as_phrase, cause, listed, literal, phrase
 
 ROOT = Path(resolver.__file__).parent
 CATALOG = polib.pofile(str(ROOT / "locale" / "phrases" / "zh.po"))
 CHINESE = {entry.msgid: entry.msgstr for entry in CATALOG}
 HAN = r"[\u4e00-\u9fff]"
-# The texts of errors that no phrase of the code has: those of the operating system.
-OF_SYSTEM = re.compile(r"[A-Z][A-Za-z/ -]+|it is not a regular file|it is a symbolic link")
+# What no phrase of the code has: texts of the operating system, of tomli and of packaging.
+OF_SYSTEM = re.compile(
+    r"[A-Z][A-Za-z/ ,@()'=\]\\-]+|it is not a regular file|it is a symbolic link"
+)
 # Programs that run without the package, and what is stored of files that were rejected.
 STORED = ("verify/", "ascend/", "index/parse/", "owned_folder.py", "openat.py", "files.py")
 # Errors that carry the text of another error.
@@ -229,3 +233,11 @@ def test_phrase_has_no_value_without_a_name() -> None:
     with pytest.raises(TypeError):
         phrase("{0}", "x")  # type: ignore[call-arg]
     assert isinstance(phrase("{a}", a=1), Phrase)
+
+
+def test_phrase_in_a_message_is_translated() -> None:
+    why = phrase("{url} does not give {commit}", url="u", commit=literal("c"))
+    failed = message("cli.row-failed", message=listed([why, phrase("it is empty")]))
+    assert translate(failed, "en") == "failed: u does not give c; it is empty"
+    assert translate(failed, "zh") == "失败：u 不提供 c；它是空的"
+    assert msgspec.json.decode(msgspec.json.encode(failed), type=Message) == failed

@@ -129,7 +129,8 @@ class OnlineCatalog:
         if not is_required and index not in self._unreachable:
             self._unreachable[index] = failure
             code = f"index.unreachable-{if_unreachable}"
-            self._warn_of(message(code, index=index, why=failure.why), f"{index} {failure.where}")
+            why = failure.phrases["why"]
+            self._warn_of(message(code, index=index, why=why), f"{index} {failure.where}")
         raise failure
 
     # Looking ahead

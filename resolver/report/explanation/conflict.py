@@ -7,7 +7,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from resolver.errors import escaped
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
 from resolver.model.constraint import Excluded
@@ -412,7 +411,7 @@ def _newer(why: Why) -> Iterator[Message]:
         indexes = joined("comma", [f"`{index}`" for index in why.unreachable])
         yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
     if why.untried:
-        yield message("conflict.untried", why=escaped(why.untried))
+        yield message("conflict.untried", why=why.untried)
     elif why.limited:
         yield message("conflict.not-decided")
 

@@ -300,7 +300,7 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "newer": list(why.newer),
         "tried": why.tried,
         "unreachable": list(why.unreachable),
-        "untried": why.untried,
+        "untried": str(why.untried),
         "limited": why.limited,
         "later": [
             {"version": version, "facts": [fact.id for fact in facts]}

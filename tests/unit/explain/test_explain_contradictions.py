@@ -189,11 +189,11 @@ def test_why_says_what_kept_a_release_undecided(monkeypatch: pytest.MonkeyPatch)
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     late = why(answer, universe, text.requirement("a==0"), Clock(-1))
-    assert (late.tried, late.limited, late.untried) == ("", True, "")
+    assert (late.tried, late.limited, str(late.untried)) == ("", True, "")
     monkeypatch.setattr(sat, "MOST_CONFLICTS", 0)
     given_up = why(answer, universe, text.requirement("a==0"), Clock(60))
     assert not given_up.limited
-    assert given_up.untried == "no answer was found within the search limits"
+    assert str(given_up.untried) == "no answer was found within the search limits"
 
 
 def test_why_joins_lines_of_one_file() -> None:

@@ -19,7 +19,7 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.phrase import literal
+from resolver.phrase import phrase
 from resolver.report.explanation.fixes import change_sentences, outcome_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -46,7 +46,7 @@ TOO_OLD = TWO + needs("==2", "8.5.0")
 
 class Failing(DataCatalog):
     def lookup(self, project: NormalizedName) -> Lookup:
-        raise IndexFailure(literal("Index `far` cannot be reached."))
+        raise IndexFailure(phrase("Index `{index}` cannot be reached.", index="far"))
 
 
 def explained(
@@ -156,9 +156,9 @@ def test_attempt_failed_where_an_index_fails_for_a_target() -> None:
     more = target("one", cann="8.2.RC1") + target("two") + needs("==2", "8.5.0")
     found = explained(OLDER, "plugin==2", more=more, failing="two")
     assert not found.fixes
-    assert {(one.outcome, one.target, one.why) for one in found.attempts} == {
+    assert {(one.outcome, one.target, str(one.why)) for one in found.attempts} == {
         (AttemptOutcome.FAILED, "two", "Index `far` cannot be reached.")
     }
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
-        "此目标有解，但软件栈的目标 two 无法锁定：Index `far` cannot be reached."
+        "此目标有解，但软件栈的目标 two 无法锁定：无法访问软件源 `far`。"
     }

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Contradiction, Explanation
+from resolver.phrase import literal
 from resolver.report.document import Items
 from resolver.report.explanation.conflict import reason_items
 from resolver.report.explanation.reasons import grouped
@@ -67,7 +68,7 @@ def test_reason_items_show_what_a_fact_says_of_the_soc(what: tuple[str, ...]) ->
 )
 def test_why_blocks_say_why_no_other_release_was_tried(untried: str, end: str) -> None:
     one = msgspec.structs.replace(
-        samples.why(), tried="", contradictions=(), untried=untried, limited=not untried
+        samples.why(), tried="", contradictions=(), untried=literal(untried), limited=not untried
     )
     assert why_text(one).endswith(f"\nNewer: 2.4.0, 2.3.5, 2.0.0 (3 releases)\n{end}\n")
 
