@@ -151,11 +151,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         print_line(translate(message(code, **values), self.language))
 
     def print_note(self, code: str, /, **values: object) -> None:
-        """Print what is no result on stdout, unless the run is quiet: what was done, what is next.
+        """Print what is no result on stdout: what was done, what is next.
 
-        It is a text of `locale`, in the language of the run.
+        It is a text of `locale`, in the language of the run. It is left out if the run is quiet, or
+        if stdout is for JSON.
         """
-        if not self.is_quiet:
+        if not self.is_quiet and not self.as_json:
             self.print_message(code, **values)
 
 

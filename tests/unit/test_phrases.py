@@ -28,7 +28,9 @@ CATALOG = polib.pofile(str(ROOT / "locale" / "phrases" / "zh.po"))
 CHINESE = {entry.msgid: entry.msgstr for entry in CATALOG}
 HAN = r"[\u4e00-\u9fff]"
 # What no phrase of the code has: texts of the operating system, of tomli and of packaging.
-OF_SYSTEM = re.compile(r"[A-Z][A-Za-z/ ,@()'=\]\\-]+|it is not a regular file|it is a symbolic link")
+OF_SYSTEM = re.compile(
+    r"[A-Z][A-Za-z/ ,@()'=\]\\-]+|it is not a regular file|it is a symbolic link"
+)
 # Programs that run without the package, and what is stored of files that were rejected.
 STORED = ("verify/", "ascend/", "index/parse/", "owned_folder.py", "openat.py", "files.py")
 # Errors that carry the text of another error.
