@@ -85,7 +85,13 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], letter: str | None, f
 
 @click.command("remove", cls=Command)
 @options.stack
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument(
+    "names",
+    metavar="NAME...",
+    nargs=-1,
+    required=True,
+    shell_complete=options.completed("lines"),
+)
 @_frozen
 @_settings
 def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> int:

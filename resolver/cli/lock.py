@@ -42,6 +42,7 @@ _LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
     "packages",
     multiple=True,
     metavar="NAME",
+    shell_complete=options.completed("projects"),
     help="Ignore this one pin; may be repeated.",
 )
 @click.option(
