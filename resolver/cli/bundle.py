@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -20,7 +21,7 @@ from resolver.cli.binaries import from_folder, judge_lock
 from resolver.cli.bundle_parts import BundlePart, chosen_parts, opened_wheels, wheels_built_of
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
-from resolver.cli.console import print_error, print_line
+from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.load import stack_names
 from resolver.errors import (
@@ -132,6 +133,9 @@ def command(
                 bundle.remove(owned, leftover)
                 manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
     run.progress.clear()
+    if run.as_json:
+        print_json(_json(folder, manifest, content, leftover))
+        return max((error.exit_status for error in content.failed.values()), default=0)
     _report(folder, manifest, content, run)
     for name in leftover:
         run.print_note("cli.pruned" if prune else "cli.left", name=name)
@@ -377,6 +381,12 @@ def _check(folder: Path, run: Settings) -> int:
             raise missing
         faults = bundle.mismatches(owned, manifest)
         leftover = bundle.left_over(owned, manifest, {row.path for row in bundle.rows_of(manifest)})
+    if run.as_json:
+        texts = [translate(fault, run.language) for fault in faults]
+        status = "damaged" if faults else "whole"
+        names = {"folder": str(folder), "faults": texts, "unneeded": list(leftover)}
+        print_json({"status": status, **names})
+        return StaleLock.exit_status if faults else 0
     for fault in faults:
         print_line(escaped(translate(fault, run.language)))
     for name in leftover:
@@ -401,6 +411,24 @@ def _totals(manifest: Manifest) -> dict[str, object]:
     """Return how many files there are, and their size, as values of a message."""
     size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
     return {"files": message("cli.files", count=len(manifest.files)), "size": size}
+
+
+def _json(
+    folder: Path, manifest: Manifest, content: _Content, leftover: Sequence[str]
+) -> dict[str, Any]:
+    """Return the object of --json: what is in the bundle, and which locks are not."""
+    locks = [{"stack": lock.stack, "target": lock.target} for lock in manifest.locks]
+    failed = [{"folder": name, **error.parts()} for name, error in content.failed.items()]
+    return {
+        "status": "incomplete" if failed else "bundled",
+        "folder": str(folder),
+        "locks": locks,
+        "files": len(manifest.files),
+        "size": sum(row.size for row in manifest.files),
+        "fetched": list(content.fetched),
+        "unneeded": list(leftover),
+        "failed": failed,
+    }
 
 
 def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) -> None:

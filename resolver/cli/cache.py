@@ -9,7 +9,7 @@ import click
 
 from resolver.cli.commands import list_commands
 from resolver.cli.common import Group
-from resolver.cli.console import print_line
+from resolver.cli.console import print_json, print_line
 from resolver.cli.options import Settings, settings
 from resolver.index.repositories import Repositories
 from resolver.index.store.cache import Cache, default_folder
@@ -23,16 +23,27 @@ def command(context: click.Context) -> int:
 
 
 @command.command("dir")
-def folder() -> int:
+@settings()
+def folder(run: Settings) -> int:
     """Print the folder of the cache."""
-    print_line(str(default_folder()))
+    cache_folder = default_folder()
+    if run.as_json:
+        print_json({"status": "found", "folder": str(cache_folder)})
+    else:
+        print_line(str(cache_folder))
     return 0
 
 
 @command.command("size")
-def size() -> int:
+@settings()
+def size(run: Settings) -> int:
     """Print how much the cache takes on the disk."""
-    print_line(f"{_size(default_folder()) / 1e6:.1f} MB")
+    cache_folder = default_folder()
+    used = _size(cache_folder)
+    if run.as_json:
+        print_json({"status": "found", "folder": str(cache_folder), "size": used})
+    else:
+        print_line(f"{used / 1e6:.1f} MB")
     return 0
 
 
@@ -50,6 +61,8 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(cache_folder, offline=True, warn=run.progress.warn).clear()
     freed = max(0, before - _size(cache_folder))
+    if run.as_json:
+        print_json({"status": "cleared", "folder": str(cache_folder), "freed": freed})
     run.print_note(
         "cli.cache-cleared",
         size=f"{freed / 1e6:.1f} MB",

@@ -36,6 +36,8 @@ _INTERRUPTED: Final = 130
 _INTERRUPTED_MESSAGE: Final = phrase("interrupted; no lock was left half-written")
 # Seconds in which further interrupts are ignored. Ending a run takes a tenth of this.
 _IGNORED_FOR: Final = 1.0
+# The variable by which a shell asks for its script, or for completions.
+_COMPLETION: Final = "_ASCEND_LOCK_COMPLETE"
 _REFUSED: Final = phrase("the operating system refused")
 # What the loader and Python say when a resource limit is reached.
 _LIMIT_REACHED: Final = re.compile("failed to map segment|can't start new thread")
@@ -104,8 +106,10 @@ def status() -> int:
         return code
     except click.Abort:
         raise KeyboardInterrupt from None
-    except (BrokenPipeError, SystemExit):
-        # click exits if a pipe was closed.
+    except (BrokenPipeError, SystemExit) as end:
+        # click exits when a word is completed, or if a pipe was closed.
+        if isinstance(end, SystemExit) and _COMPLETION in os.environ:
+            return 0 if end.code is None else int(end.code)
         return _INTERRUPTED
     except Exception as exception:
         if _is_caused_by_interrupt(exception):

@@ -8,10 +8,10 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from msgspec.structs import replace
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from resolver.index.net.downloads import TransferProgress
     from resolver.model.explanation import Awaited, Contradiction, Expected, Explanation
 
+# Raised if a key of --json is taken away, or means something else.
+_JSON_FORMAT: Final = 1
 # Erases the line that the cursor is on.
 _ERASE_LINE = "\r\x1b[2K"
 # How often the line of progress is drawn, in times per second.
@@ -105,9 +107,9 @@ def print_line(text: str) -> None:
     print_text(as_called(text) + "\n")
 
 
-def print_json(value: object) -> None:
-    """Print one JSON object on stdout."""
-    print_data(json_text(value) + "\n")
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout, with the number of its format (docs/schemas)."""
+    print_data(json_text({"format": _JSON_FORMAT, **document}) + "\n")
 
 
 def print_to_stderr(text: str) -> None:

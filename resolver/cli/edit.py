@@ -15,12 +15,13 @@ from resolver.cli import options
 from resolver.cli.addition import added
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
-from resolver.cli.console import ConflictPage
+from resolver.cli.console import ConflictPage, print_json
 from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import (
     TargetResult,
     print_apply_hint,
     print_failures,
+    print_result_json,
     print_results,
 )
 from resolver.cli.session import Session, finish_edit
@@ -101,7 +102,13 @@ def add(
 
 @click.command("remove", cls=Command)
 @options.stack
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument(
+    "names",
+    metavar="NAME...",
+    nargs=-1,
+    required=True,
+    shell_complete=options.completed("lines"),
+)
 @_group
 @_frozen
 @_settings
@@ -200,6 +207,8 @@ def _edit_and_lock(
             read_text(edited, StackFile, str(path), load_components(run.matrices))
             if frozen:
                 folder.write(file.name, edited.encode())
+                if run.as_json:
+                    print_json({"status": "edited", "file": str(path)})
                 return 0
             change = StackEdit(file, original, edited.encode())
             return _lock(run, stack, change, letter, can_apply=can_apply)
@@ -217,7 +226,7 @@ def _lock(
     try:
         with closing(Catalogs(run)) as catalogs:
             # Whoever applies a way out has read the page already.
-            out = sys.stderr if letter is None else None
+            out = sys.stderr if letter is None and not run.as_json else None
             page = ConflictPage(out, run.progress, run.repeated_options, undone=True)
             session = Session(run, catalogs, page, all_or_none=True, edit=edit)
             results = session.lock(session.jobs(stack))
@@ -238,14 +247,16 @@ def _lock(
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
             run.progress.say(translate("edit.undone", run.language, path=path))
-    if is_written:
-        if not run.is_quiet:
-            print_results(results, run.language, together=False)
-    else:
+    status = max(result.exit_status for result in results)
+    if run.as_json:
+        print_result_json(results, status, run.language)
+    elif not is_written:
         print_failures(results, run.language)
         if letter is None and can_apply:
             print_apply_hint(results, shlex.join(("ascend-lock", *sys.argv[1:])), run.language)
-    return max(result.exit_status for result in results)
+    elif not run.is_quiet:
+        print_results(results, run.language, together=False)
+    return status
 
 
 def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,7 +15,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
-from resolver.cli.console import print_data
+from resolver.cli.console import print_data, print_json
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets, with_options_of
 from resolver.config.compile import compile_problems
@@ -77,13 +78,8 @@ def command(
     That is pylock.toml (PEP 751), a CycloneDX SBOM, a Containerfile that installs the lock, or a
     playbook of ansible that installs it on many nodes.
     """
-    if form != "containerfile" and (base_image or wheelhouse):
-        option = "--base-image" if base_image else "--wheelhouse"
-        raise InputError(
-            phrase("{format} has no use for this option", format=form),
-            where=option,
-            hint=phrase("it is for --format containerfile"),
-        )
+    if form != "containerfile":
+        _require_none(form, {"--base-image": base_image, "--wheelhouse": wheelhouse})
     inputs = load(stack, run.matrices)
     problems = chosen_targets(compile_problems(inputs), run.targets)
     if len(problems) > 1:
@@ -119,11 +115,19 @@ def command(
                 lock, folder=in_context, base=base, wheelhouse=wheelhouse
             )
     run.progress.clear()
-    if output is None:
-        print_data(text)
-    else:
-        _write(text, form, output, run)
+    _write(text, form, output, run)
     return 0
+
+
+def _require_none(form: Format, values: Mapping[str, str | None]) -> None:
+    """Raise InputError if an option has a value that is for a Containerfile alone."""
+    for option, value in values.items():
+        if value:
+            raise InputError(
+                phrase("{format} has no use for this option", format=form),
+                where=option,
+                hint=phrase("it is for --format containerfile"),
+            )
 
 
 def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
@@ -142,11 +146,17 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
                 folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
     except OSError as error:
         hint = phrase("name another folder with --output")
-        raise files.input_error(
-            error, phrase("the export could not be written"), output, hint
-        ) from None
-    run.print_note("cli.written-to", path=output)
+        what = phrase("the export could not be written")
+        raise files.input_error(error, what, output, hint) from None
+    _print_written("ansible", output, run)
     return 0
+
+
+def _print_written(form: Format, output: Path, run: Settings) -> None:
+    """Print where an export was written."""
+    if run.as_json:
+        print_json({"status": "exported", "kind": form, "path": str(output)})
+    run.print_note("cli.written-to", path=output)
 
 
 def _folder_in_context(folder: Path) -> str:
@@ -160,8 +170,17 @@ def _folder_in_context(folder: Path) -> str:
     return path.as_posix()
 
 
-def _write(text: str, form: Format, output: Path, run: Settings) -> None:
-    """Write an export to a file or a device. Raise InputError if it cannot be written."""
+def _write(text: str, form: Format, output: Path | None, run: Settings) -> None:
+    """Write an export to a file or a device, or print it.
+
+    Raise InputError if it cannot be written.
+    """
+    if output is None:
+        if run.as_json:
+            print_json({"status": "exported", "kind": form, "text": text})
+        else:
+            print_data(text)
+        return
     is_device = output.exists() and not output.is_file()
     if form == "pylock" and not is_device and not is_valid_pylock_path(output):
         run.progress.warn(message("cli.not-a-pylock", name=output.name))
@@ -169,10 +188,9 @@ def _write(text: str, form: Format, output: Path, run: Settings) -> None:
         files.write_output(output, text)
     except OSError as error:
         hint = phrase("name another file with --output")
-        raise files.input_error(
-            error, phrase("the export could not be written"), output, hint
-        ) from None
-    run.print_note("cli.written-to", path=output)
+        what = phrase("the export could not be written")
+        raise files.input_error(error, what, output, hint) from None
+    _print_written(form, output, run)
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:

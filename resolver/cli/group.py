@@ -30,9 +30,14 @@ class LazyGroup(Group):
         """Return the names of the commands, in the order of --help."""
         return list(self._modules)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """Import and return a command. Raise InputError if there is none of this name."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command.
+
+        If there is none of this name, raise InputError, or return None where a shell completes.
+        """
         if cmd_name not in self._modules:
+            if ctx.resilient_parsing:
+                return None
             raise self._unknown(ctx, cmd_name)
         module_name, _, function = self._modules[cmd_name].partition(".")
         module = import_module(f"resolver.cli.{module_name}")
@@ -57,7 +62,8 @@ class RootGroup(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name and the command that arguments begin with, and the other arguments."""
-        found = find_former(args)
+        # A word that a shell completes is one of today.
+        found = None if ctx.resilient_parsing else find_former(args)
         if found is not None:
             ctx.meta[FORMER], args = found
         return super().resolve_command(ctx, args)

@@ -15,6 +15,7 @@ from resolver.ascend.machine import Machine, this_machine
 from resolver.ascend.names import CHIP, TITLES, TOOLKIT
 from resolver.cli import options
 from resolver.cli.common import Command
+from resolver.cli.console import print_json
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
@@ -89,7 +90,10 @@ def command(
     (matrix_use,) = [row for row in matrix.uses if row.name == fields["use"]]
     if matrix_use.stack:
         command = run.command("lock", matrix_use.stack)
-        run.print_message("init.shipped", stack=matrix_use.stack, command=command)
+        if run.as_json:
+            print_json({"status": "shipped", "stack": matrix_use.stack})
+        else:
+            run.print_message("init.shipped", stack=matrix_use.stack, command=command)
         return 0
     path = output or Path(f"{matrix_use.name}.toml")
     options.require_absent(path)
@@ -105,6 +109,10 @@ def command(
     if cell.glibc != answer.cell.glibc:
         run.print_note("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
     run.print_note("init.next", command=run.command("lock", str(path)))
+    if run.as_json:
+        release = {"package": cell.package, "release": cell.release}
+        names = {"file": str(path), "outcome": answer.outcome.value}
+        print_json({"status": "written", **names, **release})
     return 0
 
 

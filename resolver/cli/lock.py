@@ -19,14 +19,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import (
-    STATUS_BY_EXIT,
-    TargetResult,
-    print_failures,
-    print_results,
-    print_targets,
-    result_json,
-)
+from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
 from resolver.cli.selection import named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
 from resolver.cli.workers import Order, lock_stacks
@@ -49,6 +42,7 @@ _LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
     "packages",
     multiple=True,
     metavar="NAME",
+    shell_complete=options.completed("projects"),
     help="Ignore this one pin; may be repeated.",
 )
 @click.option(
@@ -102,7 +96,7 @@ def command(
     if is_stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        _print_json(results, status, run)
+        print_result_json(results, status, run.language)
         return status
     if run.is_quiet and not dry_run:
         print_failures(results, run.language)
@@ -131,15 +125,6 @@ def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
         for of_stack in lock_stacks(names, order):
             results += of_stack
     return results
-
-
-def _print_json(results: Sequence[TargetResult], status: int, run: Settings) -> None:
-    """Print the results of a run with this exit status as JSON."""
-    has_failed = any(isinstance(result.answer, ResolverError) for result in results)
-    if has_failed and len(results) == 1:
-        print_failures(results, run.language)
-    targets = [result_json(result, run.language) for result in results]
-    print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
 
 
 def _record(run: Settings, stacks: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
+from typing import Any
 
 import click
 from packaging.version import Version
@@ -18,7 +19,7 @@ from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cells import CellSolver, Sweep
 from resolver.cli.common import Command
-from resolver.cli.console import columns, print_text
+from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.matrix_diff import difference_status
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.processes import processes
@@ -35,9 +36,11 @@ from resolver.model.message import message
 from resolver.phrase import phrase
 from resolver.report.matrix import (
     matrix_difference,
+    matrix_difference_json,
     matrix_json,
     matrix_page,
     matrix_summary,
+    outcome_counts,
     read_matrix,
 )
 from resolver.report.terminal import WIDTH
@@ -152,13 +155,35 @@ def command(
             snapshot.write(recording.snapshot(NAME, today()), path)
         journal.end()
     run.progress.clear()
+    return _report(matrix, before, (page, data), run)
+
+
+def _report(
+    matrix: Matrix, before: Matrix | None, written: tuple[Path, Path], run: Settings
+) -> int:
+    """Print what the cells came to, and how they differ from an earlier grid.
+
+    `written` are the page and the data. Return the exit status.
+    """
+    page, data = written
+    status = 0 if before is None else difference_status(before, matrix)
+    if run.as_json:
+        document: dict[str, Any] = {
+            "status": "broken" if status else "built",
+            "page": str(page),
+            "data": str(data),
+            "counts": outcome_counts(matrix),
+        }
+        if before is not None:
+            document["cells"] = matrix_difference_json(before, matrix)
+        print_json(document)
+        return status
     if not run.is_quiet:
         print_text(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
     run.print_note("matrix.written", page=page, data=data)
-    if before is None:
-        return 0
-    print_text("\n" + matrix_difference(before, matrix, run.language))
-    return difference_status(before, matrix)
+    if before is not None:
+        print_text("\n" + matrix_difference(before, matrix, run.language))
+    return status
 
 
 def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:

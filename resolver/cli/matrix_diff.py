@@ -7,11 +7,17 @@ from pathlib import Path
 import click
 
 from resolver.cli.common import Command
-from resolver.cli.console import print_text
+from resolver.cli.console import print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.errors import CHANGED_UPSTREAM
 from resolver.model.matrix import Matrix
-from resolver.report.matrix import changed_cells, is_broken, matrix_difference, read_matrix
+from resolver.report.matrix import (
+    changed_cells,
+    is_broken,
+    matrix_difference,
+    matrix_difference_json,
+    read_matrix,
+)
 
 _path = click.Path(path_type=Path, dir_okay=False)
 
@@ -27,8 +33,14 @@ def command(run: Settings, old: Path, new: Path) -> int:
     that locked no longer does.
     """
     before, after = read_matrix(old), read_matrix(new)
-    print_text(matrix_difference(before, after, run.language))
-    return difference_status(before, after)
+    status = difference_status(before, after)
+    if run.as_json:
+        cells = matrix_difference_json(before, after)
+        name = "different" if cells else "same"
+        print_json({"status": "broken" if status else name, "cells": cells})
+    else:
+        print_text(matrix_difference(before, after, run.language))
+    return status
 
 
 def difference_status(old: Matrix, new: Matrix) -> int:

@@ -18,7 +18,6 @@ from resolver.cli.console import Progress, print_line
 from resolver.cli.group import FORMER
 from resolver.cli.language import run_language
 from resolver.cli.usage import bad_value
-from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.model.component import Components, Value, find_component
@@ -151,11 +150,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         print_line(translate(message(code, **values), self.language))
 
     def print_note(self, code: str, /, **values: object) -> None:
-        """Print what is no result on stdout, unless the run is quiet: what was done, what is next.
+        """Print what is no result on stdout: what was done, what is next.
 
-        It is a text of `locale`, in the language of the run.
+        It is a text of `locale`, in the language of the run. It is left out if the run is quiet, or
+        if stdout is for JSON.
         """
-        if not self.is_quiet:
+        if not self.is_quiet and not self.as_json:
             self.print_message(code, **values)
 
 
@@ -235,16 +235,19 @@ def _default_matrices() -> Path:
     return (_PACKAGE / "matrices").resolve()
 
 
-def _complete_stack(
-    _context: click.Context, _parameter: click.Parameter, prefix: str
-) -> list[CompletionItem]:
-    """Return the stacks whose names begin with `prefix`, for completion in a shell; else files."""
-    # Only a shell that completes a word needs it.
-    from click.shell_completion import CompletionItem
+def completed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return what completes a word in a shell: a function of `completion`."""
 
-    names = [*stack_names(_default_matrices()), ALL]
-    items = [CompletionItem(name) for name in names if name.startswith(prefix)]
-    return items or [CompletionItem(prefix, type="file")]
+    def complete(
+        context: click.Context, _parameter: click.Parameter, prefix: str
+    ) -> list[CompletionItem]:
+        # Only a shell that completes a word needs it.
+        from resolver.cli import completion
+
+        items: list[CompletionItem] = getattr(completion, name)(context, prefix)
+        return items
+
+    return complete
 
 
 def _read_moment(
@@ -279,7 +282,7 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
         metavar=metavar,
         nargs=-1,
         required=required,
-        shell_complete=_complete_stack,
+        shell_complete=completed("stacks"),
     )
 
 
@@ -319,13 +322,14 @@ def require_absent(path: Path) -> None:
         )
 
 
-stack = click.argument("stack", shell_complete=_complete_stack)
+stack = click.argument("stack", shell_complete=completed("stacks"))
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "targets": click.option(
         "--target",
         "targets",
         multiple=True,
         metavar="NAME",
+        shell_complete=completed("targets"),
         help="Only this target, or the one whose name begins so; may be repeated.",
     ),
     "cutoff": click.option(

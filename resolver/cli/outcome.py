@@ -164,6 +164,15 @@ def result_json(result: TargetResult, language: Language) -> dict[str, Any]:
             return explanation_json(explanation, language)
 
 
+def print_result_json(results: Sequence[TargetResult], status: int, language: Language) -> None:
+    """Print the results of a run with this exit status as JSON."""
+    has_failed = any(isinstance(result.answer, ResolverError) for result in results)
+    if has_failed and len(results) == 1:
+        print_failures(results, language)
+    targets = [result_json(result, language) for result in results]
+    print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
+
+
 def print_results(results: Sequence[TargetResult], language: Language, *, together: bool) -> None:
     """Print the results of a run for people.
 

@@ -14,7 +14,7 @@ from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
-from resolver.cli.console import print_line
+from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
 from resolver.config.fact_rules import compile_facts
@@ -25,6 +25,7 @@ from resolver.config.load import (
     stack_names,
     wheels_folder,
 )
+from resolver.i18n import translate_phrase
 from resolver.index.store.readings import (
     read_archives,
     read_wheels,
@@ -53,6 +54,7 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     wheel_readings_folder = wheels_folder(run.matrices)
     components = load_components(run.matrices)
     shared = compile_facts(load_facts(run.matrices), components=components)
+    rows: list[dict[str, object]] = []
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
@@ -82,12 +84,32 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 hint = phrase("name another folder of facts with --matrices DIR")
                 raise files.input_error(error, what, archives_folder, hint) from None
             if archive_readings or wheel_readings or projects:
-                read, found = len(archive_readings), len(archives)
-                line = f"{name}: {read} of {found} archives that facts refer to"
-                if wheel_readings:
-                    line += f"; releases with wheels that they pair: {len(wheel_readings)}"
-                print_line(line)
+                numbers = (len(archive_readings), len(archives), len(wheel_readings))
+                rows.append(_row(name, numbers, run))
+    if run.as_json:
+        print_json({"status": "read", "projects": rows})
     return 0
+
+
+def _row(name: str, numbers: tuple[int, int, int], run: Settings) -> dict[str, object]:
+    """Return the row of a project in --json, which is printed as a line for people.
+
+    `numbers` are those of archives that were read, of archives, and of releases with wheels.
+    """
+    read, found, paired = numbers
+    if not run.as_json:
+        line = phrase(
+            "{name}: {read} of {count} archives that facts refer to",
+            name=name,
+            read=read,
+            count=found,
+        )
+        if paired:
+            line = phrase(
+                "{line}; releases with wheels that they pair: {count}", line=line, count=paired
+            )
+        print_line(translate_phrase(line, run.language))
+    return {"name": name, "read": read, "archives": found, "paired": paired}
 
 
 def _projects_of_facts(compiled: Compiled, run: Settings) -> list[NormalizedName]:

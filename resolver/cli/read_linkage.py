@@ -17,7 +17,7 @@ from resolver.ascend.names import TORCH_PLUGIN
 from resolver.cli.binaries import LARGEST_READ
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
-from resolver.cli.console import print_line
+from resolver.cli.console import print_json, print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import linkage_folder, load, stack_names, wheels_folder
@@ -92,10 +92,14 @@ def command(run: Settings, anew: bool) -> int:
                     unread.append(f"{wheel.file.filename} is unread: {error}")
     run.progress.clear()
     _write(readings, folder)
-    for line in unread:
-        print_line(line)
     counts = [len(of_project) for of_project in readings.values() if of_project]
     wheels, projects = sum(counts), len(counts)
+    if run.as_json:
+        numbers = {"wheels": wheels, "projects": projects}
+        print_json({"status": "read", "folder": str(folder), **numbers, "unread": unread})
+        return 0
+    for line in unread:
+        print_line(line)
     summary = phrase(
         "{wheels} wheels of {projects} projects in {folder}; {unread} unread",
         wheels=wheels,

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_line
+from resolver.cli.console import ConflictPage, print_json, print_line
 from resolver.cli.options import Settings, today
 from resolver.cli.outcome import Job
 from resolver.cli.session import Session
@@ -29,12 +29,16 @@ def record(names: Iterable[str], run: Settings) -> None:
     of time that would leave out some of it. With the snapshot, the same can be done without network
     access, with or without the present lock. Raise ResolverError.
     """
-    for name in names:
-        _record(name, run)
+    rows = [_record(name, run) for name in names]
+    if run.as_json:
+        print_json({"status": "recorded", "snapshots": rows})
 
 
-def _record(stack: str, run: Settings) -> None:
-    """Write the snapshot of a stack. Raise InputError if a shared stack has the same name."""
+def _record(stack: str, run: Settings) -> dict[str, object]:
+    """Write the snapshot of a stack, and return its row of --json.
+
+    Raise InputError if a shared stack has the same name.
+    """
     name = load(stack, run.matrices).stack.content.stack.name
     shared = run.matrices / "stacks" / f"{name}.toml"
     if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
@@ -56,14 +60,16 @@ def _record(stack: str, run: Settings) -> None:
     path = run.own_snapshot(name)
     recorded = recording.snapshot(name, today())
     snapshot.write(recorded, path)
-    size = f"{path.stat().st_size / 1e6:.1f} MB"
-    written = phrase(
-        "Written to {path}: {size}, {count} projects",
-        path=path,
-        size=size,
-        count=len(recorded.projects),
-    )
-    print_line(translate_phrase(written, run.language))
+    size, projects = path.stat().st_size, len(recorded.projects)
+    if not run.as_json and not run.is_quiet:
+        written = phrase(
+            "Written to {path}: {size}, {count} projects",
+            path=path,
+            size=f"{size / 1e6:.1f} MB",
+            count=projects,
+        )
+        print_line(translate_phrase(written, run.language))
+    return {"stack": name, "path": str(path), "size": size, "projects": projects}
 
 
 def _record_target(job: Job, session: Session, recording: Recording) -> None:

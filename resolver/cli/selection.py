@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from resolver.cli.console import print_line
+from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_stack, stack_names
@@ -259,7 +259,12 @@ def print_stacks(run: Settings) -> None:
     """Print the name and the summary of each stack."""
     names = stack_names(run.matrices)
     width = max(map(len, names), default=0)
+    rows = []
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
         summary = translate(verbatim(stack.summary, stack.summary_zh), run.language)
-        print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
+        rows.append({"name": name, "summary": summary})
+        if not run.as_json:
+            print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
+    if run.as_json:
+        print_json({"status": "listed", "stacks": rows})

@@ -33,8 +33,6 @@ from resolver.report.script import installation_note
 _KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
 # What an installer manages that is not pip's, and what pip would leave half removed.
 _NOT_OURS: Final = "conda"
-# The `format` in --json.
-FORMAT: Final = 1
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -271,7 +269,6 @@ def _end(status: str, code: int, plan: Plan, environment: Environment, run: Sett
     """Print the result as JSON if that was asked for, and return the exit status."""
     if run.as_json:
         document: dict[str, Any] = {
-            "format": FORMAT,
             "status": status,
             "environment": environment.prefix,
             **msgspec.to_builtins(plan),

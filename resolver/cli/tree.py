@@ -24,6 +24,7 @@ _formats = click.Choice(["text", "mermaid"])
     "packages",
     multiple=True,
     metavar="NAME",
+    shell_complete=options.completed("projects"),
     help="Only below this project; may be repeated.",
 )
 @click.option(

@@ -29,7 +29,7 @@ from resolver.phrase import phrase
 
 @click.command("why", cls=Command)
 @options.stack
-@click.argument("name", metavar="NAME[==V]")
+@click.argument("name", metavar="NAME[==V]", shell_complete=options.completed("projects"))
 @settings("targets", "cutoff", "as_of", "seconds")
 def command(run: Settings, stack: str, name: str) -> int:
     """Explain why a project is pinned as it is.

@@ -233,6 +233,22 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
     return "\n".join(lines) + "\n"
 
 
+def matrix_difference_json(old: Matrix, new: Matrix) -> list[dict[str, Any]]:
+    """Return the cells that differ in a later grid, by name. None is for a cell that one lacks."""
+    rows = []
+    for name, was, now in changed_cells(old, new):
+        before = None if was is None else was.outcome.value
+        after = None if now is None else now.outcome.value
+        rows.append({"name": name, "before": before, "after": after})
+    return rows
+
+
+def outcome_counts(matrix: Matrix) -> dict[str, int]:
+    """Return how many cells came to what."""
+    counts = Counter(answer.outcome for answer in matrix.answers)
+    return {outcome.value: counts[outcome] for outcome in CellOutcome if counts[outcome]}
+
+
 def _outcome(outcome: CellOutcome | None, language: Language) -> str:
     """Return an outcome in a language; None is for a cell that a grid does not have."""
     return translate(f"matrix.{outcome.value if outcome is not None else 'absent'}", language)
