@@ -36,10 +36,10 @@ vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
 `-`: unknown. `--sources` names the facts behind each line. \
-glibc: the oldest that the wheels run on, for aarch64
-and x86_64 where they differ. \
-SoC: what the wheels are built for; `source`: built on the target, for other
-SoCs, too (`--soc A3` lists the releases). Whether such a set locks, and with which practices, is in
+glibc: the oldest that the wheels run on, for
+aarch64 and x86_64 where they differ. \
+SoC: what the wheels are built for; `source`: built on the target, for
+other SoCs, too (`--soc A3` lists the releases). Whether such a set locks, and with which practices, is in
 docs/matrix.html; `ascend-lock init` writes a stack of one that does.
 """
 

@@ -78,7 +78,7 @@ def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> 
     assert run.status == 0
     for stack in CONFLICTS:
         assert re.search(
-            rf"^{stack} for .*: no solution, and the report of the conflict is up to date$",
+            rf"^{stack} for .*: not locked, and its report is up to date$",
             run.stdout,
             re.MULTILINE,
         )

@@ -429,7 +429,7 @@ def test_all_projects_that_no_index_has_are_told(
         len([one for one in index.requests if "/gone" in one.path]) == 60
     )  # each is asked for once
     assert run.stderr.count("no index has a project `gone") == 1
-    assert "The same is true of gone01, gone02," in run.stderr
+    assert "Likewise, there is no choice for gone01, gone02," in run.stderr
     told = f"The stack also asks for these 36 projects, which no index has: {', '.join(NAMES[24:44])}\nand 16 more.\n"
     assert told in run.stderr.replace(",\n", ", ")
     for report in ("conflict.md", "conflict.html"):

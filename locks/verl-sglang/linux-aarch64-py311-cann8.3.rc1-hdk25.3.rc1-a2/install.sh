@@ -117,7 +117,7 @@ warning=$(say "warning: " "警告：")
 
 require_value() { # option, what follows it
     [ -n "${2-}" ] || fail "${1} needs a value: see --help" "" \
-        "选项 ${1} 需要一个参数，用法见 --help" ""
+        "${1} 需要一个值：见 --help" ""
 }
 
 dry_run=no
@@ -159,7 +159,7 @@ here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
     fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
-        "install.sh 所在的 ${here:-.} 中没有 stages/" "请复制锁文件的整个目录，并运行其中的 install.sh"
+        "${here:-.} 中没有 stages/ 目录，它应与 install.sh 在一起" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
 # --- 1. the machine
@@ -185,18 +185,18 @@ fi
 found=$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
     fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
-        "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
+        "${python} 不是 Python 解释器" "请激活一个环境，或用 --python 指定其 Python 的路径"
 python=$("$python" -I -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 environment=$("$python" -I -c 'import sys; print(sys.prefix)')  # editable checkouts stay in $environment/src
 [ "$found" = 3.11 ] ||
     refuse "${python} is Python ${found}, but the lock is for 3.11" "create one: python3.11 -m venv env && . env/bin/activate" \
-        "${python} 是 Python ${found}，而锁文件面向 3.11" "请建立环境：python3.11 -m venv env && . env/bin/activate"
+        "${python} 是 Python ${found}，而锁文件用于 3.11" "请创建环境：python3.11 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -I -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
     refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
-        "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
+        "${python} 不在虚拟环境或 conda 环境中" "请创建环境：${python} -m venv env && . env/bin/activate；或使用 --system"
 fi
 # Every pip that is started from here on, by a build as well, has no configuration file, and of its settings only those
 # that say how an index is reached: address, proxy, certificates, time limits, cache. Each stage names its own index.
@@ -210,7 +210,7 @@ else
     done < <("$python" -I "$here/verify.py" --pip-settings)
     [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
         refuse "pip of ${python} does not run" "${python} -m pip config debug says why, or lists its configuration files; it may show passwords" \
-        "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因，或列出它的配置文件；其中可能显示密码"
+        "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因或列出配置文件；输出中可能有密码"
 fi
 unset "${!PIP_@}"
 export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
@@ -218,8 +218,8 @@ export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
 # A folder with one of these characters can be no part of PATH, and pip takes what follows for a marker
 case $(readlink -f -- "${TMPDIR:-/tmp}" || true) in
     *[:\;[:cntrl:]]*)
-        tell "$warning" "temporary files are not put into ${TMPDIR}, as neither PATH nor pip can have \`:\` or \`;\` in the name of a folder; they are put into /tmp" "set TMPDIR to a folder without these characters in its path" \
-        "临时文件不放在 ${TMPDIR}：PATH 和 pip 都不允许目录名中含有 \`:\` 或 \`;\`；改放在 /tmp" "请将 TMPDIR 设为路径中不含这些字符的目录"
+        tell "$warning" "temporary files are put into /tmp instead of ${TMPDIR}: neither PATH nor pip allows \`:\` or \`;\` in the name of a folder" "set TMPDIR to a folder without these characters in its path" \
+        "临时文件放在 /tmp，而不是 ${TMPDIR}：PATH 和 pip 不允许目录名中有 \`:\` 或 \`;\`" "请将 TMPDIR 设为路径中不含这些字符的目录"
         export TMPDIR=/tmp
         ;;
 esac
@@ -236,7 +236,7 @@ while IFS=$'\t' read -r state what mend; do
 done < <("$python" -I "$here/verify.py" --machine --lang "$lang" || true)
 [ -n "${checked-}" ] || [ "$found" != 3.11 ] ||
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
-        "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
+        "install.sh 同目录的 verify.py 无法运行" "请复制锁文件的整个目录"
 
 # Programs here begin with this one. The version of a distribution does not tell from which file it is, or how it was
 # built. So beside each that is installed from here lies a note that does: the sha256 of the file, or a digest of all that
@@ -376,11 +376,11 @@ fi
 # Wheels that were built before, on a machine like this one, take the place of builds
 if [ -n "$build_wheels" ]; then
     # an absolute path, as builds change the folder
-    build_wheels=$(readlink -f -- "$build_wheels") || fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
-        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+    build_wheels=$(readlink -f -- "$build_wheels") || fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
+        "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
     [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
-        refuse "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
-        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+        refuse "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
+        "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
     built=$build_wheels
 elif [ -n "$built" ]; then
     if [ -d "$built" ]; then built=$(readlink -f -- "$built"); else refuse "the --built folder ${built} does not exist" "" \
@@ -411,11 +411,11 @@ sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.
     esac
 }
 on_machine c++ || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' '构建 torch-memory-saver 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
+    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs a C++ compiler, which this machine lacks or cannot run' 'apt-get install g++, or dnf install gcc-c++; or set CXX' '构建 torch-memory-saver 需要 C++ 编译器，而本机没有，或者无法运行' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs the header files of Python, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' '构建 torch-memory-saver 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.11-dev，或 dnf install python3-devel'
+    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs the header files of Python, which this machine lacks or cannot run' 'apt-get install python3.11-dev, or dnf install python3-devel' '构建 torch-memory-saver 需要 Python 的头文件，而本机没有，或者无法运行' 'apt-get install python3.11-dev，或 dnf install python3-devel'
 on_machine git || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs git, and this machine has none that works' 'apt-get install git, or dnf install git' '构建 torch-memory-saver 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
+    built_wheels torch-memory-saver >/dev/null 2>&1 || mismatch 'building torch-memory-saver needs git, which this machine lacks or cannot run' 'apt-get install git, or dnf install git' '构建 torch-memory-saver 需要 git，而本机没有，或者无法运行' 'apt-get install git，或 dnf install git'
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
 for line in ${machine[@]+"${machine[@]}"} "Python: $found ($python)"; do show '' "$line"; done
 
@@ -446,7 +446,7 @@ run() {
         return
     fi
     case "$*" in *'$scratch'*)
-        if [ "$shown" = no ]; then say "would run: scratch=\$(mktemp -d)" "将执行：scratch=\$(mktemp -d)"; fi
+        if [ "$shown" = no ]; then say "would run: scratch=\$(mktemp -d)" "将会执行：scratch=\$(mktemp -d)"; fi
         shown=yes
     esac
     for word in "$@"; do
@@ -454,7 +454,7 @@ run() {
         case $word in *'\$scratch'*) word=${word//'\$scratch'/'"$scratch"'} word=${word//'\*'/'*'} ;; esac
         line+=" $word"
     done
-    if [ "$(type -t "$1")" = function ]; then say "would do: ${line# }" "将进行：${line# }"; else say "would run: ${line# }" "将执行：${line# }"; fi
+    if [ "$(type -t "$1")" = function ]; then say "would do: ${line# }" "将会：${line# }"; else say "would run: ${line# }" "将会执行：${line# }"; fi
 }
 
 # pip says nothing while it unpacks what it has downloaded, so this says how far it is. Each distribution gets its note
@@ -466,7 +466,7 @@ watched() { # requirements files, Python of the environment that they are instal
 }
 watch() { # command
     "$watcher" -I - "$notes" "$here" "$watching" \
-        "$(say "pip downloads and installs %d distributions: a few minutes, or half an hour on a slow network or disk" "pip 下载并安装 %d 个软件包：需要几分钟；网络或磁盘慢时可能要半小时")" \
+        "$(say "pip downloads and installs %d distributions: a few minutes, or half an hour on a slow network or disk" "pip 正在下载并安装 %d 个软件包：需要几分钟，网络或磁盘较慢时可能需要半小时")" \
         "$(say "%d of %d installed after %d s" "已安装 %d / %d，用时 %d 秒")" "$@" <<'EOF'
 import importlib, signal, subprocess, sys, time
 
@@ -558,7 +558,7 @@ if [ "$dry_run" = yes ]; then
 else
     scratch=$(mktemp -d) ||
         fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
-        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有可用空间且可写的目录"
     trap 'rm -rf "$scratch"' EXIT
 fi
 # pip takes a page (.html) in a folder for one of an index, and asks the hosts that it links to. So it gets a folder with
@@ -613,7 +613,7 @@ take_built() { # number of the stage, distributions
     while IFS= read -r path; do
         run ln -s -t "$scratch/wheels-$1" -- "$path"
     done <<<"$paths"
-    say "not built, but taken from ${built}: ${*:2}" "未重新构建，直接使用 ${built} 中的 wheel：${*:2}"
+    say "not built, because ${built} has wheels of them: ${*:2}" "没有构建，直接使用 ${built} 中的 wheel：${*:2}"
 }
 
 # Keeps wheels that have just been built for other machines, with --build-wheels
@@ -623,8 +623,8 @@ keep_built() { # folder, pattern of wheels in there
     # shellcheck disable=SC2206  # it is a pattern
     wheels=("$1"/$2)
     "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
-        fail "the wheels that are built cannot be kept in the --build-wheels folder: see above" "" \
-        "构建出的 wheel 无法保存到 --build-wheels 指定的目录：原因见上文" ""
+        fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
+        "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
 }
 
 # What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
@@ -720,18 +720,18 @@ checkout() { # address, commit, its file in the wheelhouse, folder
         printf '%s\n' "$2" >"$4/.git/shallow" # the file has the commit without what came before it
         git_in "$4" fetch --quiet --no-tags "$wheelhouse/$3" "refs/ascend-lock/$2" ||
             fail "${wheelhouse}/${3} does not contain the complete commit ${2}" "make the bundle again" \
-        "${wheelhouse}/${3} 中没有完整的 commit ${2}" "请重新打包"
+        "${wheelhouse}/${3} 不包含完整的 commit ${2}" "请重新打包"
     else
         git_in "$4" fetch --quiet --depth 1 --no-tags -- "$1" "$2" ||
             fail "commit ${2} could not be fetched from ${1}" "on a machine with network access: ascend-lock bundle verl-sglang DIR, then install.sh --wheelhouse DIR" \
-        "无法从 ${1} 取得 commit ${2}" "在有网络的机器上：ascend-lock bundle verl-sglang 目录，然后 install.sh --wheelhouse 目录"
+        "无法从 ${1} 获取 commit ${2}" "请在有网络的机器上执行 ascend-lock bundle verl-sglang 目录，然后执行 install.sh --wheelhouse 目录"
     fi
     git_in "$4" checkout --quiet --detach "$2" || fail "${1} has no commit ${2}" "" \
         "${1} 没有 commit ${2}" ""
     [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "${4} is not at commit ${2}" "" \
         "${4} 不在 commit ${2}" ""
     [ -z "$(git_in "$4" status --porcelain)" ] || fail "the files in ${4} differ from commit ${2}" "" \
-        "${4} 与 commit ${2} 的内容不符" ""
+        "${4} 中的文件与 commit ${2} 不一致" ""
 }
 
 comment_out() { # regular expression, file
@@ -747,8 +747,8 @@ if after == before:
 with open(path, "w", encoding="utf-8", newline="") as file:
     file.writelines(after)
 EOF
-        fail "no line of ${2} matches ${1}" "the lock expects such a line; lock again" \
-        "${2} 中没有符合 ${1} 的行" "锁文件预期有这样一行；请重新锁定"
+        fail "no line of ${2} matches ${1}" "the lock expects such a line: lock again" \
+        "${2} 中没有匹配 ${1} 的行" "锁文件要求有这样一行：请重新锁定"
 }
 
 not_built() { # distribution and version that the build made, those of the lock
@@ -776,7 +776,7 @@ EOF
         */*) ;;
         *\ *) not_built "$wheel" "$1 $2" ;;
         *) fail "${4} matches ${wheel} files instead of one" "" \
-        "${4} 有 ${wheel} 个文件，而不是一个" "" ;;
+        "匹配 ${4} 的文件有 ${wheel} 个，应为一个" "" ;;
     esac
     "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
@@ -841,7 +841,7 @@ EOF
 # Nothing goes that a record of something installed has, or that is behind a link.
 sweep() { # names of what must not be installed, requirements files
     local told
-    told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
+    told=$(say "removing %s, left behind by an interrupted pip" "正在删除 %s，它是被中断的 pip 留下的")
     "$python" -I - "$told" "$@" <<'PYTHON'
 import csv, glob, json, os, re, shutil, sys, sysconfig
 
@@ -1050,7 +1050,7 @@ stage() { # number, title in each language, requirements files: true where somet
     local left title=${*:at+2:1}
     left=$(missing "${@:4}") ||
         fail "cannot determine what is already installed of stage ${1}" "see the message above" \
-        "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
+        "无法确定第 ${1} 阶段已经安装了哪些软件包" "见上文的消息"
     # with --build-wheels, what is installed already is built again if its wheel was not kept
     if [ -z "$left" ] && [ -n "$build_wheels" ] && [ -n "${kept[*]-}" ] &&
         ! built_wheels "${kept[@]}" >/dev/null 2>&1; then
@@ -1058,10 +1058,10 @@ stage() { # number, title in each language, requirements files: true where somet
     fi
     kept=()
     if [ -z "$left" ]; then
-        say "stage ${1} of 6: ${title}: already installed" "第 ${1} 阶段，共 6 个：${title}：已安装"
+        say "stage ${1} of 6: ${title}: already installed" "阶段 ${1}/6：${title}：已安装"
         return 1
     fi
-    say "stage ${1} of 6: ${title}" "第 ${1} 阶段，共 6 个：${title}"
+    say "stage ${1} of 6: ${title}" "阶段 ${1}/6：${title}"
 }
 
 # One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
@@ -1090,8 +1090,8 @@ except OSError:  # a file system without locks
 EOF
     )
     [ -z "$others" ] ||
-        fail "another install.sh, or what it left running, is at work in ${environment}: process ${others}" "wait until it has ended, then run this again" \
-        "另一个 install.sh 或它留下的进程正在 ${environment} 中工作：进程 ${others}" "请等它结束，然后重新运行"
+        fail "another install.sh, or a process that it left behind, is running in ${environment}: process ${others}" "wait until it has ended, then run this again" \
+        "另一个 install.sh 或它留下的进程正在 ${environment} 中运行：进程 ${others}" "请等它结束后重新运行"
 }
 
 if [ "$dry_run" = no ]; then
@@ -1107,7 +1107,7 @@ remove torchvision
 # triton must not be installed: The guide removes it, because it installs the same module as triton-ascend. (matrices/stacks/verl-sglang.toml:52)
 remove triton
 
-# built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
+# built before the rest is downloaded: it needs nothing of this environment, and a build that fails should fail early
 kept=(antlr4-python3-runtime pylatexenc)
 if stage 1 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/1.txt"; then
     if ! take_built 1 antlr4-python3-runtime pylatexenc; then
@@ -1119,15 +1119,15 @@ if stage 1 'antlr4-python3-runtime and pylatexenc, built from source in a separa
             --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-1" \
             ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt" ||
             fail "the source archives of stage 1 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
-        "第 1 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+        "第 1 阶段的源码包无法下载，或无法读取其元数据" "见上文；不会下载锁文件以外的内容：请将该工具加入某条 metadata 事实的 build-requires"
         if [ "$dry_run" = no ]; then
             for archive in "$scratch/archives-1"/*; do
                 tools=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
                     fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
-        "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+        "无法确定构建 ${archive##*/} 需要什么" "见上文；不会下载锁文件以外的内容：请将该工具加入某条 metadata 事实的 build-requires"
                 [ -z "$tools" ] ||
                     fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
-        "构建 ${archive##*/} 需要锁文件没有写明的工具：${tools}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+        "构建 ${archive##*/} 需要锁文件中没有的工具：${tools}" "见上文；不会下载锁文件以外的内容：请将该工具加入某条 metadata 事实的 build-requires"
             done
         fi
         build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
@@ -1138,7 +1138,7 @@ if stage 1 'antlr4-python3-runtime and pylatexenc, built from source in a separa
         run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-1"/*.whl
 fi
 
-# built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
+# built before the rest is downloaded: it needs nothing of this environment, and a build that fails should fail early
 kept=(torch-memory-saver)
 if stage 2 'torch-memory-saver, from git' 'torch-memory-saver，来自 git' "$here/stages/2.txt"; then
     if take_built 2 torch-memory-saver; then
@@ -1177,10 +1177,10 @@ if [ "$dry_run" = no ]; then rm -f "$environment/.ascend-lock-folders"; fi
 # --- 3. what was installed
 
 if [ "$dry_run" = yes ]; then
-    say "dry run: nothing was changed" "试运行：没有改动任何东西"
+    say "dry run: nothing was changed" "试运行：没有任何改动"
     [ "$wrong" = 0 ] ||
         fail "install.sh would stop: ${wrong} of the checks above failed" "" \
-        "install.sh 会停止：以上检查有 ${wrong} 项未通过" ""
+        "install.sh 会停止：以上检查有 ${wrong} 项失败" ""
     exit 0
 fi
 
@@ -1190,5 +1190,5 @@ if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
-        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+        "本机和环境与锁文件不一致" "差异和修复方法见上文"
 say "verl-sglang is installed: 176 distributions, as locked" "verl-sglang 已安装：176 个软件包，与锁文件一致"

@@ -76,7 +76,7 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
         al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_tell "${ASCEND_LOCK_ENV} is not a virtual environment: it has no bin/activate" "activate a conda environment first: conda activate ${ASCEND_LOCK_ENV}" \
-        "${ASCEND_LOCK_ENV} 不是虚拟环境：其中没有 bin/activate" "conda 环境请事先激活：conda activate ${ASCEND_LOCK_ENV}"
+        "${ASCEND_LOCK_ENV} 不是虚拟环境：其中没有 bin/activate" "请先激活 conda 环境：conda activate ${ASCEND_LOCK_ENV}"
             return 1
         fi
     else
@@ -86,7 +86,7 @@ _ascend_lock_env() { # the folder of this file, and the one where it is if that 
             "$2/env/bin/activate" "$2/.venv/bin/activate")
         if [ -z "$al_found" ]; then
             _ascend_lock_tell "no environment is active, and neither ${1}/env nor ${1}/.venv contains one" "activate the one that install.sh installed into, or set ASCEND_LOCK_ENV=DIR" \
-        "没有激活的环境，${1}/env 和 ${1}/.venv 也都不存在" "请激活 install.sh 安装到的环境，或指明它：ASCEND_LOCK_ENV=目录"
+        "没有已激活的环境，${1}/env 和 ${1}/.venv 中也没有环境" "请激活 install.sh 安装到的环境，或设置 ASCEND_LOCK_ENV=目录"
             return 1
         fi
     fi
@@ -109,7 +109,7 @@ _ascend_lock_cann() {
     fi
     if [ -z "$al_found" ]; then
         _ascend_lock_tell "CANN 8.5.1 was not found: there is no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh}" "set ASCEND_LOCK_CANN=/path/to/set_env.sh" \
-        "没有找到 CANN 8.5.1：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh} 不存在" "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
+        "没有找到 CANN 8.5.1：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh, $al_root/cann*/set_env.sh} 不存在" "请设置 ASCEND_LOCK_CANN=/path/to/set_env.sh"
         return 1
     fi
     _ascend_lock_source "$al_found"
@@ -128,7 +128,7 @@ _ascend_lock_nnal() {
         _ascend_lock_source "$al_wanted"
     elif [ ! -d "${ATB_HOME_PATH-}" ]; then
         _ascend_lock_tell "NNAL was not found: there is no ${al_wanted}; programs that call its operators, such as vllm-ascend, will fail" "install the NNAL of CANN 8.5.1, or set ASCEND_LOCK_NNAL to its set_env.sh (empty to do without)" \
-        "没有找到 NNAL：${al_wanted} 不存在；调用其算子的程序（例如 vllm-ascend）会失败" "请安装 CANN 8.5.1 的 NNAL，或指明它的 set_env.sh：ASCEND_LOCK_NNAL=文件（留空则不使用）"
+        "没有找到 NNAL：${al_wanted} 不存在；调用其算子的程序（例如 vllm-ascend）会失败" "请安装 CANN 8.5.1 的 NNAL，或将 ASCEND_LOCK_NNAL 设为其 set_env.sh（设为空则不使用 NNAL）"
     fi
     return 0
 }
@@ -171,7 +171,7 @@ if [ -z "${BASH_VERSION-}" ]; then
     false
 elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
     _ascend_lock_tell "source this file instead of running it: . ${0}" "" \
-        "此文件需要 source，不能直接运行：. ${0}" ""
+        "请用 source 执行此文件，不要直接运行：. ${0}" ""
     false
 elif _ascend_lock_activate; then
     unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_env \

@@ -60,14 +60,14 @@ def test_conflicts_of_one_kind_are_one() -> None:
     known, page = found(catalog, "decoder", "player")
     assert [len(group) for group in alike(known)] == [2]
     assert page.count("has no file for the target") == 1
-    assert "The same is true of player." in page
+    assert "Likewise, there is no choice for player." in page
 
 
 def test_conflicts_with_pins_of_one_project_are_one() -> None:
     catalog = DataCatalog().serve("engine 1: base==1, vision==1", "base 1 2", "vision 1 2")
     known, page = found(catalog, "engine", "base==2", "vision==2")
     assert [len(group) for group in alike(known)] == [2]
-    assert "The same is true of vision." in page
+    assert "Likewise, there is no choice for vision." in page
 
 
 def test_conflicts_with_pins_of_several_projects_are_several() -> None:
