@@ -16,7 +16,7 @@ _ENVIRONMENT: Final = "python3.11 -m venv env, with the Python of the lock's tar
 _BUILD: Final = "install.sh builds what has no wheel; --build-wheels DIR keeps the wheels"
 _VERSION: Final = "ascend-lock --version"
 _HELP: Final = "ascend-lock --help, or ascend-lock COMMAND --help"
-_NOTHING: Final = "this program only locks, explains and checks; see ascend-lock --help"
+_NOTHING: Final = "this program locks, explains, installs and checks; see ascend-lock --help"
 
 # What to do instead of a command that this program does not have.
 ANSWERS: Final[Mapping[str, str]] = {
