@@ -1,0 +1,176 @@
+"""The documentation as a site: it builds without a warning, and each link leads somewhere."""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+pytest.importorskip("mkdocs")
+
+from docs.site.__main__ import anchor_of, build_site
+from docs.site.links import DeadLinkError, pages_of, site_text
+from docs.site.messages import page as messages_page
+from docs.site.messages import raised
+from docs.site.navigation import LANGUAGES, page_names, written_pages
+from docs.site.pictures import PICTURES, file_of, svg
+from docs.site.tables import NoCommentError, keys
+from resolver.model.lock import Lock, LockedFile
+from tests.functional.workspace import REPOSITORY
+
+# What is no page of a user: it is there in English alone.
+ENGLISH = {
+    "facts",
+    "conflict-report",
+    "solving",
+    "explaining",
+    "upstream",
+    "vendors",
+    "security",
+    "attacks",
+    "faults",
+    "contributing",
+    "development",
+    "changelog",
+}
+MADE = {"commands", "stack-file", "fact-files", "lock-file", "messages"}
+
+ID = re.compile(r'\bid="([^"]*)"')
+ADDRESS = re.compile(r'(?:href|src)="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    logging.getLogger("mkdocs").setLevel(logging.WARNING)
+    build_site(folder)
+    return folder
+
+
+def addresses(page: Path) -> Iterator[str]:
+    """Yield what a page of the site links to, on the site."""
+    for address in ADDRESS.findall(page.read_text(encoding="utf-8")):
+        if not re.match(r"\w+:|/", address):
+            yield html.unescape(address)
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    anchors: dict[Path, set[str]] = {}
+    dead = []
+    for page in site.glob("*/*.html"):
+        for address in addresses(page):
+            name, _, anchor = address.partition("#")
+            there = (page.parent / unquote(name)).resolve() if name else page
+            there = there / "index.html" if there.is_dir() else there
+            if not there.exists():
+                dead.append((page.name, address))
+                continue
+            if anchor and there.suffix == ".html" and not anchor.startswith("__"):
+                if there not in anchors:
+                    anchors[there] = set(ID.findall(there.read_text(encoding="utf-8")))
+                if html.unescape(unquote(anchor)) not in map(html.unescape, anchors[there]):
+                    dead.append((page.name, address))
+    assert dead == []
+
+
+def test_the_site_asks_nothing_of_a_network(site: Path) -> None:
+    """A page loads its scripts, styles, fonts and pictures from the site."""
+    loaded = re.compile(
+        r'<(?:script|img|iframe)\b[^>]*\bsrc="(?:https?:)?//|<link\b[^>]*stylesheet[^>]*"https?:'
+    )
+    assert [
+        page.name for page in site.glob("*/*.html") if loaded.search(page.read_text("utf-8"))
+    ] == []
+
+
+def test_no_list_is_run_into_a_paragraph(site: Path) -> None:
+    """Code forges begin a list without an empty line before it, and mkdocs does not."""
+    run_in = re.compile(r"<p>[^<]*\n(?:[-*] |\d+\. )")
+    assert [
+        page.name for page in site.glob("*/*.html") if run_in.search(page.read_text("utf-8"))
+    ] == []
+
+
+def test_pages_for_users_are_there_in_both_languages() -> None:
+    assert set(page_names()) - set(written_pages("zh")) - MADE == ENGLISH
+    assert set(page_names()) == set(written_pages("en")) | MADE
+
+
+def test_every_document_is_a_page() -> None:
+    pages = {path for language in LANGUAGES for path in written_pages(language).values()}
+    assert {f"docs/{path.name}" for path in REPOSITORY.glob("docs/*.md")} <= pages
+
+
+def test_chinese_pages_link_to_chinese_ones() -> None:
+    twins = {path: written_pages("zh").get(name) for name, path in written_pages("en").items()}
+    for path in written_pages("zh").values():
+        text = (REPOSITORY / path).read_text(encoding="utf-8")
+        text = re.sub(r"(?m)^\[English\]\(.*\)$", "", text)
+        for target in re.findall(r"\]\((?!\w+:)([^)#\s]+\.md)", text):
+            there = (REPOSITORY / path).parent.joinpath(target).resolve()
+            assert not twins.get(str(there.relative_to(REPOSITORY))), (path, target)
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [("On A3", "on-a3"), ("NPU 之间的网络", "npu-之间的网络"), ("`--json` & more", "--json--more")],
+)
+def test_anchors_are_those_of_code_forges(heading: str, anchor: str) -> None:
+    assert anchor_of(heading, "-") == anchor
+
+
+@pytest.mark.parametrize(
+    ("link", "there"),
+    [
+        ("[a](lock.md#json)", "[a](lock.md#json)"),
+        ("[a](lock.zh-CN.md)", '<a href="../zh/lock.html">a</a>'),
+        ("[a](../matrices/README.md)", "[a](facts.md)"),
+        ("[a](matrix.md)", "[a](which-versions.md)"),
+        ("[a](messages.py)", "dead"),
+        ("[a](nowhere.md)", "dead"),
+        ("[a](../tests/audit.py)", "a (`tests/audit.py`)"),
+        ("[`tests/audit.py`](../tests/audit.py)", "`tests/audit.py`"),
+        ("`[a](nowhere.md)`", "`[a](nowhere.md)`"),
+        ("```\n[a](nowhere.md)\n```\n", "```\n[a](nowhere.md)\n```\n"),
+        ("[a](site/messages.py)", "[a](messages.md)"),
+    ],
+)
+def test_link_on_the_site(link: str, there: str) -> None:
+    written = {language: written_pages(language) for language in LANGUAGES}
+    pages = pages_of(written, {"messages": "docs/site/messages.py"})
+    if there == "dead":
+        with pytest.raises(DeadLinkError):
+            site_text(link, "docs/day.md", "en", pages)
+    else:
+        assert site_text(link, "docs/day.md", "en", pages)[0] == there
+
+
+def test_keys_have_their_comments() -> None:
+    found = {key.name: key for key in keys(Lock)}
+    assert found["build-pin"].comment == "The tools of isolated builds."
+    assert found["pin"].is_required
+    assert found["pin"].form == "tables `[[pin]]`"
+    assert not found["summary"].is_required
+
+
+def test_key_without_a_comment_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.site.tables._comments", lambda row: {})
+    with pytest.raises(NoCommentError, match=r"LockedFile\.name"):
+        keys(LockedFile)
+
+
+def test_messages_have_errors_with_their_exit_statuses() -> None:
+    assert raised()["the lock cannot be read"] == 2
+    assert "| 2 | the lock cannot be read |" in messages_page("en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_pictures_are_as_their_script_draws_them(name: str, language: str) -> None:
+    path = file_of(name, language)
+    assert path.read_text(encoding="utf-8") == svg(PICTURES[name], language)
