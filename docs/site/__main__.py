@@ -16,8 +16,9 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from docs.site import commands, fact_files, lock_file, messages, stack_file
+from docs.site.blocks import with_shells
 from docs.site.chinese import without_breaks
-from docs.site.links import Pages, pages_of, site_text
+from docs.site.links import Pages, pages_of, site_text, title
 from docs.site.navigation import (
     FILES,
     LANGUAGES,
@@ -61,6 +62,7 @@ def write_pages(folder: Path, language: SiteLanguage, pages: Pages) -> None:
     for name, path in written_pages(language).items():
         text = (REPOSITORY / path).read_text(encoding="utf-8")
         text, files = site_text(text, path, language, pages)
+        text = with_shells(text)
         if language == "zh":
             text = without_breaks(text)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -86,6 +88,7 @@ def navigation(language: SiteLanguage, pages: Pages) -> list[dict[str, list[Any]
 
     A page that is there in English alone is linked to there.
     """
+    english = written_pages("en")
     parts = []
     for part in NAVIGATION:
         entries: list[Any] = []
@@ -95,16 +98,9 @@ def navigation(language: SiteLanguage, pages: Pages) -> list[dict[str, list[Any]
             elif name in pages.names[language]:
                 entries.append(f"{name}.md")
             else:
-                entries.append({f"{_title(name)}（英文）": f"../en/{name}.html"})
+                entries.append({f"{title(english[name])}（英文）": f"../en/{name}.html"})
         parts.append({part.title[language]: entries})
     return parts
-
-
-def _title(name: str) -> str:
-    """Return the heading of a page that is there in English alone."""
-    text = (REPOSITORY / written_pages("en")[name]).read_text(encoding="utf-8")
-    match = re.search(r"(?m)^# (.*)$", text)
-    return match[1] if match else name
 
 
 def build_language(folder: Path, language: SiteLanguage, pages: Pages) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,6 +14,7 @@ from docs.site.navigation import LANGUAGES, REPOSITORY, SiteLanguage
 _LINK: Final = re.compile(
     r"`[^`]*`|(?P<image>!?)\[(?P<text>(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)"
 )
+_HEADING: Final = re.compile(r"(?m)^# (.*)$")
 _FENCE: Final = re.compile(r" *(```|~~~)")
 _ABSOLUTE: Final = re.compile(r"\w+:")
 
@@ -43,6 +45,14 @@ def pages_of(written: Mapping[SiteLanguage, Mapping[str, str]], made: Mapping[st
             by_path[path] = (language, name)
     names = {language: frozenset(written[language]) | frozenset(made) for language in LANGUAGES}
     return Pages(by_path, made, names)
+
+
+@lru_cache
+def title(path: str) -> str:
+    """Return the heading of a page by the path of its file."""
+    text = (REPOSITORY / path).read_text(encoding="utf-8")
+    match = _HEADING.search(text)
+    return match[1] if match else path
 
 
 def site_text(text: str, path: str, language: SiteLanguage, pages: Pages) -> tuple[str, set[str]]:
@@ -91,11 +101,11 @@ def _site_link(
             return f"[{match['text']}]({name}.md{fragment})"
     if there in pages.by_path:
         there_language, name = pages.by_path[there]
+        shown = title(there) if match["text"].endswith(target) else match["text"]
         if there_language == language:
-            return f"{match['image']}[{match['text']}]({name}.md{fragment})"
+            return f"[{shown}]({name}.md{fragment})"
         # mkdocs builds one language at a time, and would take a link of its own to be dead.
-        address = f"../{there_language}/{name}.html{fragment}"
-        return f'<a href="{address}">{match["text"]}</a>'
+        return f'<a href="../{there_language}/{name}.html{fragment}">{shown}</a>'
     if there.startswith("docs/") and (REPOSITORY / there).is_file():
         files.add(there)
         return f"{match['image']}[{match['text']}]({there.removeprefix('docs/')}{fragment})"

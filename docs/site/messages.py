@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import polib
@@ -145,6 +146,7 @@ def _findings(texts: dict[str, str]) -> Iterator[tuple[str, str, str, str, str]]
         yield f"`{code}`", state, cell(what), cell(why), cell(mend)
 
 
+@lru_cache
 def raised() -> dict[str, int]:
     """Return the texts of the errors that the program raises, with their exit statuses."""
     found: dict[str, int] = {}

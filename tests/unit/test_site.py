@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("mkdocs")
 
 from docs.site.__main__ import anchor_of, build_site
+from docs.site.blocks import with_shells
+from docs.site.chinese import without_breaks
 from docs.site.links import DeadLinkError, pages_of, site_text
 from docs.site.messages import page as messages_page
 from docs.site.messages import raised
@@ -131,6 +133,7 @@ def test_anchors_are_those_of_code_forges(heading: str, anchor: str) -> None:
         ("[a](lock.zh-CN.md)", '<a href="../zh/lock.html">a</a>'),
         ("[a](../matrices/README.md)", "[a](facts.md)"),
         ("[a](matrix.md)", "[a](which-versions.md)"),
+        ("[matrix.md](matrix.md)", "[Which versions go together](which-versions.md)"),
         ("[a](messages.py)", "dead"),
         ("[a](nowhere.md)", "dead"),
         ("[a](../tests/audit.py)", "a (`tests/audit.py`)"),
@@ -148,6 +151,40 @@ def test_link_on_the_site(link: str, there: str) -> None:
             site_text(link, "docs/day.md", "en", pages)
     else:
         assert site_text(link, "docs/day.md", "en", pages)[0] == there
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        ("```console\nmake\n```\n", "```bash\nmake\n```\n"),
+        ("```console\n$ make\ndone\n```\n", "```console\n$ make\ndone\n```\n"),
+        ("```console\n# first\n$ make\n```\n", "```console\n# first\n$ make\n```\n"),
+    ],
+)
+def test_block_without_a_prompt_is_of_bash(block: str, shown: str) -> None:
+    assert with_shells(block) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("软件栈\n文件\n", "软件栈文件\n"),
+        ("- 软件栈，\n  文件\n", "- 软件栈，文件\n"),
+        ("软件栈\nlock\n", "软件栈\nlock\n"),
+        ("软件栈\n\n文件\n", "软件栈\n\n文件\n"),
+        ("```text\n软件栈\n文件\n```\n", "```text\n软件栈\n文件\n```\n"),
+    ],
+)
+def test_chinese_lines_are_joined(text: str, shown: str) -> None:
+    assert without_breaks(text) == shown
+
+
+def test_pages_lead_to_their_twins() -> None:
+    for name, path in written_pages("zh").items():
+        english = written_pages("en")[name]
+        for page, twin in ((path, english), (english, path)):
+            begin = (REPOSITORY / page).read_text(encoding="utf-8").splitlines()[:3]
+            assert begin[2].endswith(f"]({Path(twin).name})"), page
 
 
 def test_keys_have_their_comments() -> None:
