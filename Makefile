@@ -26,7 +26,7 @@ $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain why matrix verify bundle export check-locks audit facts smoke test test-floors test-fleet test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain why matrix verify bundle export check-locks audit facts docs screenshots smoke test test-floors test-fleet test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -148,6 +148,12 @@ check: $(VENV)/.dev ## run linter, type checker, import rules and tests
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
+
+docs: $(VENV)/.dev ## build the documentation as a site, in both languages: [DIR=build/docs]
+	@$(BIN)/python -m docs.site $(DIR)
+
+screenshots: $(VENV)/.dev ## draw the pictures of the documentation anew (pages need Chromium)
+	@$(BIN)/python -m docs.site.screenshots
 
 format: $(VENV)/.dev ## format the code
 	@$(BIN)/ruff check --fix .

@@ -57,7 +57,13 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     metavar="X.Y",
     help="Python of the target (default: one that FILE admits).",
 )
-@click.option("--platform", type=click.Choice(PLATFORMS), default=PLATFORMS[0], show_default=True)
+@click.option(
+    "--platform",
+    type=click.Choice(PLATFORMS),
+    default=PLATFORMS[0],
+    show_default=True,
+    help="Platform of the target.",
+)
 @click.option("--glibc", default="2.35", show_default=True, help="Oldest glibc of the target.")
 @click.option("--cann", default="8.5.1", show_default=True, help="CANN of the target.")
 @click.option("--soc", default="A2", show_default=True, help="SoC family of the target.")

@@ -55,7 +55,7 @@ def _record(stack: str, run: Settings) -> dict[str, object]:
         recording = Recording(job.problem.target for job in jobs)
         for job in jobs:
             progress.label("cli.locking", stack=name, target=job.problem.target.name)
-            _record_target(job, session, recording)
+            record_target(job, session, recording)
     progress.clear()
     path = run.own_snapshot(name)
     recorded = recording.snapshot(name, today())
@@ -72,7 +72,7 @@ def _record(stack: str, run: Settings) -> dict[str, object]:
     return {"stack": name, "path": str(path), "size": size, "projects": projects}
 
 
-def _record_target(job: Job, session: Session, recording: Recording) -> None:
+def record_target(job: Job, session: Session, recording: Recording) -> None:
     """Record what locking a target requests, without a lock and with the present one.
 
     Without a solution, record what its explanation requests.

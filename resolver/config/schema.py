@@ -209,7 +209,9 @@ class TargetTable(_Table, kw_only=True, frozen=True):
     name: Annotated[str, _NAME] | None = None
     # `3.11`, or `3.11.14` for machines with this patch release.
     python: Annotated[str, PYTHON]
+    # The operating system and the processor.
     platform: Platform
+    # The oldest glibc that machines of the target have.
     glibc: Glibc = "2.28"
     # The values of other components.
     system: dict[Text, Text] = {}
@@ -229,6 +231,7 @@ class RelaxRow(_Table, kw_only=True, frozen=True):
 class StackFile(_Table, kw_only=True, frozen=True):
     """A file of stacks/."""
 
+    # What the stack is called and asks for.
     stack: StackTable
     # One machine, or several, which get a lock each.
     target: TargetTable | tuple[TargetTable, ...]
@@ -239,6 +242,7 @@ class StackFile(_Table, kw_only=True, frozen=True):
     index: tuple[IndexRow, ...] = ()
     # The indexes that projects come from.
     binding: tuple[Binding, ...] = ()
+    # Which releases are candidates, and which of them are preferred.
     policy: Policy = Policy()
     # Where the stack differs from a guide or image that it follows.
     departs: tuple[Departure, ...] = ()

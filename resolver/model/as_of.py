@@ -35,6 +35,7 @@ def read_as_of(value: str | dt.date) -> str:
 class DatedRelease(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
     """A release and the day on which it appeared."""
 
+    # The project of the release.
     project: NormalizedName
     # The version as the index has it, or the version of a commit.
     version: str
@@ -73,6 +74,7 @@ class NewerPin(
 ):
     """A pin that appeared after the day of its lock."""
 
+    # The project of the pin.
     project: NormalizedName
     # The version of the pin.
     version: str

@@ -20,7 +20,7 @@ _NUMBERED: Final = re.compile(
 class NodeFinding(msgspec.Struct, frozen=True):
     """What verify.py found on a node."""
 
-    # The code in the table of docs/verify.md.
+    # The code: what stands before `-what` in `locale/`.
     code: str
     state: Literal["wrong", "warning"]
     # What is so, in a sentence. verify.py chose its language.

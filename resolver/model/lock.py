@@ -70,7 +70,9 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     It has no size: not every mirror states one, and another mirror must not change the lock.
     """
 
+    # The name of the file.
     name: str
+    # The hash of its bytes, in lower case.
     sha256: Sha256
 
 
@@ -134,7 +136,9 @@ class LockedGit(_Row, kw_only=True, frozen=True):
 class LockedPin(_Row, kw_only=True, frozen=True):
     """A project at one version."""
 
+    # The normalised name of the project.
     name: _Project
+    # The version that is installed (PEP 440).
     version: _Version
     # The name of the index that has the files; empty if the pin is built from git.
     index: str
@@ -224,6 +228,7 @@ class LockedStage(_Row, kw_only=True, frozen=True):
 class LockedIndex(_Row, kw_only=True, frozen=True):
     """An index that files are from."""
 
+    # What pins call the index.
     name: str
     # Empty for `pypi`, the index that pip is configured with.
     url: str = ""
@@ -249,7 +254,9 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     name: FolderName
     # `3.11`, or `3.11.14` for this patch release alone.
     python: PythonVersion
+    # The operating system and the processor.
     platform: Platform
+    # The oldest glibc that its machines have.
     glibc: _Glibc
     # The values of the other components, such as the version of a driver.
     system: dict[_Component, _Value] = {}
@@ -272,9 +279,11 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
 class LockedFact(_Row, kw_only=True, frozen=True):
     """A fact that the lock rests on."""
 
+    # The fact's `id`, unique in all files of facts.
     id: str
     # file:line of the fact.
     where: str
+    # How certain it is.
     strength: Strength
     # Why it holds, in one sentence.
     reason: str
@@ -317,8 +326,9 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement in metadata that the lock ignores, so that `pip check` complains."""
 
-    # The pin whose metadata has the requirement, and its version.
+    # The pin whose metadata has the requirement.
     package: _Project
+    # The version of that pin.
     version: str
     # The project that is required.
     name: str
@@ -335,13 +345,15 @@ class SkippedRelease(_Row, kw_only=True, frozen=True):
     archive of another release that it needs.
     """
 
-    # The project and the version of the release.
+    # The project of the release.
     project: _Project
+    # The version of the release.
     version: _Version
     # The name of the archive.
     archive: str
-    # The project and the version that the archive is of.
+    # The project that the archive is of.
     archive_of: _Project
+    # The version that the archive is of.
     archive_version: _Version
     # The name of the index that has the archive.
     index: str
@@ -350,7 +362,9 @@ class SkippedRelease(_Row, kw_only=True, frozen=True):
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable in activate.sh."""
 
+    # The name of the variable.
     name: _Variable
+    # Its value, in which nothing is expanded.
     value: str
     # Whether activate.sh has it as a comment only.
     optional: bool = False
@@ -376,6 +390,7 @@ class LockedOptional(_Row, kw_only=True, frozen=True):
 class LockedAbsent(_Row, kw_only=True, frozen=True):
     """A distribution that must not be installed."""
 
+    # The project of the distribution.
     name: _Project
     # Why, in one sentence.
     reason: str
@@ -388,6 +403,7 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
 class PinChange(_Row, kw_only=True, frozen=True):
     """A difference from the previous lock."""
 
+    # The project whose pin differs.
     name: str
     # The previous version; empty for a new pin.
     old: str = ""
@@ -398,12 +414,13 @@ class PinChange(_Row, kw_only=True, frozen=True):
 class Lock(_Row, kw_only=True, frozen=True):
     """The lock of a target."""
 
-    # The version of the file's format; see `FORMAT`.
+    # The version of the file's format, which docs/versions.md explains.
     format: int
     # The name of the stack.
     stack: FolderName
     # What the stack is for; may have several lines.
     summary: str = ""
+    # The same in Chinese; may be empty.
     summary_zh: str = ""
     # Where the stack is from, such as a guide.
     source: str = ""
@@ -411,6 +428,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     inputs: Sha256
     # The lines of the stack.
     requires: tuple[str, ...]
+    # The machine that the lock is for.
     target: LockedTarget
     # The indexes that the files are from.
     index: tuple[LockedIndex, ...]

@@ -103,9 +103,11 @@ class Departure(
     guide_zh: Text = ""
     # What the stack has instead.
     here: Text
+    # The same in Chinese; may be empty.
     here_zh: Text = ""
     # Why they differ.
     reason: Text
+    # The reason in Chinese; may be empty.
     reason_zh: Text = ""
 
 
@@ -133,6 +135,7 @@ class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
 class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A distribution that must not be installed, as the stack says."""
 
+    # The project of the distribution.
     package: NormalizedName
     # Why, in one sentence.
     reason: Sentence
@@ -155,6 +158,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     sha256: Annotated[str, matching(patterns.SHA256)] = ""
     # All lines of Requires-Dist.
     requires: tuple[RequirementLine, ...]
+    # Requires-Python, as its metadata has it.
     requires_python: Annotated[str, specifier] = ""
     # The public files that have the hash and the requirements.
     source: References
@@ -183,6 +187,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A simple repository (PEP 503)."""
 
+    # What bindings and locks call it.
     name: Text
     # Empty for `pypi`, the index that pip is configured with.
     url: _Url = ""
@@ -277,6 +282,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     # For projects that `prereleases_of` does not name.
     prereleases: Prereleases = "if-necessary"
+    # The policy for single projects, by name.
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
     # The moment, with a time zone, from which on uploads are ignored; None for no limit.
     exclude_newer: Cutoff | None = None

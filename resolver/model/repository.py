@@ -219,6 +219,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     requires: tuple[RequirementLine, ...]
     # Projects that the metadata at the commit requires, and `requires` leaves out on purpose.
     drop: tuple[NormalizedName, ...] = ()
+    # The versions of Python that the project admits.
     requires_python: Annotated[str, specifier] = ""
     # What the build requires (PEP 518).
     build_requires: tuple[RequirementLine, ...]

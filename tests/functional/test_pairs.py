@@ -215,7 +215,7 @@ def test_shipped_wheels_are_of_paired_releases() -> None:
         assert recorded == [name for name in named if name in recorded]
 
 
-@pytest.mark.parametrize("page", ["docs/stacks.md", "docs/stacks.zh-CN.md"])
+@pytest.mark.parametrize("page", ["docs/matrix.md", "docs/matrix.zh-CN.md"])
 def test_pairs_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     command, *lines = (

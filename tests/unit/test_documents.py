@@ -14,9 +14,16 @@ from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from resolver import __version__
 from resolver.cli import commands
 from resolver.config import schema
-from resolver.model.lock import FORMAT
+from resolver.index import snapshot
+from resolver.index.store import cache
+from resolver.lock import bundle
+from resolver.model import lock
+from resolver.report import fleet, matrix
+from resolver.report.explanation import json as conflict_json
+from resolver.verify import built
 from tests import versions_table
 from tests.functional.workspace import REPOSITORY
 
@@ -49,9 +56,29 @@ def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> Non
     assert (REPOSITORY / page).read_text(encoding="utf-8") == versions_table.updated(page)
 
 
-def test_the_page_on_locks_names_their_format() -> None:
-    page = (REPOSITORY / "docs" / "lock.md").read_text(encoding="utf-8")
-    assert f"Its `format` is {FORMAT}." in page
+# The numbers that a page has of formats, by how the row begins.
+FORMATS = {
+    "lock.toml": lock.FORMAT,
+    "conflict.json": conflict_json.VERSION,
+    "matrix.json": matrix.FORMAT,
+    "bundle.json": bundle.FORMAT,
+    "built.toml": built._BUILT_FORMAT,
+    "`verify.py --json`": fleet._SCHEMA,
+    "`fleet --json`": fleet.FORMAT,
+    "a snapshot": int(snapshot._FORMAT),
+    "快照": int(snapshot._FORMAT),
+    "the cache": int(re.sub(r"\D", "", cache.FILE.partition(".")[0])),
+    "缓存": int(re.sub(r"\D", "", cache.FILE.partition(".")[0])),
+}
+
+
+@pytest.mark.parametrize("page", ["docs/versions.md", "docs/versions.zh-CN.md"])
+def test_the_page_on_versions_names_each_format(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| ([^|、,]+?)(?:[、,][^|]*)? \| (\d+) \|", text)
+    assert len(rows) == 9
+    assert {name: FORMATS[name] for name, _ in rows} == {name: int(number) for name, number in rows}
+    assert f"{__version__}" in text
 
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:

@@ -89,6 +89,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     reason: Sentence
     # The reason in Chinese; reports show the English one if it is empty.
     reason_zh: Sentence = ""
+    # How certain it is, and so what a fix may do with it.
     strength: Strength
     # Where it can be looked up.
     source: References

@@ -14,6 +14,7 @@ class Exports(Fact, frozen=True, kw_only=True):
     The variables of a build are in `Builds`.
     """
 
+    # The variables, by name.
     env: Annotated[Variables, NOT_EMPTY]
     # Whether activate.sh only suggests them, in a comment.
     optional: bool = False

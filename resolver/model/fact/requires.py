@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class Requires(RequirementFact, frozen=True, kw_only=True):
     """Requirements that the metadata leaves out."""
 
+    # The requirements, on projects and on components of the target.
     needs: Annotated[tuple[Need, ...], NOT_EMPTY]
     # Whether only wheels have the requirements, and not what is built from source.
     wheels: bool = False

@@ -24,6 +24,7 @@ class Series(Fact, frozen=True, kw_only=True):
     With two `parts`, 0.22.1 goes with 0.22.0, 0.22.3 and 0.22.0rc1, and not with 0.23.0.
     """
 
+    # The project whose releases go with the ones of `package`.
     other: NormalizedName = msgspec.field(name="with")
     # How many numbers of the versions must be the same.
     parts: int = 2

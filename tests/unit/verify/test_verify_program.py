@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
+from docs.site import messages
 from resolver.lock import file as lock_file
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.distributions import canonical_name, same_version
@@ -99,8 +100,7 @@ def test_program_modules_share_no_name() -> None:
 
 
 def test_documentation_has_every_code() -> None:
-    text = (REPOSITORY / "docs" / "verify.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)` \| (wrong|warning) \|", text, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z-]+)` \| (wrong|warning) \|", messages.page("en"), re.MULTILINE)
     codes = {code.removesuffix("-what") for code in texts()["en"] if code.endswith("-what")}
     assert len(rows) == len(codes)
     assert dict(rows) == {code: "warning" if code in WARNINGS else "wrong" for code in codes}

@@ -1,0 +1,1 @@
+"""The documentation; `docs.site` builds it."""
