@@ -20,7 +20,9 @@ _ENVIRONMENT: Final = phrase("python3.11 -m venv env, with the Python of the loc
 _BUILD: Final = phrase("install.sh builds what has no wheel; --build-wheels DIR keeps the wheels")
 _VERSION: Final = literal("ascend-lock --version")
 _HELP: Final = phrase("ascend-lock --help, or ascend-lock COMMAND --help")
-_NOTHING: Final = phrase("this program only locks, explains and checks; see ascend-lock --help")
+_NOTHING: Final = phrase(
+    "this program locks, explains, installs and checks; see ascend-lock --help"
+)
 
 # What to do instead of a command that this program does not have.
 ANSWERS: Final[Mapping[str, Phrase]] = {

@@ -1,4 +1,4 @@
-"""A solved grid: matrix.json, its page, and what `matrix` prints of it.
+"""A solved grid: matrix.json, its page, and what `matrix build` prints of it.
 
 matrix.json is for programs and for a later comparison.
 """
@@ -154,7 +154,7 @@ def _data(written: str) -> str:
 
 
 def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
-    """Return what `matrix` prints of a grid, with a table no wider than so many columns.
+    """Return what `matrix build` prints of a grid, with a table no wider than so many columns.
 
     It says how many cells came to what, the newest release for each machine and use, and what
     conflicts are about.

@@ -95,7 +95,7 @@ def test_json_is_the_report(clash: Workspace) -> None:
     run = explain(clash, "--json")
     assert (run.status, run.stderr) == (1, "")
     report = json.loads(clash.read("conflict.json"))
-    assert run.json == {**report, "targets": [report]}
+    assert run.json == {**report, "format": 1, "targets": [report]}
     assert run.json["status"] == "conflict"
     (change,) = run.json["fixes"][0]["changes"]
     assert [change[key] for key in ("kind", "before", "after")] == [
@@ -345,7 +345,7 @@ def test_json_has_one_shape(two: Workspace) -> None:
         assert faults({key: told[key] for key in ("status", "targets")}, "answer") == []
         assert (told["status"], [one["status"] for one in told["targets"]]) == (told_status, each)
         only = told["targets"][0] if len(each) == 1 else {}
-        assert told == {**only, "status": told_status, "targets": told["targets"]}
+        assert told == {**only, "format": 1, "status": told_status, "targets": told["targets"]}
 
 
 def test_the_hint_names_the_target_where_there_are_several(

@@ -245,7 +245,7 @@ def test_json_tells_what_is_locked_and_what_this_run_changed(locked: Workspace) 
     run = locked.lock("--json")
     assert (run.status, run.stderr) == (0, "")
     (only,) = run.json["targets"]
-    assert run.json == {**only, "targets": [only]}
+    assert run.json == {**only, "format": 1, "targets": [only]}
     assert (only["status"], only["folder"], only["pins"]) == (
         "locked",
         "locks/demo/there",
@@ -262,7 +262,8 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     run = workspace.lock("--json", stack="nothing")
     (told,) = run.json["targets"]
     assert told.keys() == {"status", "stack", "target", "message", "where", "why", "hint"}
-    assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
+    assert run.json == {**told, "format": 1, "targets": [told]}
+    assert (run.status, run.error) == (2, told["message"])
 
 
 @pytest.mark.parametrize(
