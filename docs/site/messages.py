@@ -90,14 +90,14 @@ _VERIFY_HEAD: Final = {
 _ERRORS: Final[dict[SiteLanguage, str]] = {
     "en": """## Errors
 
-Errors are in English. Each begins with `error:` and says what is wrong, where, why, and what to do
-(`hint:`). A name in braces stands for a value. The number is the exit status.
+Each begins with `error:` and says what is wrong, where, why, and what to do (`hint:`). A name in
+braces stands for a value. The number is the exit status. In `--json`, errors are in English.
 """,
     "zh": """## 错误
 
-错误消息为英文，以 `error:` 开头，
-说明什么有误、在哪里、为什么，以及怎么办（`hint:`）。
+错误消息说明什么有误、在哪里、为什么，以及怎么办。
 花括号中的名称代表具体的值，数字是退出状态。
+`--json` 中的错误为英文。
 """,
 }
 _ERRORS_HEAD: Final = {"en": ("exit status", "error"), "zh": ("退出状态", "错误")}
@@ -118,7 +118,11 @@ def page(language: SiteLanguage) -> str:
     parts.append(_VERIFY[language])
     parts.append(table(_VERIFY_HEAD[language], _findings(texts)))
     parts.append(_ERRORS[language])
-    rows = [(str(status), cell(text)) for text, status in sorted(raised().items())]
+    translations = _translations(language)
+    rows = [
+        (str(status), cell(translations.get(text, text)))
+        for text, status in sorted(raised().items())
+    ]
     parts.append(table(_ERRORS_HEAD[language], rows))
     return "\n".join(parts)
 
@@ -131,6 +135,14 @@ def _texts(language: SiteLanguage) -> dict[str, str]:
         plural = entry.msgstr_plural
         texts[entry.msgid] = plural[max(plural)] if plural else entry.msgstr
     return texts
+
+
+def _translations(language: SiteLanguage) -> dict[str, str]:
+    """Return the sentences of errors in a language by the English ones; none for English."""
+    if language == "en":
+        return {}
+    path = REPOSITORY / "resolver" / "locale" / "phrases" / f"{language}.po"
+    return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path))}
 
 
 def _findings(texts: dict[str, str]) -> Iterator[tuple[str, str, str, str, str]]:
@@ -166,15 +178,9 @@ def raised() -> dict[str, int]:
 
 
 def _written(node: ast.expr) -> str:
-    """Return the text of a string with its placeholders; empty for another expression."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if not isinstance(node, ast.JoinedStr):
+    """Return the template of a phrase; empty for another expression."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return ""
-    parts = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            parts.append(f"{{{ast.unparse(part.value)}}}")
-        elif isinstance(part, ast.Constant):
-            parts.append(str(part.value))
-    return "".join(parts)
+    if node.func.id != "phrase" or not isinstance(node.args[0], ast.Constant):
+        return ""
+    return str(node.args[0].value)

@@ -25,12 +25,16 @@ NAVIGATION: Final = (
         {"en": "Choose and write a stack", "zh": "选择和编写软件栈"},
         ("which-versions", "matrix.html", "stacks", "import"),
     ),
-    Part({"en": "Lock and review", "zh": "锁定和审阅"}, ("conflicts", "review", "indexes", "ci")),
+    Part(
+        {"en": "Lock and review", "zh": "锁定和审阅"},
+        ("conflicts", "review", "checking", "indexes", "ci"),
+    ),
     Part({"en": "Install and run", "zh": "安装和运行"}, ("install", "verify", "export", "cluster")),
     Part(
         {"en": "Reference", "zh": "参考"},
         (
             "commands",
+            "completion",
             "stack-file",
             "facts",
             "fact-files",

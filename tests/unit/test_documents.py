@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from resolver import __version__
-from resolver.cli import commands
+from resolver.cli import commands, console
 from resolver.config import schema
 from resolver.index import snapshot
 from resolver.index.store import cache
@@ -64,7 +64,8 @@ FORMATS = {
     "bundle.json": bundle.FORMAT,
     "built.toml": built._BUILT_FORMAT,
     "`verify.py --json`": fleet._SCHEMA,
-    "`fleet --json`": fleet.FORMAT,
+    "`--json` of every command": console._JSON_FORMAT,
+    "每个命令的 `--json`": console._JSON_FORMAT,
     "a snapshot": int(snapshot._FORMAT),
     "快照": int(snapshot._FORMAT),
     "the cache": int(re.sub(r"\D", "", cache.FILE.partition(".")[0])),
