@@ -125,7 +125,9 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx)
             if record is None or not isinstance(parameter, click.Option):
                 continue
-            is_common = parameter in COMMON or parameter is self.get_help_option(ctx)
+            # Before 8.1.8, click makes its option of the help anew each time.
+            is_help = set(parameter.opts) == set(ctx.help_option_names)
+            is_common = parameter in COMMON or is_help
             (common if is_common else own).append(record)
         if own:
             with formatter.section("Options"):

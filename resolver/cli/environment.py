@@ -24,6 +24,8 @@ import json, os, re, sys, sysconfig
 from importlib import metadata
 
 prefix = os.path.dirname(os.path.dirname(os.path.abspath(sys.executable)))
+# What has another name cannot be an argument of pip, which may take it for an option.
+is_name = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?").fullmatch
 scheme = "venv" if "venv" in sysconfig.get_scheme_names() else "posix_prefix"
 bases = {"base": prefix, "platbase": prefix}
 paths = {sysconfig.get_path(name, scheme, bases) for name in ("purelib", "platlib")}
@@ -38,10 +40,11 @@ for found in metadata.distributions(path=sorted(paths)):
         row["installer"] = (found.read_text("INSTALLER") or "").strip()
     except Exception:  # half written, which the installation mends
         continue
-    installed.append(row)
+    if is_name(name):
+        installed.append(row)
 try:
     with open(os.path.join(prefix, sys.argv[1]), encoding="utf-8") as file:
-        unfinished = file.read().split()
+        unfinished = [name for name in file.read().split() if is_name(name)]
 except (OSError, UnicodeDecodeError):
     unfinished = []
 json.dump({

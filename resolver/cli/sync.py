@@ -156,7 +156,8 @@ def command(
     if not skip_system_checks:
         _require_machine(named, run)
     plan = plan_of(named.lock, environment)
-    if not run.as_json:
+    # Whoever is asked sees what for, however quiet the run is.
+    if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
     if dry_run:
         return _end("planned" if plan.changes else "current", 0, plan, environment, run)

@@ -64,6 +64,13 @@ def test_tools_of_an_environment_stay(locked: Workspace, python: Path) -> None:
     assert installed(python) == {"base": "2.0", "setuptools": "80.0", "top": "1.0"}
 
 
+def test_only_names_become_arguments_of_pip(locked: Workspace, python: Path) -> None:
+    put(python, {"--root=x": "1.0"})
+    (python.parents[1] / ".ascend-lock-removed").write_text("--root=y\n-r\ngone\n")
+    told = sync(locked, "--dry-run", "--json").json
+    assert told["remove"] == [{"name": "gone", "before": "", "after": ""}]
+
+
 def test_distribution_from_another_file_is_reinstalled(locked: Workspace, python: Path) -> None:
     add(locked, python, "base==2.0")
     run = sync(locked, "--yes")
