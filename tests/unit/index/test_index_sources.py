@@ -15,6 +15,7 @@ import pytest
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError
+from resolver.i18n import translate
 from resolver.index import repositories as repositories_module
 from resolver.index.git import RepositoryUnreadable
 from resolver.index.repositories import Repositories
@@ -315,7 +316,8 @@ def test_repositories_absent_one(tmp_path: Path) -> None:
     why = f"'{tmp_path}/none' does not appear to be a git repository"
     with pytest.raises(RepositoryUnreadable, match=f"^{why}$"):
         Repositories(tmp_path, warn=warned.append).resolve_ref(url, "v1")
-    assert warned == [message("index.repository-unread", url=url, why=why, command="")]
+    expected = message("index.repository-unread", url=url, why=why, command="")
+    assert [translate(each, "en") for each in warned] == [translate(expected, "en")]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
@@ -336,7 +338,9 @@ def test_repositories_give_a_silent_host_up(
             assert time.monotonic() < end, left
     command = f"git config --global url.https://MIRROR/.insteadOf {url.removesuffix('demo.git')}"
     told = {"url": url, "why": "no answer within 1 seconds", "command": command}
-    assert warned == [message("index.repository-unread-mirror", **told)]
+    expected = translate(message("index.repository-unread-mirror", **told), "en")
+    assert [translate(each, "en") for each in warned] == [expected]
+    assert "1 秒内没有应答" in translate(warned[0], "zh")
 
 
 def _text(path: Path) -> str:
