@@ -213,7 +213,7 @@ def _differences_from_pin(
                 "found": f"{installed.version} [{found}]",
             }
             return [Finding("distribution-differs", values)]
-    if installed.installer == "conda":
+    if installed.is_of_conda:
         return [_difference("distribution-conda", pin, "")]
     folder = installed.editable_folder
     if not folder:
