@@ -142,6 +142,16 @@ class Ownership:
         """
         return path in self.files or path in self.folders or _is_in_any(path, self._projects)
 
+    def replacing_files(self) -> list[str]:
+        """Return the files of others that are a module of the same name as one of the lock.
+
+        Python takes a package before a module, and a compiled module before a source.
+        """
+        locked = {_module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
+        others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
+        same = [path for path in others if _module_path(path) in locked]
+        return sorted(path for path in same if os.path.lexists(path))
+
     def is_rewritten(self, folder: str) -> bool:
         """Return whether the stack's own steps change what is in a folder of site-packages."""
         return not self._rewritten.isdisjoint(self.owners_of(folder))
@@ -194,6 +204,13 @@ class Ownership:
                 is_lock_file = file in self._locked_files or self.is_rewritten(f"{root}/{top}")
                 return top in self.locked_modules(root) and not is_lock_file
         return False
+
+
+def _module_path(path: str) -> str:
+    """Return the path of a module without suffix, of a package that of its folder."""
+    folder, name = os.path.split(path)
+    module = module_of(name)
+    return folder if module == "__init__" else f"{folder}/{module}"
 
 
 def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:

@@ -14,9 +14,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.distributions import Installed, is_metadata
+from resolver.verify.environment import TOOLS
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -35,6 +37,8 @@ from resolver.verify.startup import StartupCheck
 _TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
 # The folder of compiled files. They have the name of a Python before the suffix.
 _CACHE_FOLDER = "__pycache__"
+# What a shared library begins with: others load it by its name, such as `libz.so.1`.
+_ELF = b"\x7fELF"
 # What another program reads of the metadata of a distribution: names of modules to import.
 _ENTRY_POINTS = "entry_points.txt"
 # A command removes at most so many files by name.
@@ -71,12 +75,12 @@ class _SitePackages:
         self._context = context
         self._ownership = ownership
         self._root = root
+        # pip runs while install.sh does, and setuptools at each start of Python
+        names = {*context.lock.pins, *TOOLS, *_started_distributions(ownership)}
         # conda changes files after it has unpacked them
-        self._judged = [
-            name
-            for name in context.lock.pins
-            if name in installed and not installed[name].is_of_conda
-        ]
+        self._judged = {
+            name for name in names if name in installed and not installed[name].is_of_conda
+        }
         self._names = _names_in(root)
 
     def package_findings(self) -> Iterator[Finding]:
@@ -136,6 +140,11 @@ class _SitePackages:
         for name in self._names:
             by_role[self._role(name, locked_modules)].append(name)
         replacing, others = by_role["replacing"], by_role["other"]
+        start = f"{self._root}/"
+        for path in self._ownership.replacing_files():
+            name = path[len(start) :]
+            if path.startswith(start) and name.partition("/")[0] not in replacing:
+                replacing.append(name)
         if replacing:
             removal = self._removal(["rm", "-r", *(f"{self._root}/{name}" for name in replacing)])
             yield self._entry_finding("module-replaced", replacing, removal)
@@ -161,8 +170,17 @@ class _SitePackages:
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
 
+def _started_distributions(ownership: Ownership) -> set[str]:
+    """Return the distributions of which Python runs a line of a `.pth` file at each start."""
+    names: set[str] = set()
+    for file in ownership.search_path.path_files:
+        if file.runs:
+            names.update(ownership.owners_of(file.path))
+    return names
+
+
 def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
-    """Yield the importable files of a package that nobody owns, folder by folder.
+    """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
 
     A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
     among them.
@@ -174,7 +192,7 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
         for entry in _entries_in(folder):
             path = f"{folder}/{entry.name}"
             if not _is_folder(entry):
-                if _is_module(folder, entry.name) and path not in ownership.files:
+                if path not in ownership.files and _is_loadable(folder, entry.name):
                     yield path
             elif not entry.is_symlink() or path in ownership.folders:
                 subfolders.append(path)
@@ -183,15 +201,26 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
         waiting += reversed(subfolders)
 
 
-def _is_module(folder: str, name: str) -> bool:
-    """Return whether Python imports a file, in __pycache__ as well, as from a namespace package.
+def _is_loadable(folder: str, name: str) -> bool:
+    """Return whether a file is a module or a shared library, of any name.
 
-    It cannot import compiled files there, whose names have a dot before the suffix.
+    Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
+    but it imports others from there, as from a namespace package.
     """
-    if not name.endswith(IMPORTABLE):
+    if name.endswith(".pyc") and "." in name[: -len(".pyc")]:
+        return os.path.basename(folder) != _CACHE_FOLDER
+    return name.endswith(IMPORTABLE) or ".so." in name or _is_elf(f"{folder}/{name}")
+
+
+def _is_elf(path: str) -> bool:
+    """Return whether a file is a program or library. Others than plain files are none."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(_ELF)) == _ELF
+    except OSError:
         return False
-    is_compiled = name.endswith(".pyc") and "." in name[: -len(".pyc")]
-    return not (is_compiled and os.path.basename(folder) == _CACHE_FOLDER)
 
 
 def _names_in(folder: str) -> list[str]:

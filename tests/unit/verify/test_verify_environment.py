@@ -574,6 +574,7 @@ def test_strays_in_site_packages_itself(stray: Site, monkeypatch: pytest.MonkeyP
         ("one/~x/old.so", "file-stale one one/~x/old.so"),
         ("one-1.0.dist-info/entry_points.txt", "file-stale one one-1.0.dist-info/entry_points.txt"),
         ("__pycache__/old.py", "module-extra __pycache__"),
+        ("one/libz.so.1", "file-stale one one/libz.so.1"),
     ],
 )
 def test_strays_in_folders_of_other_things(
@@ -583,6 +584,31 @@ def test_strays_in_folders_of_other_things(
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     dated(stray.root / name, 0)
     assert stray.codes() == [code]
+
+
+def test_strays_that_are_libraries(stray: Site) -> None:
+    """An extension of the lock loads them by their names, which can be anything."""
+    (stray.root / "one" / "kernel.bin").write_bytes(b"\x7fELF and more")
+    (stray.root / "one" / "data.bin").write_bytes(b"data")
+    assert stray.codes() == ["file-stale one one/kernel.bin"]
+
+
+def test_strays_in_what_runs_at_each_start(stray: Site) -> None:
+    """A module in a package of pip or setuptools is run by install.sh, or by every Python."""
+    stray.add("pip", {"pip/__init__.py": ""}, locked=False)
+    stray.add("other", {"other/__init__.py": "", "other.pth": "import other\n"}, locked=False)
+    for name in ("pip/__init__.abi3.so", "other/old.py"):
+        dated(stray.root / name, 0)
+    codes = stray.codes()
+    assert "file-stale pip pip/__init__.abi3.so" in codes
+    assert "file-stale other other/old.py" in codes
+
+
+@pytest.mark.parametrize("name", ["one/a/__init__.py", "one/a.abi3.so", "one/__init__.abi3.so"])
+def test_strays_of_others_that_hide_locked_modules(stray: Site, name: str) -> None:
+    """A distribution beside the lock has them."""
+    stray.add("pip", {name: "evil", "one/other.py": ""}, locked=False)
+    assert stray.codes() == [f"module-replaced {name}"]
 
 
 def test_startup_of_virtualenv(
