@@ -147,9 +147,9 @@ class Ownership:
 
         Python takes a package before a module, and a compiled module before a source.
         """
-        locked = {_module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
+        locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
         others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
-        same = [path for path in others if _module_path(path) in locked]
+        same = [path for path in others if module_path(path) in locked]
         return sorted(path for path in same if os.path.lexists(path))
 
     def is_rewritten(self, folder: str) -> bool:
@@ -179,6 +179,17 @@ class Ownership:
             self._locked_modules[entry] = names
         return self._locked_modules[entry]
 
+    def fault_in(self, module: str, *paths: str | None) -> tuple[str, str]:
+        """Return the first path from which a module must not be, with the code of what is wrong.
+
+        Both are empty if there is none.
+        """
+        for path in paths:
+            fault = self.fault_of_import(module, path or "")
+            if path and fault:
+                return path, fault
+        return "", ""
+
     def fault_of_import(self, module: str, path: str) -> str:
         """Return the code of what is wrong with where a module is from, empty if nothing is.
 
@@ -206,7 +217,7 @@ class Ownership:
         return False
 
 
-def _module_path(path: str) -> str:
+def module_path(path: str) -> str:
     """Return the path of a module without suffix, of a package that of its folder."""
     folder, name = os.path.split(path)
     module = module_of(name)

@@ -189,10 +189,10 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
     while waiting:
         folder = waiting.pop()
         subfolders = []
-        for entry in _entries_in(folder):
+        for entry in entries_in(folder):
             path = f"{folder}/{entry.name}"
-            if not _is_folder(entry):
-                if path not in ownership.files and _is_loadable(folder, entry.name):
+            if not is_folder(entry):
+                if path not in ownership.files and is_loadable(folder, entry.name):
                     yield path
             elif not entry.is_symlink() or path in ownership.folders:
                 subfolders.append(path)
@@ -201,7 +201,7 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
         waiting += reversed(subfolders)
 
 
-def _is_loadable(folder: str, name: str) -> bool:
+def is_loadable(folder: str, name: str) -> bool:
     """Return whether a file is a module or a shared library, of any name.
 
     Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
@@ -225,10 +225,10 @@ def _is_elf(path: str) -> bool:
 
 def _names_in(folder: str) -> list[str]:
     """Return the names in a folder, sorted; none if Python cannot look into it either."""
-    return [entry.name for entry in _entries_in(folder)]
+    return [entry.name for entry in entries_in(folder)]
 
 
-def _entries_in(folder: str) -> list[os.DirEntry[str]]:
+def entries_in(folder: str) -> list[os.DirEntry[str]]:
     """Return the entries of a folder by name; none if Python cannot look into it either."""
     try:
         with os.scandir(folder) as entries:
@@ -237,7 +237,7 @@ def _entries_in(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def is_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is a folder or a link to one."""
     try:
         return entry.is_dir()

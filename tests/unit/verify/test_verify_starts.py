@@ -424,11 +424,16 @@ def test_starts_on_an_npu_have_no_excuse_for_want_of_one(
     assert "start-failed" in [finding.code for finding in has_device.findings]
 
 
-def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_honest", [True, False])
+def test_starts_from_elsewhere(
+    site: Path, program: str, tmp_path: Path, *, is_honest: bool
+) -> None:
+    """What a module says of itself does not count."""
     install(site, "demo", demo="")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "demo.py").write_text("")
+    text = "" if is_honest else f"__file__ = {str(site / 'demo.py')!r}\n"
+    (elsewhere / "demo.py").write_text(text)
     context = context_of(site, program)
     environ = {**os.environ, "PYTHONPATH": f"{elsewhere}{os.pathsep}{site}"}
     context = CheckContext(context.lock, "/lock", environ, program=program)
