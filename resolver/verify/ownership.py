@@ -221,7 +221,7 @@ def module_path(path: str) -> str:
     """Return the path of a module without suffix, of a package that of its folder."""
     folder, name = os.path.split(path)
     module = module_of(name)
-    return folder if module == "__init__" else f"{folder}/{module}"
+    return folder if module == "__init__" else os.path.join(folder, module)
 
 
 def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:

@@ -95,7 +95,9 @@ class SearchPath:
                 # Python does not start with such a file
                 result = known
             path = os.path.join(os.path.realpath(folder), name)
-            self.path_files.append(PathFile(path, bool(lines), tuple(sys.path[first:])))
+            # site reads those of a virtual environment twice
+            if all(file.path != path for file in self.path_files):
+                self.path_files.append(PathFile(path, bool(lines), tuple(sys.path[first:])))
             return result
 
         names.update(addpackage=add, exec=lines.append)
