@@ -5,6 +5,7 @@ ruff's rule TID251 forbids other writers of JSON, unless a comment says why they
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -123,6 +124,30 @@ def write(path: Path, content: bytes) -> None:
             folder.write(path.name, content)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def write_below(root: Path, name: str, content: bytes) -> None:
+    """Write a file below a folder as `write` does. Its missing folders are made.
+
+    Links in the path of `root` are followed, as a user names it; below it none is. Raises OSError
+    that names the file, also for a name that leads out of `root`.
+    """
+    try:
+        with OwnedFolder.open(root) as folder:
+            outer, _, _ = name.rpartition("/")
+            if outer:
+                folder.folder(outer, make=True).close()
+            folder.write(name, content)
+    except ValueError:
+        raise OSError(errno.EINVAL, "it leads out of the folder", str(root / name)) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(root / name)) from error
+
+
+def remove_below(root: Path, name: str) -> None:
+    """Remove a file below a folder if it is there, following no link below it. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError), OwnedFolder.open(root) as folder:
+        folder.remove(name)
 
 
 def write_output(path: Path, text: str) -> None:

@@ -25,6 +25,7 @@ from resolver.owned_folder import OwnedFolder
 from resolver.phrase import literal, phrase
 from resolver.report import render
 from resolver.report.script import build_key, bundle_script
+from resolver.verify.built import is_wheel_of
 
 
 class BundlePart(msgspec.Struct, frozen=True):
@@ -48,14 +49,20 @@ class BundlePart(msgspec.Struct, frozen=True):
         return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
 
     def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
-        """Yield the pins that are built, with each of their wheels."""
+        """Yield the pins that are built, with each of their wheels.
+
+        A wheel must have the name and version of the pin: a node is trusted for what it built, and
+        not for other projects.
+        """
         by_key: dict[str, list[BuiltWheel]] = {}
         for wheel in wheels:
             by_key.setdefault(wheel.key, []).append(wheel)
         keys = self.build_keys
         for pin in self.lock.pin:
             for wheel in by_key.get(keys.get(pin.name, ""), ()):
-                yield pin, wheel
+                version = f"{pin.version}+{pin.label}" if pin.label else str(pin.version)
+                if is_wheel_of(pin.name, version, wheel.file):
+                    yield pin, wheel
 
     @property
     def build_keys(self) -> dict[str, str]:
@@ -147,11 +154,12 @@ def wheels_built_of(
 
     Raise InputError if one is not as it was built, or if the chosen folder has none.
     """
-    keys = {key for part in parts for key in part.build_keys.values()}
     if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:
         return []
     with opened_wheels(chosen) if chosen else folder.folder(built.FOLDER) as source:
-        wheels = [wheel for wheel in built.read_built(source) if wheel.key in keys]
+        rows = built.read_built(source)
+        usable = {wheel.file for part in parts for _, wheel in part.built_pins(rows)}
+        wheels = [wheel for wheel in rows if wheel.file in usable]
         if chosen is not None and not wheels:
             raise InputError(
                 phrase("no wheel there was built from what these locks name"),

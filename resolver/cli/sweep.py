@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -102,13 +103,13 @@ def cluster(address: str) -> Iterator[Executor]:
 class Journal:
     """The file with the answers of an unfinished run.
 
-    Its first line identifies the inputs. Each further line is an answer. One run at a time has the
-    file. Use it as a context manager.
+    Its first line identifies the inputs, and the file itself by its inode: one that git has checked
+    out or somebody has copied there is another file, and its answers are not taken. Each further
+    line is an answer. One run at a time has the file. Use it as a context manager.
     """
 
     def __init__(self, path: Path, head: str) -> None:
         """Open the file. Raise InputError if another run has it."""
-        self._head = f"{head}\n".encode()
         self._name = path.name
         self._folder = OwnedFolder.open(path.parent)
         file = self._folder.open_alone(path.name)
@@ -121,6 +122,7 @@ class Journal:
                 hint=phrase("wait for it, or put the answers elsewhere: --data FILE"),
             )
         self._file = file
+        self._head = f"{head} {os.fstat(file.fileno()).st_ino}\n".encode()
 
     def __enter__(self) -> Journal:
         return self

@@ -75,7 +75,7 @@ def command(
             arguments.append(f"--{name.replace('_', '-')}")
         elif value:
             arguments.append(f"--{name}={value}")
-    command_line = [sys.executable, "-I", str(program), *arguments]
+    command_line = [sys.executable, "-I", "-S", str(program), *arguments]
     return subprocess.run(command_line, check=False).returncode  # noqa: S603
 
 

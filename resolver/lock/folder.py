@@ -137,7 +137,8 @@ def recover(folder: Path) -> None:
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
     """Return the names of the files in `folder` that do not have exactly these texts.
 
-    Programs that cannot be run are among them.
+    Programs that cannot be run are among them, and so are links, whatever they lead to: install.sh
+    takes what is beside the file that a link leads to.
     """
     unstartable = not_executable(contents, folder)
     names = []
@@ -148,7 +149,9 @@ def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the content of a file; None if it cannot be read."""
+    """Return the content of a file; None if it cannot be read, or is a link."""
+    if path.is_symlink():
+        return None
     try:
         return files.read(path)
     except OSError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from resolver import files
 from resolver.ascend.names import TITLES
@@ -38,10 +39,17 @@ _RUNS: Final = 6
 _MARK: Final = "*"
 
 
+# What is beyond these bounds is no report of verify.py, and would hide those of other nodes.
+_LARGEST: Final = 4 * files.MIB
+_Name = Annotated[str, Meta(max_length=200)]
+_MOST_PROPERTIES: Final = 64
+_MOST_FINDINGS: Final = 1000
+
+
 class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
-    code: str
+    code: _Name
     state: Literal["wrong", "warning"]
     what: str
     mend: str = ""
@@ -50,19 +58,19 @@ class _Finding(msgspec.Struct, frozen=True):
 class _Group(msgspec.Struct, frozen=True):
     """The result of a check in the JSON of verify.py."""
 
-    findings: tuple[_Finding, ...] = ()
+    findings: Annotated[tuple[_Finding, ...], Meta(max_length=_MOST_FINDINGS)] = ()
 
 
 class _Report(msgspec.Struct, frozen=True):
     """What is read of the JSON of verify.py. One of an older verify.py has no `machine`."""
 
     schema: int
-    stack: str
-    target: str
-    groups: tuple[_Group, ...]
-    lock: str = ""
-    checks: str = ""
-    machine: dict[str, str] = {}
+    stack: _Name
+    target: _Name
+    groups: Annotated[tuple[_Group, ...], Meta(max_length=_MOST_PROPERTIES)]
+    lock: _Name = ""
+    checks: _Name = ""
+    machine: Annotated[dict[_Name, _Name], Meta(max_length=_MOST_PROPERTIES)] = {}
 
 
 def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
@@ -84,7 +92,7 @@ def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
 
 def _read_node(path: Path, name: str) -> Node:
     try:
-        report = msgspec.json.decode(files.read(path), type=_Report)
+        report = msgspec.json.decode(files.read(path, _LARGEST), type=_Report)
         if report.schema != _SCHEMA:
             raise ValueError(
                 phrase(

@@ -139,7 +139,7 @@ def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, nam
         raise UnusableWheelError("built-none")
     reason = UnusableWheelError("built-otherwise")
     for row in rows:
-        if row["key"] != pin.key or not _is_wheel_of(pin, row["file"]):
+        if row["key"] != pin.key or not is_wheel_of(pin.name, pin.version, row["file"]):
             continue
         try:
             return _checked_wheel(machine, folder, row)
@@ -226,12 +226,12 @@ def _toml() -> Any:
         return importlib.import_module("pip._vendor.tomli")
 
 
-def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
-    """Return whether a file is called like a wheel of a pin."""
+def is_wheel_of(name: str, version: str, file: str) -> bool:
+    """Return whether a file is called like a wheel of a version of a project."""
     match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
-    return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
+    return canonical_name(match[1]) == name and same_version(match[2], version)
 
 
 def keep_wheels(
@@ -247,7 +247,7 @@ def keep_wheels(
             rows = {row["file"]: row for row in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
-                    if pin.key and _is_wheel_of(pin, wheel):
+                    if pin.key and is_wheel_of(pin.name, pin.version, wheel):
                         row = _keep(pin, machine, folder, wheel)
                         rows[row["file"]] = row
             text = built_text(rows[file] for file in sorted(rows))

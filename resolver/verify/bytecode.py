@@ -15,14 +15,15 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from types import CodeType
+from typing import Any
 
-from resolver.verify.distributions import Installed, InstalledDistribution
+from resolver.verify.distributions import Installed, InstalledDistribution, is_ours
 from resolver.verify.environment import checkout_folder
 from resolver.verify.findings import CheckContext, Finding, Group, is_shared, list_and_count
 from resolver.verify.record import others_here
 
 # The folder of compiled files beside their sources.
-_CACHE = "__pycache__"
+_COMPILED = "__pycache__"
 _SOURCE = ".py"
 # What a compiled file is called for each level of optimization: Python looks for those of -O and
 # -OO only if it was started so.
@@ -32,6 +33,10 @@ _HEADER_BYTES = 16
 # A flag: the header has the hash of the source.
 _HASHED = 1
 _MOST_FLAGS = 3
+# The attribute of code with its instructions as Python runs them first, and what these cache.
+_INSTRUCTIONS = "_co_code_adaptive" if sys.version_info >= (3, 11) else "co_code"
+# Constants that have others in them.
+_COMPOUND = (CodeType, tuple, frozenset)
 # A command removes at most so many files by name.
 _MOST_NAMED = 20
 
@@ -46,13 +51,15 @@ def check_bytecode(context: CheckContext, installed: Installed) -> Group:
     pins = context.lock.pins
     distributions = [installed[name] for name in sorted(pins) if name in installed]
     distributions += others_here(context, installed)
-    for number, distribution in enumerate(distributions):
-        name = distribution.name
-        context.progress(f"{number}/{len(distributions)} {name}")
-        sources = _sources(distribution)
+    sources = {distribution.name: _sources(distribution) for distribution in distributions}
+    for name, sources_of_one in sources.items():
         if name in pins and pins[name].editable:
-            sources += _sources_below(checkout_folder(name))
-        for source in sources:
+            sources_of_one += _sources_below(checkout_folder(name))
+    owned = {source for sources_of_one in sources.values() for source in sources_of_one}
+    sources["-"] = [source for source in _sources_of_nobody(context) if source not in owned]
+    for number, (name, sources_of_one) in enumerate(sources.items()):
+        context.progress(f"{number}/{len(sources)} {name}")
+        for source in sources_of_one:
             for path, level in _compiled_files(source):
                 compared += 1
                 if not _is_of_source(path, source, level):
@@ -71,12 +78,23 @@ def _removal(context: CheckContext, paths: Sequence[str]) -> str:
         return context.venv_command
     if len(paths) <= _MOST_NAMED:
         return shlex.join(["rm", *paths])
-    return shlex.join(["find", sys.prefix, "-path", f"*/{_CACHE}/*.pyc", "-delete"])
+    return shlex.join(["find", sys.prefix, "-path", f"*/{_COMPILED}/*.pyc", "-delete"])
 
 
 def _sources(distribution: InstalledDistribution) -> list[str]:
     """Return the sources in the RECORD of a distribution."""
     return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
+
+
+def _sources_of_nobody(context: CheckContext) -> list[str]:
+    """Return the sources in site-packages itself, as that of virtualenv is in no RECORD."""
+    folders = map(os.path.realpath, context.search_path.site_folders)
+    ours = [folder for folder in folders if is_ours(folder)]
+    return [f"{folder}/{name}" for folder in ours for name in _source_names(folder)]
+
+
+def _source_names(folder: str) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.endswith(_SOURCE))
 
 
 def _sources_below(folder: str) -> list[str]:
@@ -92,7 +110,7 @@ def _sources_below(folder: str) -> list[str]:
 def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
     """Yield the paths of what Python may run in place of a source, each with its level."""
     folder, name = os.path.split(source)
-    stem = f"{folder}/{_CACHE}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
+    stem = f"{folder}/{_COMPILED}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
     for level, ending in enumerate(_ENDINGS):
         if os.path.exists(stem + ending):
             yield stem + ending, level
@@ -114,12 +132,14 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = compile(text, source, "exec", dont_inherit=True, optimize=level)
-        # read as Python would when it imports the module; it is not run
-        found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
+            # read as Python would when it imports the module; it is not run
+            found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
+            # an environment may have been moved since
+            name = getattr(found, "co_filename", source)
+            made = compile(text, name, "exec", dont_inherit=True, optimize=level)
+        return _is_same_code(found, made)
     except (ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError):
         return False
-    return isinstance(found, CodeType) and _is_same_code(found, made)
 
 
 def _is_used(content: bytes, status: os.stat_result) -> bool:
@@ -138,14 +158,48 @@ def _is_used(content: bytes, status: os.stat_result) -> bool:
     return flags == 0 and is_current and size == status.st_size & 0xFFFFFFFF
 
 
-def _is_same_code(left: CodeType, right: CodeType) -> bool:
-    """Return whether Python does the same with both. The name of the source does not count."""
-    return left == right and list(_stack_sizes(left)) == list(_stack_sizes(right))
+def _is_same_code(found: object, made: CodeType) -> bool:
+    """Return whether Python does the same with both.
+
+    `==` of Python 3.11 and later takes a specialized instruction for the one that it is made of,
+    and ignores what instructions have cached, although Python runs both as it finds them. So the
+    raw instructions are compared, and the rest as `marshal` writes it in its second version, which
+    has nothing but the content: it knows no references to what was written before.
+    """
+    if not _is_same_shape(found, made):
+        return False
+    if _dumped(found) == _dumped(made):
+        return True
+    # before, `marshal` writes sets in any order, and `==` compares every instruction
+    is_old = sys.version_info < (3, 11)
+    return is_old and found == made and _stack_sizes(found) == _stack_sizes(made)
 
 
-def _stack_sizes(code: CodeType) -> Iterator[int]:
-    """Yield the sizes of the stacks of code and of what is defined in it, which `==` leaves out."""
-    yield code.co_stacksize
+def _is_same_shape(found: object, made: object) -> bool:
+    """Return whether tuples have the same length, and code the same instructions, at all depths."""
+    kind = type(made)
+    if type(found) is not kind:
+        return False
+    if kind not in _COMPOUND:
+        return True
+    if isinstance(made, CodeType):
+        if getattr(found, _INSTRUCTIONS) != getattr(made, _INSTRUCTIONS):
+            return False
+        return _is_same_shape(found.co_consts, made.co_consts)  # type: ignore[attr-defined]
+    if len(found) != len(made):  # type: ignore[arg-type]
+        return False
+    return kind is frozenset or all(map(_is_same_shape, found, made))  # type: ignore[call-overload]
+
+
+def _dumped(code: Any) -> bytes:
+    return marshal.dumps(code, 2)
+
+
+def _stack_sizes(code: object) -> list[int]:
+    """Return the sizes of the stacks of code and of what is defined in it; `==` leaves them out."""
+    if not isinstance(code, CodeType):
+        return []
+    sizes = [code.co_stacksize]
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _stack_sizes(constant)
+        sizes += _stack_sizes(constant)
+    return sizes

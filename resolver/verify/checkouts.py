@@ -1,9 +1,9 @@
 """The check of editable checkouts: whether each is at the lock's commit and has its files.
 
-Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git lists the files
-of the commit from a folder without settings, hooks and filters, and uses only the objects of the
-checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
-builds have changed.
+Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git reads the objects
+of the checkout from a folder without settings, hooks and filters. The commit, its trees and the
+files are hashed here, as git believes the name of a tree. install.sh notes which files the lock's
+own steps and builds have changed, and which modules they have added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from resolver.verify.distributions import Installed
@@ -30,6 +30,8 @@ from resolver.verify.findings import (
     list_and_count,
     read_text,
 )
+from resolver.verify.ownership import IMPORTABLE, module_path
+from resolver.verify.strays import entries_in, is_folder, is_loadable
 
 # In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
@@ -38,6 +40,9 @@ _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
 _SUBMODULE = "160000"
+_TREE = "40000"
+# Of a name in a tree.
+_HASH_BYTES = 20
 _GIT_SECONDS = 300
 
 
@@ -50,6 +55,23 @@ class _Entry(NamedTuple):
     digest: str
     # Relative to the checkout.
     path: str
+
+
+class _Change(NamedTuple):
+    """A file that is not as the commit has it."""
+
+    # `changed`, `added` if the commit does not have it, or `hiding` if it has a module of that name
+    # besides.
+    kind: str
+    # The hash of its content as git computes it, `-` if it cannot be read.
+    digest: str
+    # Relative to the checkout.
+    path: str
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes of it."""
+        return f"{self.digest} {self.path}"
 
 
 class _UncomparedError(Exception):
@@ -67,7 +89,7 @@ def check_checkouts(context: CheckContext, installed: Installed) -> Group:
         about = {"name": name, "folder": folder, "wanted": pins[name].commit}
         for code, values in _checkout_differences(context, pins[name]):
             remedy = context.then_install(move_aside)
-            if code == "checkout-uncompared":
+            if code in ("checkout-uncompared", "checkout-added"):
                 remedy = ""
             findings.append(Finding(code, {**about, **values}, remedy))
     return Group("checkouts", findings, {"list": ", ".join(names)})
@@ -93,28 +115,34 @@ def _checkout_differences(
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
+    known = set(noted.split("\0"))
     try:
-        changes = set(_changes(folder, pin.commit)) - set(noted.split("\0"))
+        changes = [change for change in _changes(folder, pin.commit) if change.note not in known]
     except _UncomparedError as error:
         yield "checkout-uncompared", {"why": str(error)}
         return
-    if changes:
-        paths = sorted(change.partition(" ")[2] for change in changes)
-        yield "checkout-changed", list_and_count(paths)
+    except UnreadableError as error:
+        yield "checkout-unreadable", error.values
+        return
+    codes = {"changed": "checkout-changed", "hiding": "checkout-hidden", "added": "checkout-added"}
+    for kind, code in codes.items():
+        paths = sorted(change.path for change in changes if change.kind == kind)
+        if paths:
+            yield code, list_and_count(paths)
 
 
 def print_changed_files(pin: LockedDistribution) -> int:
-    """Write the changed files of a checkout for install.sh, each followed by a zero byte.
+    """Write the changed and added files of a checkout for install.sh, each followed by a zero byte.
 
     Return the exit status.
     """
     try:
         changes = list(_changes(checkout_folder(pin.name), pin.commit))
-    except _UncomparedError as error:
+    except (_UncomparedError, UnreadableError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     for change in changes:
-        sys.stdout.buffer.write(os.fsencode(f"{change}\0"))
+        sys.stdout.buffer.write(os.fsencode(f"{change.note}\0"))
     sys.stdout.buffer.flush()
     return 0
 
@@ -141,24 +169,29 @@ def _commit_of(git: str, reference: str) -> str:
     return ""
 
 
-def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
-    """Yield `DIGEST PATH` for each file that is not the commit's; `-` is one that cannot be read.
+def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
+    """Yield each file that is not the commit's, and each module that was added.
 
     Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
-    of the submodule. Raises _UncomparedError.
+    of the submodule. Raises _UncomparedError, and UnreadableError if git lacks an object.
     """
-    for entry in _entries(folder, commit):
+    entries = _entries(folder, commit)
+    for entry in entries:
         path = f"{folder}/{entry.path}"
         if entry.mode == _SUBMODULE:
             yield from _submodule_changes(path, entry.digest, f"{inside}{entry.path}")
             continue
         digest = _blob_digest(path)
         if digest != entry.digest:
-            yield f"{digest} {inside}{entry.path}"
+            yield _Change("changed", digest, f"{inside}{entry.path}")
+    modules = {module_path(entry.path) for entry in entries if entry.path.endswith(IMPORTABLE)}
+    for name in _added_files(folder, {entry.path for entry in entries}):
+        kind = "hiding" if module_path(name) in modules else "added"
+        yield _Change(kind, _blob_digest(f"{folder}/{name}"), f"{inside}{name}")
 
 
-def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[str]:
-    """Yield the changes of a submodule, none if it is not checked out. Raises _UncomparedError."""
+def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_Change]:
+    """Yield the changes of a submodule, none if it is not checked out. Raises as `_changes`."""
     git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
@@ -169,11 +202,35 @@ def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[st
     if head == commit:
         yield from _changes(folder, commit, f"{shown_path}/")
     else:
-        yield f"{head or '-'} {shown_path}"
+        yield _Change("changed", head or "-", shown_path)
+
+
+def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
+    """Yield what can be loaded in a checkout and is not `known`, such as a file of the commit.
+
+    A link to a folder can be. Submodules are known, and not looked into.
+    """
+    waiting = [""]
+    while waiting:
+        start = waiting.pop()
+        for entry in entries_in(f"{folder}/{start}"):
+            path = f"{start}{entry.name}"
+            if path in known or entry.name == ".git":
+                continue
+            if not is_folder(entry):
+                if is_loadable(f"{folder}/{start}".rstrip("/"), entry.name):
+                    yield path
+            elif not entry.is_symlink():
+                waiting.append(f"{path}/")
+            elif entry.name.isidentifier():
+                yield path
 
 
 def _entries(folder: str, commit: str) -> list[_Entry]:
-    """Return the files and submodules of a commit. Raises _UncomparedError."""
+    """Return the files and submodules of a commit.
+
+    Raises _UncomparedError, and UnreadableError if git lacks an object or has another.
+    """
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
             os.mkdir(f"{empty}/{name}")
@@ -189,24 +246,64 @@ def _entries(folder: str, commit: str) -> list[_Entry]:
             GIT_DIR=empty,
             GIT_OBJECT_DIRECTORY=f"{folder}/.git/objects",
         )
-        listing = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
-    entries = []
-    for line in os.fsdecode(listing).split("\0"):
-        description, _, path = line.partition("\t")
-        if path:
-            mode, _, digest = description.split(" ")
-            entries.append(_Entry(mode, digest, path))
-    return entries
+        text = _read_objects([commit], environ, empty)[commit]
+        trees = {"": text[len("tree ") :].partition(b"\n")[0].decode("ascii", "replace")}
+        entries = []
+        while trees:
+            contents = _read_objects(sorted(set(trees.values())), environ, empty)
+            inner = {}
+            for start, name in trees.items():
+                for entry in _tree_entries(contents[name], start):
+                    if entry.mode == _TREE:
+                        inner[f"{entry.path}/"] = entry.digest
+                    else:
+                        entries.append(entry)
+            trees = inner
+    return sorted(entries, key=lambda entry: entry.path)
 
 
-def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> bytes:
-    """Return the output of git. Raises _UncomparedError."""
+def _tree_entries(content: bytes, start: str) -> Iterator[_Entry]:
+    """Yield the entries of a tree, whose paths begin with `start`."""
+    while content:
+        description, _, rest = content.partition(b"\0")
+        mode, _, name = os.fsdecode(description).partition(" ")
+        yield _Entry(mode, rest[:_HASH_BYTES].hex(), f"{start}{name}")
+        content = rest[_HASH_BYTES:]
+
+
+def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> dict[str, bytes]:
+    """Return the content of objects by their names, which are hashes of it.
+
+    Raises _UncomparedError, and UnreadableError if one is missing or has another hash.
+    """
+    question = "".join(f"{name}\n" for name in names).encode()
+    output = _run_git(["cat-file", "--batch"], environ, folder, question)
+    contents = {}
+    for name in names:
+        head, _, output = output.partition(b"\n")
+        _, _, kind_and_size = head.partition(b" ")
+        kind, _, size = kind_and_size.partition(b" ")
+        content = output[: int(size)] if size.isdigit() else b""
+        output = output[len(content) + 1 :] if size.isdigit() else output
+        # git identifies content by its sha1
+        digest = hashlib.sha1(b"%s %s\0" % (kind, size) + content).hexdigest()  # noqa: S324
+        if digest != name:
+            path = environ["GIT_OBJECT_DIRECTORY"]
+            raise UnreadableError(path, f"the object {name} is missing or not as its name says")
+        contents[name] = content
+    return contents
+
+
+def _run_git(
+    arguments: list[str], environ: Mapping[str, str], folder: str, question: bytes
+) -> bytes:
+    """Return the output of git; it may fail in the middle. Raises _UncomparedError without git."""
     try:
         done = subprocess.run(  # noqa: S603
             ["git", *arguments],  # noqa: S607  the git on PATH
             cwd=folder,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
+            input=question,
             capture_output=True,
             timeout=_GIT_SECONDS,
             check=False,
@@ -215,9 +312,6 @@ def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> b
         raise _UncomparedError(f"git: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise _UncomparedError(f"git took more than {_GIT_SECONDS} s") from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _UncomparedError(lines[-1] if lines else f"git: exit status {done.returncode}")
     return done.stdout
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import errno
 import functools
-import glob
 import io
 import json
 import os
@@ -18,6 +17,7 @@ from email.parser import HeaderParser
 from typing import Any, Dict, NamedTuple
 from urllib.parse import unquote
 
+from resolver.verify.conda import is_of_conda
 from resolver.verify.findings import CheckContext, Finding, UnreadableError, is_shared, read_text
 
 UNKNOWN_SIZE = -1
@@ -141,7 +141,7 @@ class InstalledDistribution:
 
     def _is_developed(self) -> bool:
         """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
-        if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
+        if self.info.lower().endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
 
@@ -170,7 +170,20 @@ class InstalledDistribution:
     @property
     def is_ours(self) -> bool:
         """Return whether it lies in this environment, which no other program shares."""
-        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
+        return is_ours(self.root)
+
+    @property
+    def is_of_conda(self) -> bool:
+        """Return whether conda has installed it: the content of INSTALLER alone proves nothing."""
+        return self.installer == "conda" and is_of_conda(f"{self.info}/INSTALLER")
+
+
+def is_ours(folder: str) -> bool:
+    """Return whether a folder lies in this environment, which no other program shares.
+
+    Its path has no links.
+    """
+    return not is_shared() and folder.startswith(os.path.realpath(sys.prefix) + "/")
 
 
 # Distributions by their normalized names.
@@ -237,9 +250,22 @@ def hidden_distributions(
 
 
 def _metadata_paths(root: str) -> list[str]:
-    """Return the .dist-info and .egg-info entries of a folder, sorted."""
-    folder = glob.escape(root)
-    return sorted(glob.glob(f"{folder}/*.dist-info") + glob.glob(f"{folder}/*.egg-info"))
+    """Return the .dist-info and .egg-info entries of a folder, sorted, as importlib finds them.
+
+    It takes any first character and capitals, and EGG-INFO in a folder that is called `.egg`.
+    """
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    is_egg = root.lower().endswith(".egg")
+    return [f"{root}/{name}" for name in names if is_metadata(name, in_egg=is_egg)]
+
+
+def is_metadata(name: str, *, in_egg: bool = False) -> bool:
+    """Return whether an entry of site-packages is the metadata of a distribution, by its name."""
+    lower = name.lower()
+    return lower.endswith((".dist-info", ".egg-info")) or (in_egg and lower == "egg-info")
 
 
 def _read_distribution(
@@ -268,7 +294,7 @@ def _name_and_version(path: str) -> tuple[str, str]:
     """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
     file = path
     if os.path.isdir(path):
-        file = f"{path}/METADATA" if path.endswith(".dist-info") else f"{path}/PKG-INFO"
+        file = f"{path}/METADATA" if path.lower().endswith(".dist-info") else f"{path}/PKG-INFO"
     # the description may be in any encoding
     text = read_text(file, errors="surrogateescape")
     if text is None:

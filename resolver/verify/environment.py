@@ -32,7 +32,7 @@ from resolver.verify.findings import (
 )
 
 # Tools that make an environment. They may be there without being locked.
-_TOOLS = ("pip", "setuptools", "wheel")
+TOOLS = ("pip", "setuptools", "wheel")
 # How many distributions a message names.
 _LISTED = 8
 # If so many are missing, this is likely to be another environment.
@@ -193,7 +193,7 @@ def _unwanted(
 
 def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
     """Return the installed distributions that the lock says nothing about, sorted."""
-    known = {*context.lock.pins, *context.lock.absent, *_TOOLS}
+    known = {*context.lock.pins, *context.lock.absent, *TOOLS}
     return sorted(name for name in installed if name not in known)
 
 
@@ -213,7 +213,7 @@ def _differences_from_pin(
                 "found": f"{installed.version} [{found}]",
             }
             return [Finding("distribution-differs", values)]
-    if installed.installer == "conda":
+    if installed.is_of_conda:
         return [_difference("distribution-conda", pin, "")]
     folder = installed.editable_folder
     if not folder:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from resolver.verify.search_path import SearchPath
+
 # The default limit of a program that is run, and of each module or command that is started.
 _PROGRAM_SECONDS = 60
 SECONDS_TO_START = 300
@@ -176,6 +178,8 @@ class CheckContext:
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.
     progress: Callable[[str], None] = show_nothing
+    # Where Python looks for modules, and what it runs at each start.
+    search_path: SearchPath = field(default_factory=SearchPath)
 
     @property
     def python(self) -> str:

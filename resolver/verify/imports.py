@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from resolver.ascend.libraries import INACTIVE_TOOLKIT, is_on_disk, missing_library
@@ -45,6 +46,28 @@ for name in json.loads(sys.argv[1]):
         break
 """
 
+# Where each module is from is asked before any of them runs: it could say anything of itself.
+_FIND = """
+def find(name, path):
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, path)
+        if spec is not None:
+            return spec
+    return None
+for name in json.loads(sys.argv[1]):
+    spec, path, start = None, None, ""
+    for part in name.split("."):
+        start += part
+        spec = find(start, path)
+        if spec is None or spec.submodule_search_locations is None:
+            break
+        path = list(spec.submodule_search_locations)
+        start += "."
+    is_found = spec is not None and start.rstrip(".") == name
+    origin = spec.origin if is_found and spec.has_location else None
+    write_row({"name": name, "path": origin or (path[0] if is_found and path else "")})
+"""
+
 
 def import_environ(context: CheckContext) -> dict[str, str]:
     """Return the variables of a Python that imports modules: the user's and the lock's."""
@@ -70,6 +93,17 @@ def run_python(
     return rows, result.ending
 
 
+def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str]:
+    """Return the file or folder from which each module would be imported; nothing is imported.
+
+    It is empty for a module that is not found.
+    """
+    if not names:
+        return {}
+    rows, _ = run_python(context, _FIND, json.dumps(list(names)))
+    return {str(row["name"]): str(row["path"]) for row in rows}
+
+
 def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
     """Check that the modules that the lock lists can be imported, and are the lock's.
 
@@ -78,16 +112,18 @@ def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bo
     tried there.
     """
     untried = list(context.lock.imports)
+    origins = module_origins(context, untried)
     findings = []
     while untried:
         rows, ending = run_python(context, _IMPORT, json.dumps(untried))
         errors = [str(row["error"]) for row in rows if "error" in row]
         imported = rows[: len(rows) - len(errors)]
         for row in imported:
-            fault = ownership.fault_of_import(row["name"], row["path"] or "")
+            name = row["name"]
+            found, fault = ownership.fault_in(name, origins.get(name), row["path"])
             if fault:
-                values = _import_values(context, row["name"])
-                findings.append(Finding(fault, {**values, "found": row["path"]}))
+                values = _import_values(context, name)
+                findings.append(Finding(fault, {**values, "found": found}))
         untried = untried[len(imported) :]
         if untried:
             values = _import_values(context, untried.pop(0))

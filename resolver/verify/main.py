@@ -36,6 +36,7 @@ from resolver.verify.imports import check_imports
 from resolver.verify.ownership import Ownership
 from resolver.verify.record import check_collisions, check_files
 from resolver.verify.report import Report, UnwritableError
+from resolver.verify.search_path import SearchPath
 from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
 from resolver.verify.strays import check_strays
@@ -61,8 +62,11 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     # isolated, as what is on PYTHONPATH or in the user's site-packages is not installed here
-    if options.python or not sys.flags.isolated:
+    # and without site, as nothing of the environment is to run before it is judged
+    is_alone = sys.flags.isolated and sys.flags.no_site
+    if options.python or not is_alone:
         return _restart(options.python or sys.executable, file, arguments)
+    search_path = SearchPath.of_this_python()
     if options.pip_settings:
         return print_pip_variables()
     if options.changed_files:
@@ -70,7 +74,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     # exit normally, so that programs that were started end, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
-    context = _context(lock, options, file)
+    context = _context(lock, options, file, search_path)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
@@ -96,7 +100,9 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> CheckContext:
+def _context(
+    lock: LockedStack, options: argparse.Namespace, file: str, search_path: SearchPath
+) -> CheckContext:
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -114,6 +120,7 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         checks=_checks_of(options),
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
+        search_path=search_path,
     )
 
 
@@ -173,8 +180,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
     yield check_machine(context)
-    paths = [path for path in sys.path if os.path.isdir(path)]
-    installed, broken = installed_distributions(context, paths)
+    installed, broken = installed_distributions(context, context.search_path.folders)
     yield check_python(context, installed)
     tool = ask_tool(context)
     yield from check_components(context, tool)
@@ -188,7 +194,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    ownership = Ownership(context, installed, paths)
+    ownership = Ownership(context, installed, context.search_path)
     yield check_strays(context, installed, ownership)
     yield check_requirements(context)
     if context.lock.imports:
@@ -199,14 +205,14 @@ def checks(context: CheckContext) -> Iterator[Group]:
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Run this program with another Python, isolated, in place of this process.
+    """Run this program with another Python, isolated and without site, in place of this process.
 
     Return the exit status if that is no Python: another program might end as if all were well.
     """
     path = os.path.abspath(python)
-    result = run_program([path, "-I", "-c", f"print({_PROOF!r})"], os.environ)
+    result = run_program([path, "-I", "-S", "-c", f"print({_PROOF!r})"], os.environ)
     if result.output.split() == [_PROOF]:
-        command = [path, "-I", os.path.abspath(file), *arguments, "--python="]
+        command = [path, "-I", "-S", os.path.abspath(file), *arguments, "--python="]
         os.execv(path, command)  # noqa: S606
     why = "it does not run as Python" if result.status is not None else result.ending
     sys.stderr.write(f"error: {path} cannot be run: {why}\n")

@@ -6,19 +6,20 @@ none of these, `top_level.txt` may name the modules. What may belong to it canno
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
+from resolver.verify.conda import conda_packages
 from resolver.verify.distributions import (
     Installed,
     InstalledDistribution,
     hidden_distributions,
+    is_ours,
 )
 from resolver.verify.findings import CheckContext, UnreadableError, read_text
 from resolver.verify.modules import top_modules
+from resolver.verify.search_path import SearchPath
 
 # Python imports a `.pyc` without its source, unless it is in __pycache__.
 IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
@@ -30,33 +31,30 @@ class Ownership:
     """Knows which files have an owner, and where that cannot be told."""
 
     def __init__(
-        self, context: CheckContext, installed: Installed, search_path: Sequence[str]
+        self, context: CheckContext, installed: Installed, search_path: SearchPath
     ) -> None:
         """Read the lists of all distributions, and of those that they hide from Python."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
         self._locked_names = locked_names
         self._rewritten = frozenset(context.lock.rewritten)
-        self._search_path = search_path
+        self.search_path = search_path
         # The paths of all files that have an owner, and of those that locked distributions have.
         self.files: set[str] = set()
         self._locked_files: set[str] = set()
+        # The folders in which files have an owner, at any depth.
+        self.folders: set[str] = set()
         # Distributions and conda packages that list no files.
         self.unlisted: list[str] = []
         # Paths, without suffix, of modules and packages that may belong to them.
         self._unlisted_modules: set[str] = set()
-        # Folders with such distributions, and those in which any module may belong to them.
-        self._uncertain_folders: set[str] = set()
+        # The folders in which any module may belong to them.
         self._unlisted_folders: set[str] = set()
-        # The names of those that have files in a folder of site-packages, by its path.
+        # The names of those that have an entry of site-packages or files in it, by its path.
         self._owners: dict[str, set[str]] = {}
-        # The folders of distributions, in the order in which Python looks into them, each with
-        # whether it is this environment's.
-        self.roots: Mapping[str, bool] = {
-            distribution.root: distribution.is_ours
-            for distribution in installed.values()
-            if distribution.editable_folder != distribution.root
-        }
+        # The folders that are site-packages or have distributions, in the order in which Python
+        # looks into them, each with whether it is this environment's.
+        self.roots: Mapping[str, bool] = _roots(installed, search_path)
         self._locked_modules: dict[str, set[str]] = {}
         everyone = [installed[name] for name in sorted(installed)]
         everyone += hidden_distributions(context, installed)
@@ -69,10 +67,12 @@ class Ownership:
         for distribution in self._locked:
             self._locked_files.update(row.path for row in distribution.rows)
         self._add_all_of_conda()
-        folders = list(search_path)
+        folders = search_path.folders
         folders += [distribution.editable_folder for distribution in installed.values()]
         # The folders that hold this environment's modules: the search path and checkouts.
         self._homes = [os.path.realpath(folder) for folder in folders if folder]
+        self._projects = _project_folders(installed.values())
+        self._locked_projects = _project_folders(self._locked)
 
     def _add_without_record(
         self, distribution: InstalledDistribution, site_packages: Collection[str]
@@ -85,11 +85,10 @@ class Ownership:
         if distribution.root not in site_packages:
             # `setup.py develop` has a folder of its own
             return
-        is_wheel = distribution.info.endswith(".dist-info")
+        is_wheel = distribution.info.lower().endswith(".dist-info")
         if is_wheel and distribution.installer in _RECORDING:
             return
         self.unlisted.append(distribution.name)
-        self._uncertain_folders.add(distribution.root)
         modules = lines_of(f"{distribution.info}/top_level.txt")
         self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
         if not modules:
@@ -97,41 +96,61 @@ class Ownership:
 
     def _add_all_of_conda(self) -> None:
         """Add the files that the metadata of conda packages lists."""
-        conda = f"{sys.prefix}/conda-meta"
-        if not os.path.isdir(conda):
-            return
-        for entry in sorted(os.listdir(conda)):
-            if entry.endswith(".json"):
-                self._add_of_conda(f"{conda}/{entry}")
-
-    def _add_of_conda(self, path: str) -> None:
-        package = os.path.basename(path)
-        try:
-            content = json.loads(read_text(path) or "")
-            self._add_files(package, _joined(sys.prefix, content["files"]))
-        except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
-            self.unlisted.append(package)
-            folders = [os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)]
-            self._uncertain_folders.update(folders)
-            self._unlisted_folders.update(folders)
+        for package in conda_packages():
+            if package.files is not None:
+                self._add_files(package.name, package.files)
+            else:
+                self.unlisted.append(package.name)
+                ours = [root for root, is_ours_alone in self.roots.items() if is_ours_alone]
+                self._unlisted_folders.update(ours)
 
     def _add_files(self, owner: str, paths: Iterable[str]) -> None:
         for path in paths:
             self.files.add(path)
+            self._add_folders(os.path.dirname(path))
             for root in self.roots:
                 start = f"{root}/"
                 if path.startswith(start):
-                    top, slash, _ = path[len(start) :].partition("/")
-                    if slash:
-                        self._owners.setdefault(start + top, set()).add(owner)
+                    top = path[len(start) :].partition("/")[0]
+                    self._owners.setdefault(start + top, set()).add(owner)
 
-    def owners_of(self, folder: str) -> Collection[str]:
-        """Return the names of those that have files in a folder of site-packages."""
-        return self._owners.get(folder, frozenset())
+    def _add_folders(self, folder: str) -> None:
+        """Add a folder and all that it is in."""
+        while folder not in self.folders:
+            self.folders.add(folder)
+            folder = os.path.dirname(folder)
+
+    def owners_of(self, path: str) -> Collection[str]:
+        """Return the names of those that have an entry of site-packages, or files in it."""
+        return self._owners.get(path, frozenset())
 
     def is_of_lock(self, path: str) -> bool:
         """Return whether a locked distribution has a file, or any file in a folder."""
         return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
+
+    def is_of_locked_project(self, path: str) -> bool:
+        """Return whether a locked distribution has a path, or it is below an editable one's folder.
+
+        It has no links.
+        """
+        return self.is_of_lock(path) or _is_in_any(path, self._locked_projects)
+
+    def has_entry(self, path: str) -> bool:
+        """Return whether a distribution has an entry of the search path that it added.
+
+        It is the folder of an editable one, or has files of others. It has no links.
+        """
+        return path in self.files or path in self.folders or _is_in_any(path, self._projects)
+
+    def replacing_files(self) -> list[str]:
+        """Return the files of others that are a module of the same name as one of the lock.
+
+        Python takes a package before a module, and a compiled module before a source.
+        """
+        locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
+        others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
+        same = [path for path in others if module_path(path) in locked]
+        return sorted(path for path in same if os.path.lexists(path))
 
     def is_rewritten(self, folder: str) -> bool:
         """Return whether the stack's own steps change what is in a folder of site-packages."""
@@ -146,24 +165,30 @@ class Ownership:
             return False
         return f"{folder}/{module_of(name)}" not in self._unlisted_modules
 
-    def is_certain(self, root: str) -> bool:
-        """Return whether site-packages is for this environment alone, and all in it list files."""
-        return self.roots[root] and root not in self._uncertain_folders
+    def locked_modules(self, entry: str) -> set[str]:
+        """Return the names of the locked modules that are in an entry of the path or in later ones.
 
-    def locked_modules(self, root: str) -> set[str]:
-        """Return the names of the locked modules that an entry of site-packages would hide.
-
-        They are in this folder, or in one into which Python looks later.
+        A module of such a name in this entry hides them. The path of the entry has no links.
         """
-        if root not in self._locked_modules:
-            order = list(self.roots)
-            later = order[order.index(root) :]
+        if entry not in self._locked_modules:
+            later = self.search_path.after(entry)
             names: set[str] = set()
             for distribution in self._locked:
                 if distribution.root in later:
                     names.update(_top_names(distribution))
-            self._locked_modules[root] = names
-        return self._locked_modules[root]
+            self._locked_modules[entry] = names
+        return self._locked_modules[entry]
+
+    def fault_in(self, module: str, *paths: str | None) -> tuple[str, str]:
+        """Return the first path from which a module must not be, with the code of what is wrong.
+
+        Both are empty if there is none.
+        """
+        for path in paths:
+            fault = self.fault_of_import(module, path or "")
+            if path and fault:
+                return path, fault
+        return "", ""
 
     def fault_of_import(self, module: str, path: str) -> str:
         """Return the code of what is wrong with where a module is from, empty if nothing is.
@@ -183,13 +208,42 @@ class Ownership:
         Modules in a folder that the stack rewrites are not judged.
         """
         top = module_of(module)
-        for folder in self._search_path:
+        for folder in self.search_path.entries:
             root = os.path.realpath(folder)
             if root in self.roots and path.startswith(f"{folder}/"):
                 file = root + path[len(folder) :]
                 is_lock_file = file in self._locked_files or self.is_rewritten(f"{root}/{top}")
                 return top in self.locked_modules(root) and not is_lock_file
         return False
+
+
+def module_path(path: str) -> str:
+    """Return the path of a module without suffix, of a package that of its folder."""
+    folder, name = os.path.split(path)
+    module = module_of(name)
+    return folder if module == "__init__" else os.path.join(folder, module)
+
+
+def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:
+    """Return the folders of editable installations, without links."""
+    folders = [distribution.editable_folder for distribution in distributions]
+    return [os.path.realpath(folder) for folder in folders if folder]
+
+
+def _is_in_any(path: str, folders: Iterable[str]) -> bool:
+    return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
+    site_folders = set(map(os.path.realpath, search_path.site_folders))
+    with_distributions = {
+        distribution.root
+        for distribution in installed.values()
+        if distribution.editable_folder != distribution.root
+    }
+    folders = dict.fromkeys(map(os.path.realpath, search_path.folders))
+    wanted = site_folders | with_distributions
+    return {folder: is_ours(folder) for folder in folders if folder in wanted}
 
 
 def _top_names(distribution: InstalledDistribution) -> Iterator[str]:

@@ -54,7 +54,7 @@ def check_files(
             continue
         distribution = installed[name]
         # conda changes files; broken METADATA is a finding with a remedy for all of it
-        if distribution.installer == "conda" or not distribution.version:
+        if distribution.is_of_conda or not distribution.version:
             continue
         if not distribution.rows:
             findings += _record_findings(context, distribution)
@@ -64,6 +64,8 @@ def check_files(
         file_count += len(rows)
         compared_count += len(compared)
         findings += _file_findings(distribution, rows, compared)
+        if context.full:
+            findings += _unhashed_finding(distribution, rows)
     if context.full:
         for distribution in others_here(context, installed):
             hashed = [row for row in distribution.rows if row.digest]
@@ -83,7 +85,7 @@ def others_here(context: CheckContext, installed: Installed) -> list[InstalledDi
     conda changes files of its own.
     """
     others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
-    return [other for other in others if other.is_ours and other.installer != "conda"]
+    return [other for other in others if other.is_ours and not other.is_of_conda]
 
 
 def _extra_findings(
@@ -135,6 +137,21 @@ def _file_findings(
         for code, different in paths.items()
         if different
     ]
+
+
+def _unhashed_finding(
+    distribution: InstalledDistribution, rows: Sequence[RecordRow]
+) -> Iterator[Finding]:
+    """Yield a finding about the files that RECORD has no hash of: they cannot be compared.
+
+    RECORD has none of itself, and of its signatures it need not have any.
+    """
+    names = [os.path.relpath(row.path, distribution.root) for row in rows if not row.digest]
+    record = os.path.relpath(f"{distribution.info}/RECORD", distribution.root)
+    unhashed = [name for name in names if name not in (record, f"{record}.jws", f"{record}.p7s")]
+    if unhashed:
+        about = {"name": distribution.name, "version": distribution.version}
+        yield Finding("file-unhashed", {**about, **list_and_count(unhashed)})
 
 
 def _file_code(row: RecordRow, *, compare: bool) -> str:

@@ -25,17 +25,22 @@ _SYSTEM = ("machine", *COMPONENTS)
 # Findings that do not make verify.py fail.
 WARNINGS = (
     *WARNING_CODES,
+    "checkout-added",
     "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
     "file-added",
+    "file-unhashed",
     "import-untried",
     "lock-unreadable",
     "module-extra",
+    "path-extra",
     "pip-missing",
     "python-shared",
     "start-untried",
+    "startup-added",
+    "startup-changed",
     "startup-unknown",
 )
 

@@ -19,7 +19,7 @@ from resolver.ascend.libraries import is_on_disk, missing_library
 from resolver.ascend.names import DEVICE_MODULE
 from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
-from resolver.verify.imports import import_environ, shown_command
+from resolver.verify.imports import import_environ, module_origins, shown_command
 from resolver.verify.modules import Startable, startables
 from resolver.verify.ownership import Ownership
 from resolver.verify.starter import START_OPTION
@@ -172,6 +172,8 @@ class Verdict(NamedTuple):
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
+    # The path that it is from, if that is not the lock's.
+    found: str = ""
 
 
 def check_starts(
@@ -187,6 +189,8 @@ def check_starts(
         for target in startables(locked, context.lock.requested)
         if target.reference not in context.lock.imports
     ]
+    modules = [target.name for target in targets if target.kind == "module"]
+    origins = module_origins(context, modules)
     preload = ["torch"] if "torch" in locked else []
     started = start_all(_request(context, len(targets), has_device=has_device), targets, preload)
     context.progress("")
@@ -194,7 +198,8 @@ def check_starts(
         start.target.reference == DEVICE_MODULE and not start.failed for start in started
     )
     judged = [
-        (start, _judge(context, start, ownership, device_works=device_works)) for start in started
+        (start, _judge(context, start, ownership, origins, device_works=device_works))
+        for start in started
     ]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
@@ -229,15 +234,24 @@ def _request(context: CheckContext, count: int, *, has_device: bool) -> StartReq
 
 
 def _judge(
-    context: CheckContext, start: Started, ownership: Ownership, *, device_works: bool
+    context: CheckContext,
+    start: Started,
+    ownership: Ownership,
+    origins: Mapping[str, str],
+    *,
+    device_works: bool,
 ) -> Verdict:
-    """Return the verdict on a start. Lack of an accelerator is no excuse if it works."""
-    row = start.row
+    """Return the verdict on a start. Lack of an accelerator is no excuse if it works.
+
+    `origins` are the paths from which modules would be imported, by name.
+    """
+    row, name = start.row, start.target.name
     if not start.failed:
-        fault = ""
         if start.target.kind == "module":
-            fault = ownership.fault_of_import(start.target.name, row["path"])
-        return Verdict("elsewhere", fault) if fault else Verdict("ok")
+            found, fault = ownership.fault_in(name, origins.get(name), row["path"])
+            if fault:
+                return Verdict("elsewhere", fault, found)
+        return Verdict("ok")
     excuse = excuse_of(start.target, context.lock.excuses, device_works=device_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
@@ -264,7 +278,7 @@ def _start_findings(
     groups: dict[tuple[str, str], list[Started]] = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
-            values = {"name": start.target.name, "found": start.row["path"]}
+            values = {"name": start.target.name, "found": verdict.found}
             yield Finding(verdict.reason, values)
         elif verdict.outcome == "untried":
             groups.setdefault(("start-untried", verdict.reason), []).append(start)

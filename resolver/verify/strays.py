@@ -14,10 +14,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
+import stat
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.verify.distributions import Installed
+from resolver.verify.distributions import Installed, is_metadata
+from resolver.verify.environment import TOOLS
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -27,24 +28,19 @@ from resolver.verify.findings import (
     list_and_count,
     read_text,
 )
-from resolver.verify.ownership import IMPORTABLE, Ownership, lines_of, module_of
+from resolver.verify.makers import MAKER_MODULE, is_of_virtualenv
+from resolver.verify.ownership import IMPORTABLE, Ownership, module_of
+from resolver.verify.search_path import STARTUP_MODULES
+from resolver.verify.startup import StartupCheck
 
-# Python imports these modules when it starts.
-_STARTUP_MODULES = ("sitecustomize", "usercustomize")
-# Python runs lines of these files in site-packages when it starts.
-_STARTUP_SUFFIX = ".pth"
-# The files that virtualenv and uv put into the environments that they make.
-_MAKER_FILES = ("_virtualenv.py", "_virtualenv.pth")
-# They leave one of these keys in pyvenv.cfg.
-_MAKER_KEYS = ("virtualenv", "uv")
-# To these files, `setup.py develop` and `conda develop` add the folders of projects.
-_FOLDER_LISTS = ("easy-install.pth", "conda.pth")
-# Python runs a line of a `.pth` file that begins so.
-_RUN = re.compile(r"import[ \t]")
 # A module that ply writes beside the one whose parser it is for: comments, then the version.
 _TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
-# Entries of site-packages that are no modules.
-_NO_MODULES = re.compile(r"__pycache__|~.*|.*\.(dist|egg)-info")
+# The folder of compiled files. They have the name of a Python before the suffix.
+_CACHE_FOLDER = "__pycache__"
+# What a shared library begins with: others load it by its name, such as `libz.so.1`.
+_ELF = b"\x7fELF"
+# What another program reads of the metadata of a distribution: names of modules to import.
+_ENTRY_POINTS = "entry_points.txt"
 # A command removes at most so many files by name.
 _MOST_REMOVED = 20
 # How many distributions a message names.
@@ -54,12 +50,14 @@ _LISTED_UNJUDGED = 8
 def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
     """Check for files without an owner, and name what could not be judged."""
     locked = {installed[name].root for name in context.lock.pins if name in installed}
+    judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]
+    sites = [_SitePackages(context, installed, ownership, root) for root in judged]
     findings: list[Finding] = []
-    for root, is_ours in ownership.roots.items():
-        if is_ours or root in locked:
-            site = _SitePackages(context, installed, ownership, root)
-            findings += site.package_findings()
-            findings += site.entry_findings(beside_lock=is_ours and root in locked)
+    for site in sites:
+        findings += site.package_findings()
+    findings += StartupCheck(context, ownership, judged).findings()
+    for root, site in zip(judged, sites):
+        findings += site.entry_findings(beside_lock=ownership.roots[root] and root in locked)
     rewritten = [name for name in context.lock.rewritten if name in installed]
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
@@ -77,13 +75,13 @@ class _SitePackages:
         self._context = context
         self._ownership = ownership
         self._root = root
+        # pip runs while install.sh does, and setuptools at each start of Python
+        names = {*context.lock.pins, *TOOLS, *_started_distributions(ownership)}
         # conda changes files after it has unpacked them
-        self._judged = [
-            name
-            for name in context.lock.pins
-            if name in installed and installed[name].installer != "conda"
-        ]
-        self._names = [name for name in sorted(os.listdir(root)) if not _NO_MODULES.fullmatch(name)]
+        self._judged = {
+            name for name in names if name in installed and not installed[name].is_of_conda
+        }
+        self._names = _names_in(root)
 
     def package_findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the folders in which distributions have files."""
@@ -92,12 +90,22 @@ class _SitePackages:
             path = f"{self._root}/{name}"
             owners = ownership.owners_of(path)
             is_judged = ownership.is_known(path) and not ownership.is_rewritten(path)
-            if owners and is_judged and not os.path.islink(path):
-                yield from self._findings_in(path, sorted(owners))
+            if not owners or not is_judged or not os.path.isdir(path):
+                continue
+            if is_metadata(name):
+                strays = self._unowned_entry_points(path)
+            else:
+                strays = list(_unowned_files(path, ownership))
+            yield from self._findings_in(strays, sorted(owners))
 
-    def _findings_in(self, package: str, owners: Sequence[str]) -> Iterator[Finding]:
-        """Yield what is wrong with the files in a folder that nobody owns."""
-        strays = list(_unowned_files(package, self._ownership.files))
+    def _unowned_entry_points(self, info: str) -> list[str]:
+        """Return the file of entry points in the metadata of a distribution, if it is not its."""
+        path = f"{info}/{_ENTRY_POINTS}"
+        is_added = os.path.lexists(path) and path not in self._ownership.files
+        return [path] if is_added else []
+
+    def _findings_in(self, strays: Sequence[str], owners: Sequence[str]) -> Iterator[Finding]:
+        """Yield what is wrong with files that nobody owns in a folder that has owners."""
         locked = [name for name in owners if name in self._judged]
         if not locked:
             yield from self._file_finding("file-added", owners, strays)
@@ -127,14 +135,16 @@ class _SitePackages:
 
         Modules that do not concern the lock are only told `beside_lock`.
         """
-        by_role: dict[str, list[str]] = {"startup": [], "replacing": [], "other": [], "": []}
+        by_role: dict[str, list[str]] = {"replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
         for name in self._names:
             by_role[self._role(name, locked_modules)].append(name)
-        startup, replacing, others = by_role["startup"], by_role["replacing"], by_role["other"]
-        if startup:
-            is_certain = self._ownership.is_certain(self._root)
-            yield self._entry_finding("startup-extra" if is_certain else "startup-unknown", startup)
+        replacing, others = by_role["replacing"], by_role["other"]
+        start = f"{self._root}/"
+        for path in self._ownership.replacing_files():
+            name = path[len(start) :]
+            if path.startswith(start) and name.partition("/")[0] not in replacing:
+                replacing.append(name)
         if replacing:
             removal = self._removal(["rm", "-r", *(f"{self._root}/{name}" for name in replacing)])
             yield self._entry_finding("module-replaced", replacing, removal)
@@ -147,68 +157,95 @@ class _SitePackages:
         if ownership.is_of_lock(path):
             return ""
         is_owned = path in ownership.files or bool(ownership.owners_of(path))
-        is_expected = is_owned or self._is_of_known_maker(name)
-        if name.endswith(_STARTUP_SUFFIX):
-            return "" if is_expected else "startup"
-        if not _is_importable(path, ownership.files, is_owned=is_owned):
+        if not _is_importable(path, ownership, is_owned=is_owned):
             return ""
         if module_of(name) in locked_modules:
             return "replacing"
-        if is_expected:
+        is_told = module_of(name) in STARTUP_MODULES
+        if is_owned or is_told or (name == MAKER_MODULE and is_of_virtualenv(path)):
             return ""
-        if module_of(name) in _STARTUP_MODULES:
-            return "startup"
         return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
-    def _is_of_known_maker(self, name: str) -> bool:
-        """Return whether a tool that lists no files puts an entry into site-packages."""
-        if name in _MAKER_FILES:
-            return _is_made_by_virtualenv()
-        if name not in _FOLDER_LISTS:
-            return False
-        lines = lines_of(f"{self._root}/{name}")
-        return not any(_RUN.match(line) for line in lines)
+
+def _started_distributions(ownership: Ownership) -> set[str]:
+    """Return the distributions of which Python runs a line of a `.pth` file at each start."""
+    names: set[str] = set()
+    for file in ownership.search_path.path_files:
+        if file.runs:
+            names.update(ownership.owners_of(file.path))
+    return names
 
 
-def _unowned_files(package: str, owned: Collection[str]) -> Iterator[str]:
-    """Yield the importable files of a package that nobody owns, folder by folder.
+def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
+    """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
 
-    A link to a folder in which nobody owns anything is among them.
+    A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
+    among them.
     """
     waiting = [package]
     while waiting:
         folder = waiting.pop()
         subfolders = []
-        for name in _names_in(folder):
-            path = f"{folder}/{name}"
-            if name == "__pycache__" or name.startswith("~"):
-                continue
-            if not os.path.isdir(path):
-                if name.endswith(IMPORTABLE) and path not in owned:
+        for entry in entries_in(folder):
+            path = f"{folder}/{entry.name}"
+            if not is_folder(entry):
+                if path not in ownership.files and is_loadable(folder, entry.name):
                     yield path
-            elif not os.path.islink(path):
+            elif not entry.is_symlink() or path in ownership.folders:
                 subfolders.append(path)
-            elif name.isidentifier() and not _owns_below(path, owned):
+            elif entry.name.isidentifier():
                 yield path
         waiting += reversed(subfolders)
 
 
-def _names_in(folder: str) -> Sequence[str]:
-    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+def is_loadable(folder: str, name: str) -> bool:
+    """Return whether a file is a module or a shared library, of any name.
+
+    Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
+    but it imports others from there, as from a namespace package.
+    """
+    if name.endswith(".pyc") and "." in name[: -len(".pyc")]:
+        return os.path.basename(folder) != _CACHE_FOLDER
+    return name.endswith(IMPORTABLE) or ".so." in name or _is_elf(f"{folder}/{name}")
+
+
+def _is_elf(path: str) -> bool:
+    """Return whether a file is a program or library. Others than plain files are none."""
     try:
-        return sorted(os.listdir(folder))
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(_ELF)) == _ELF
     except OSError:
-        return ()
+        return False
 
 
-def _owns_below(folder: str, owned: Collection[str]) -> bool:
-    return any(path.startswith(f"{folder}/") for path in owned)
+def _names_in(folder: str) -> list[str]:
+    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+    return [entry.name for entry in entries_in(folder)]
 
 
-def _is_importable(path: str, owned: Collection[str], *, is_owned: bool) -> bool:
+def entries_in(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder by name; none if Python cannot look into it either."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
     """Return whether an entry of site-packages can be imported.
 
     A folder that nobody has files in must have a file for that.
@@ -217,7 +254,7 @@ def _is_importable(path: str, owned: Collection[str], *, is_owned: bool) -> bool
         return path.endswith(IMPORTABLE)
     if not os.path.basename(path).isidentifier():
         return False
-    return is_owned or os.path.islink(path) or any(_unowned_files(path, owned))
+    return is_owned or os.path.islink(path) or any(_unowned_files(path, ownership))
 
 
 def _is_table_of_ply(path: str) -> bool:
@@ -227,11 +264,3 @@ def _is_table_of_ply(path: str) -> bool:
     except UnreadableError:
         return False
     return bool(_TABLE_OF_PLY.match(text))
-
-
-def _is_made_by_virtualenv() -> bool:
-    """Return whether virtualenv or uv made this environment."""
-    for line in lines_of(f"{sys.prefix}/pyvenv.cfg"):
-        if line.partition("=")[0].strip() in _MAKER_KEYS:
-            return True
-    return False

@@ -14,12 +14,22 @@ from tests.functional.workspace import PYTHON_LINE, Run, Workspace
 _OURS = Path(sysconfig.get_path("purelib"))
 _PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 
-# A tool that any environment may have, to which the file below belongs.
+# A tool that any environment may have, to which the files below belong.
 _OWNER = "wheel"
 _OWNER_VERSION = "0"
+# What setuptools runs at each start, which verify.py knows, and the module that this imports.
+_SHIM = (
+    "import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os.environ.get(var, 'local') == 'local';"
+    " enabled and __import__('_distutils_hack').add_shim(); \n"
+)
+_SHIM_FILE = "distutils-precedence.pth"
+_HACK_FILE = "_distutils_hack.py"
 # Environments made by an environment get pip through links, too.
-_SITECUSTOMIZE = f"""
+_HACK = f"""
 import sys
+
+def add_shim():
+    pass
 
 if sys.orig_argv[1:4] == ["-I", "-m", "venv"]:
     import os, venv
@@ -48,8 +58,9 @@ def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     # links, with it.
     (theirs / "stays.txt").touch()
     if not ensurepip:
-        (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
-        put(python, {_OWNER: _OWNER_VERSION}, "sitecustomize.py")
+        (theirs / _SHIM_FILE).write_text(_SHIM)
+        (theirs / _HACK_FILE).write_text(_HACK)
+        put(python, {_OWNER: _OWNER_VERSION}, _SHIM_FILE, _HACK_FILE)
     return python
 
 

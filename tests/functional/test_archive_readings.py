@@ -185,6 +185,16 @@ def test_what_cannot_be_read_or_written(workspace: Workspace, index: LoopbackInd
     assert (workspace.matrices / "archives").read_text("utf-8") == "a file"
 
 
+def test_reading_follows_no_link(read: Workspace) -> None:
+    """Nobody has named the folder: a proposed change can make it a link."""
+    folder, elsewhere = read.matrices / "archives", read.root / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    (elsewhere / "app.json").write_text("of somebody")
+    read.refused("the readings of app cannot be written", "facts", "read", "app", "--anew")
+    assert (elsewhere / "app.json").read_text() == "of somebody"
+
+
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the
     archives.

@@ -229,3 +229,19 @@ def test_a_bundle_takes_only_wheels_that_its_locks_can_have(built: Workspace) ->
     )
     assert built.run("bundle", "demo", "out", "--built", "nowhere").status == 2
     assert not list((built.root / "out").glob("built/*"))
+
+
+def test_a_bundle_takes_no_wheel_of_another_project(built: Workspace) -> None:
+    """A node is trusted for what it built, and its key is no leave to be any other project."""
+    folder = built.root / "wheels"
+    row = rows(built)["apart"]
+    file = f"{row['file'].rpartition('/')[0]}/here-99.0-py3-none-any.whl"
+    (folder / file).write_bytes((folder / row["file"]).read_bytes())
+    text = (folder / "built.toml").read_text()
+    (added,) = (part for part in text.split("[[wheel]]") if f'"{row["file"]}"' in part)
+    changed = added.replace(row["file"], file)
+    (folder / "built.toml").write_text(f"{text}\n[[wheel]]{changed}")
+    run = built.run("bundle", "demo", "out", "--built", "wheels", "--index")
+    assert run.status == 0, run
+    assert not list((built.root / "out").rglob("here-99.0*"))
+    assert "99.0" not in (built.root / "out" / "bundle.json").read_text()

@@ -470,6 +470,22 @@ def test_check_tells_files_that_are_not_the_locks(current: Workspace) -> None:
     assert (folder / "notes.txt").read_text() == "of somebody"
 
 
+@pytest.mark.parametrize("name", ["install.sh", "lock.toml", "stages/1.txt"])
+def test_check_tells_a_linked_file_and_lock_mends_it(
+    current: Workspace, tmp_path: Path, name: str
+) -> None:
+    """install.sh takes its stages and verify.py from beside the file that the link leads to."""
+    file = current.folder() / name
+    moved = tmp_path / "moved"
+    file.rename(moved)
+    file.symlink_to(moved)
+    run = current.run("check")
+    assert run.status != 0, run.stdout
+    current.locked()
+    assert not file.is_symlink()
+    assert current.run("check").status == 0
+
+
 @pytest.mark.parametrize("name", ["install.sh", "verify.py"])
 def test_check_tells_a_lost_x_bit_and_lock_mends_it(current: Workspace, name: str) -> None:
     program = current.folder() / name

@@ -80,6 +80,41 @@ def test_verify_compares_checkouts(checkout: Checkout) -> None:
     assert checkout.codes() == ["checkout-other"]
 
 
+def test_verify_tells_modules_that_were_added(checkout: Checkout) -> None:
+    """What hides a module of the commit is wrong, and git need not track it."""
+    checkout.install()
+    (checkout.folder / ".git" / "info").mkdir(exist_ok=True)
+    (checkout.folder / ".git" / "info" / "exclude").write_text("*\n")
+    (checkout.folder / "mine.py").write_text("")
+    assert checkout.codes() == ["checkout-added mine.py"]
+    for name in ("plain_own", "sub/a"):
+        (checkout.folder / name).mkdir()
+        (checkout.folder / name / "__init__.py").write_text("evil = 1\n")
+    hiding = "plain_own/__init__.py, sub/a/__init__.py"
+    assert checkout.codes() == [f"checkout-hidden {hiding}", "checkout-added mine.py"]
+
+
+def test_verify_believes_no_object_of_git(checkout: Checkout) -> None:
+    """git does not compare a tree with its name when it lists it."""
+    checkout.install()
+    tree_of = checkout.git("rev-parse", "HEAD:sub").strip()
+    (checkout.folder / "sub" / "a.py").write_text("evil = 1\n")
+    checkout.git("add", "sub/a.py")
+    changed = checkout.git("write-tree", "--prefix=sub/").strip()
+    objects = checkout.folder / ".git" / "objects"
+    for pack in objects.glob("pack/*.pack"):
+        content = pack.read_bytes()
+        for file in objects.glob("pack/*"):
+            file.unlink()
+        subprocess.run(
+            ["git", "unpack-objects", "-q"], input=content, cwd=checkout.folder, check=True
+        )
+    old, new = (objects / name[:2] / name[2:] for name in (tree_of, changed))
+    old.unlink()
+    new.rename(old)
+    assert [code.split()[0] for code in checkout.codes()] == ["checkout-unreadable"]
+
+
 def test_verify_runs_nothing_of_a_checkout(checkout: Checkout) -> None:
     """Settings, filters and hooks are somebody's, and can name any command."""
     checkout.install()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.workspace import Workspace, row
+from tests.functional.workspace import Workspace, row, tree
 from tests.loopback import LoopbackIndex
 from tests.repositories import Repository
 
@@ -435,6 +435,22 @@ def test_import_of_wrong_tables_is_refused(
     run = workspace.run("facts", "import")
     assert run.status == 2
     assert error in run.stderr
+
+
+@pytest.mark.parametrize("project", ["../../../theirs", "../app", "App", "{release}/x"])
+def test_import_writes_for_no_other_than_a_project(
+    workspace: Workspace, upstream: Repository, project: str
+) -> None:
+    """The file is named after it, and a proposed change, or a table, says what it is."""
+    upstream.commit({"docs/table.md": OLD})
+    tables(
+        workspace, UPSTREAM.format(url=upstream.url).replace('= "app"\nid', f'= "{project}"\nid')
+    )
+    before = tree(workspace.root)
+    run = workspace.run("facts", "import")
+    assert run.status == 2
+    assert "is not the name of a project in its normal form" in run.stderr
+    assert tree(workspace.root) == before
 
 
 # --- what generated facts do

@@ -166,6 +166,32 @@ def test_fleet_unreadable_report_hides_no_other(workspace: Workspace, tmp_path: 
     assert "it has schema 2" in run.stdout
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"machine": {f"k{number}": "v" for number in range(20_000)}},
+        {"machine": {"glibc": "2" * 10_000}},
+        {"stack": "demo" * 1000},
+    ],
+    ids=["properties", "value", "name"],
+)
+def test_fleet_excessive_report_hides_no_other(
+    workspace: Workspace, tmp_path: Path, change: dict[str, object]
+) -> None:
+    """Of 20,000 properties the comparison would take minutes, and nobody would find the others."""
+    plain = {"schema": 1, "stack": "demo", "target": "here", "groups": []}
+    for name in ("n1", "n2"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(plain))
+    (tmp_path / "x.json").write_text(json.dumps({**plain, **change}))
+    run = workspace.run("fleet", str(tmp_path), "--json")
+    codes = {
+        tuple(group["nodes"]): [row["code"] for row in group["findings"]]
+        for group in run.json["groups"]
+    }
+    assert codes == {("n1", "n2"): [], ("x",): ["report-unreadable"]}
+    assert len(run.stdout) < 5000
+
+
 def test_fleet_names_nodes_by_path_if_files_are_alike(workspace: Workspace, tmp_path: Path) -> None:
     paths = []
     for node in ("n1", "n2"):

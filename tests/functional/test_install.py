@@ -4,15 +4,18 @@ pinned.
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import re
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from tests.builders import build_wheel
 from tests.functional.machine import (
     execute,
     install,
@@ -415,6 +418,21 @@ def test_install_replaces_another_file_of_the_version(workspace: Workspace, pyth
     assert not [request for request in workspace.index.requests if "top" in request.path]
     assert findings(workspace, python) == []
     assert told(install(workspace, python)) == ["base and top: already installed"]
+
+
+def test_install_adds_hashes_that_record_lacks(workspace: Workspace, python: Path) -> None:
+    """The author of a wheel may leave them out, and then nothing would tell of a change."""
+    built = build_wheel("base", "1.0", files={"base.py": "TEXT = 'ours'\n"})
+    content = io.BytesIO()
+    with ZipFile(io.BytesIO(built.content)) as old, ZipFile(content, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, re.sub(rb"(?m)^base\.py,.*", b"base.py,,", old.read(name)))
+    workspace.index.add_file("base", built.filename, content.getvalue())
+    workspace.locked_before("base", target=HERE)
+    told(install(workspace, python))
+    assert findings(workspace, python) == []
+    (site_packages(python) / "base.py").write_text("TEXT = 'evil'\n")
+    assert findings(workspace, python) == ["file-changed"]
 
 
 def test_install_replaces_what_plain_pip_installed(workspace: Workspace, python: Path) -> None:

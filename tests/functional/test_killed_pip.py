@@ -175,6 +175,15 @@ def test_sweep_leaves_what_pip_did_not_name(environment: Environment) -> None:
     assert [name for name in names if not (site / name / "file.txt").exists()] == []
 
 
+def test_sweep_leaves_all_where_no_pip_was_cut_off(environment: Environment) -> None:
+    """pip could have made the name of an installed package, but nothing says that it did."""
+    environment.install("2")
+    (environment.site / "~emo").mkdir()
+    (environment.site / "~emo" / "file.txt").write_text("")
+    environment.install("2")
+    assert (environment.site / "~emo" / "file.txt").exists()
+
+
 def test_sweep_leaves_owned_files(workspace: Workspace, python: Path) -> None:
     """A wheel can have folders that are called like those which pip puts aside."""
     names = (

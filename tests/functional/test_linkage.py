@@ -367,6 +367,18 @@ def test_bundle_warns_of_binaries(linked: Workspace):
     assert "audio 1.0 does not load: audio/_C.so needs libcudart.so.13" in run.stderr, run.stderr
 
 
+def test_read_linkage_follows_no_link(linked: Workspace) -> None:
+    add_torch(linked, "2.8.0", ADD)
+    add(linked, "audio", "1.0", needs=["libtorch.so"], undefined=[ADD])
+    linked.locked()
+    elsewhere = linked.root / "elsewhere"
+    ship(linked, "gone", {"file": f"gone-1-{TAGS}.whl", "sha256": "", "objects": []})
+    (linked.matrices / "linkage").rename(elsewhere)
+    (linked.matrices / "linkage").symlink_to(elsewhere)
+    linked.refused("the readings cannot be written", "facts", "read-linkage")
+    assert [path.name for path in elsewhere.iterdir()] == ["gone.json"]
+
+
 def test_read_linkage(linked: Workspace):
     add_torch(linked, "2.8.0", ADD)
     add(linked, "audio", "1.0", needs=["libtorch.so"], undefined=[ADD])

@@ -16,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from resolver.cli.sweep import Journal
 from resolver.config.grid import load_grid
 from resolver.files import json_text
 from resolver.lock import file as lock_file
@@ -173,6 +174,23 @@ def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace
     assert gridded.finish(second).status == 0
     assert (gridded.root / "matrix.json").read_bytes() == whole
     assert not (gridded.root / "matrix.json.part").exists()
+
+
+def test_journal_from_elsewhere_is_not_taken(tmp_path: Path) -> None:
+    """Git can have put it there, with answers that a proposed change has made up."""
+    path, copy = tmp_path / "matrix.json.part", tmp_path / "copy"
+    with Journal(path, "inputs") as journal:
+        journal.begin()
+    ours = path.read_bytes() + b"{}\n"
+    path.write_bytes(ours)
+    with Journal(path, "inputs") as journal:
+        journal.begin()
+    assert path.read_bytes() == ours
+    copy.write_bytes(ours)
+    copy.replace(path)
+    with Journal(path, "inputs") as journal:
+        journal.begin()
+    assert path.read_bytes().count(b"\n") == 1
 
 
 def test_matrix_is_solved_by_one_of_two_runs_at_once(gridded: Workspace) -> None:

@@ -358,8 +358,8 @@ REQUIRES = {
 }
 # The loader's own words for a library that is not there.
 WITHOUT_CANN = {
-    "sitecustomize.py": lambda _: (
-        "import ctypes, sys\n"
+    "_distutils_hack.py": lambda text: (
+        f"{text}import ctypes\n"
         "class Loads:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'base':\n"
@@ -392,7 +392,7 @@ HALF_WAY = "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
         ),
         (REQUIRES, {}, ["requirement-broken"]),
         (
-            {"sitecustomize.py": lambda _: "import sys; sys.modules['base'] = None\n"},
+            {"_distutils_hack.py": lambda text: f"{text}sys.modules['base'] = None\n"},
             {},
             ["import-failed"],
         ),
@@ -586,7 +586,9 @@ def test_verify_out_of_memory(machine: Machine) -> None:
     )
     script = str(machine.workspace.folder() / "verify.py")
     run = execute(
-        machine.workspace, [str(machine.python), "-I", "-c", code, script], **machine.environment
+        machine.workspace,
+        [str(machine.python), "-I", "-S", "-c", code, script],
+        **machine.environment,
     )
     told = "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
     assert (run.status, run.stderr) == (2, told)
@@ -595,9 +597,9 @@ def test_verify_out_of_memory(machine: Machine) -> None:
 def test_verify_terminated_leaves_no_import_behind(machine: Machine) -> None:
     """torch_npu may take minutes to load."""
     noted = machine.root / "pid"
-    module = machine.site / "sitecustomize.py"
+    module = machine.site / "_distutils_hack.py"
     module.write_text(
-        "import os, pathlib, sys, time\n"
+        f"{module.read_text()}import os, pathlib, time\n"
         "if not sys.flags.isolated and 'importlib' in ''.join(sys.orig_argv):\n"
         f"    pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
         "    time.sleep(60)\n"

@@ -15,6 +15,8 @@ from resolver.audit.upstream.facts import MadeRow
 from resolver.config.load import file_text, generated_folder, load_components, toml_tables
 from resolver.config.load import read_text as read_shape
 from resolver.config.schema import FactFile, ImagesFile
+from resolver.errors import InputError
+from resolver.model.patterns import PROJECT
 
 _IMAGES: Final = "images.toml"
 _HEAD: Final = (
@@ -72,8 +74,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
     """
     by_file: dict[str, list[MadeRow]] = defaultdict(list)
     for row in rows:
-        file = f"facts/generated/{row.project}.toml" if row.kind else _IMAGES
-        by_file[file].append(row)
+        by_file[_file_of(row)].append(row)
     components = load_components(matrices)
     existing = _existing_files(matrices)
     texts: dict[str, str] = {}
@@ -91,14 +92,29 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
     return Generated(texts=texts, changes=tuple(changes), facts=facts, images=len(rows) - facts)
 
 
+def _file_of(row: MadeRow) -> str:
+    """Return the path of a row's file below `matrices`.
+
+    Raise InputError if its project is none, as a template may have it from a table of upstream.
+    """
+    if not row.kind:
+        return _IMAGES
+    if not PROJECT.matches(row.project):
+        raise InputError(
+            f"`{row.project}` is not {PROJECT.description}",
+            where=f"the fact `{row.name}` of upstream.toml",
+            hint="`project` of a template says whose fact it is, such as `torch-npu`",
+        )
+    return f"facts/generated/{row.project}.toml"
+
+
 def write(generated: Generated, matrices: Path) -> None:
-    """Write the files whose text differs. Raise OSError."""
+    """Write the files whose text differs, through no link below `matrices`. Raise OSError."""
     for name, text in generated.texts.items():
         path = matrices / name
         if path.exists() and files.read_text(path) == text:
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write(path, text.encode())
+        files.write_below(matrices, name, text.encode())
 
 
 def _existing_files(matrices: Path) -> dict[str, Path]:

@@ -86,17 +86,19 @@ def _check(reading: LinkageReading, project: NormalizedName) -> None:
 def write_linkages(
     readings: Iterable[LinkageReading], folder: Path, project: NormalizedName
 ) -> None:
-    """Write a project's file atomically, or remove it if there are no readings. Raises OSError."""
-    path = folder / f"{project}.json"
+    """Write a project's file atomically, or remove it if there are no readings.
+
+    The folder of facts is named, those in it are not: no link there is followed. Raises OSError.
+    """
+    name = f"{folder.name}/{project}.json"
     lines = [
         json_text(msgspec.to_builtins(reading), indent=None, sort_keys=False)
         for reading in sorted(readings, key=lambda reading: reading.file)
     ]
     if not lines:
-        path.unlink(missing_ok=True)
+        files.remove_below(folder.parent, name)
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    files.write(path, ("[\n" + ",\n".join(lines) + "\n]\n").encode())
+    files.write_below(folder.parent, name, ("[\n" + ",\n".join(lines) + "\n]\n").encode())
 
 
 class ShippedLinkage:

@@ -182,16 +182,16 @@ def _check(reading: ArchiveReading, project: NormalizedName) -> None:
 def write_archives(
     readings: Sequence[ArchiveReading], folder: Path, project: NormalizedName
 ) -> None:
-    """Write a project's file atomically. Raises OSError."""
+    """Write a project's file atomically, through no link to its folder. Raises OSError."""
     _write(_Archives(list(readings)), folder, project)
 
 
 def write_wheels(readings: Sequence[WheelReading], folder: Path, project: NormalizedName) -> None:
-    """Write a project's file atomically. Raises OSError."""
+    """Write a project's file atomically, through no link to its folder. Raises OSError."""
     _write(list(readings), folder, project)
 
 
 def _write(content: object, folder: Path, project: NormalizedName) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     document = json_text(msgspec.to_builtins(content), indent=1, sort_keys=False) + "\n"
-    files.write(folder / f"{project}.json", document.encode())
+    # the folder of facts is named, those in it are not
+    files.write_below(folder.parent, f"{folder.name}/{project}.json", document.encode())

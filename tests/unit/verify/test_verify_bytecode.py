@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import marshal
 import py_compile
@@ -10,12 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
 from resolver.verify.bytecode import check_bytecode
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
+from resolver.verify.search_path import SearchPath
 
 SOURCE = (
     "def answer(x: int = 1) -> set[int]:\n    '''Say.'''\n    assert x\n    return x in {1, 2}\n"
@@ -53,7 +56,8 @@ class Module:
     def check(self) -> Group:
         pins = {"mod": LockedDistribution("mod", "1.0", 1)}
         lock = LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, pins)
-        context = CheckContext(lock, "/lock", {}, full=True)
+        path = SearchPath.of_folders([str(self.root)])
+        context = CheckContext(lock, "/lock", {}, full=True, search_path=path)
         installed, _ = installed_distributions(context, [str(self.root)])
         return check_bytecode(context, installed)
 
@@ -66,7 +70,9 @@ class Module:
 
 @pytest.fixture
 def module(tmp_path: Path) -> Module:
-    return Module(tmp_path)
+    root = tmp_path / "site"
+    root.mkdir()
+    return Module(root)
 
 
 @pytest.mark.parametrize("mode", [TIMED, CHECKED, UNCHECKED])
@@ -122,6 +128,43 @@ def test_bytecode_that_was_planted(module: Module, header: str, optimization: st
 )
 def test_bytecode_that_differs_in_little(module: Module, content: bytes) -> None:
     module.compiled().write_bytes(HEADERS["timed"](module) + content)
+    assert module.count() == ("1", 1)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="no instruction is specialized")
+def test_bytecode_of_specialized_instructions(module: Module) -> None:
+    """`==` sees none of them, but Python runs them as they are: this one jumps in any case."""
+    module.source.write_text("def login(password):\n    return None if password != 'x' else 'in'\n")
+    made = compile(module.source.read_text(), "mod.py", "exec")
+    function = next(value for value in made.co_consts if isinstance(value, CodeType))
+    cached = bytearray(function.co_code)
+    # the first cache of an instruction: what follows it is not zero
+    place = dis.get_instructions(function)
+    compare = next(step.offset for step in place if step.opname == "COMPARE_OP")
+    cached[compare + 2 : compare + 4] = b"\x07\x07"
+    content = marshal.dumps(made).replace(function.co_code, bytes(cached))
+    assert marshal.loads(content) == made
+    module.compiled().write_bytes(HEADERS["timed"](module) + content)
+    assert module.count() == ("1", 1)
+
+
+@pytest.mark.parametrize("attribute", ["co_qualname", "co_exceptiontable", "co_linetable"])
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="it has not all of these")
+def test_bytecode_with_another_attribute(module: Module, attribute: str) -> None:
+    made = compile(SOURCE, "mod.py", "exec")
+    value = "other" if attribute == "co_qualname" else b"\x80\x01"
+    changed = made.replace(**{attribute: value})  # type: ignore[arg-type]
+    module.compiled().write_bytes(HEADERS["timed"](module) + marshal.dumps(changed))
+    assert module.count() == ("1", 1)
+
+
+def test_bytecode_of_a_source_without_an_owner(
+    module: Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of virtualenv, which runs at each start."""
+    monkeypatch.setattr(sys, "prefix", str(module.root.parent))
+    (module.root / "mod-1.0.dist-info" / "RECORD").write_text("mod-1.0.dist-info/RECORD,,\n")
+    module.compiled().write_bytes(HEADERS["timed"](module) + marshal.dumps(PLANTED))
     assert module.count() == ("1", 1)
 
 

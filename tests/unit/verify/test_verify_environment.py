@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import io
 import json
 import os
@@ -16,12 +18,14 @@ from pathlib import Path
 
 import pytest
 
+from resolver.verify import makers
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import check_distributions, check_python
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
 from resolver.verify.ownership import Ownership
 from resolver.verify.record import check_collisions, check_files
+from resolver.verify.search_path import SearchPath
 from resolver.verify.strays import check_strays
 from tests.builders import build_wheel
 from tests.nested import nested_folders
@@ -64,16 +68,24 @@ class Site:
         )
         return CheckContext(lock, "/lock", {}, full=full)
 
+    def path(self) -> SearchPath:
+        """Return the path on which this is the only site-packages."""
+        return SearchPath.of_folders([str(self.root)])
+
     def groups(self, *, full: bool = False) -> dict[str, Group]:
         context = self._context(full=full)
-        installed, broken = installed_distributions(context, [str(self.root)])
+        installed, broken = installed_distributions(context, self.path().folders)
         collisions, overwritten = check_collisions(context, installed)
         files = check_files(context, installed, overwritten)
         groups = (
             check_distributions(context, installed, broken),
             files,
             collisions,
-            check_strays(context, installed, Ownership(context, installed, [str(self.root)])),
+            check_strays(
+                context,
+                installed,
+                Ownership(context, installed, self.path()),
+            ),
         )
         return {group.name: group for group in groups}
 
@@ -116,7 +128,7 @@ def test_files_of_a_distribution_beside_the_lock(
     site.add("ours", {"ours.py": ""})
     site.add("tool", {"tool.pth": "import hack\n", "hack.py": "", "gone.py": ""}, locked=False)
     (site.root / "gone.py").unlink()
-    assert site.codes(full=True) == ["distribution-extra tool"]
+    assert site.codes(full=True) == ["distribution-extra tool", "startup-added tool tool.pth"]
     (site.root / "hack.py").write_text("print()\n")
     assert "extra-changed tool hack.py" in site.codes(full=True)
     assert not any("changed" in code for code in site.codes())
@@ -244,14 +256,31 @@ def test_distributions_pipe_is_not_waited_for(site: Site, name: str) -> None:
     assert {code.split()[0] for code in site.codes()} & {"metadata-broken", "record-broken"}
 
 
-def test_distributions_from_conda_or_setup_py_develop(site: Site) -> None:
+def made_by_conda(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a site's parent an environment of conda, and return its folder of metadata."""
+    for name in ("prefix", "base_prefix"):
+        monkeypatch.setattr(sys, name, str(site.root.parent))
+    meta = site.root.parent / "conda-meta"
+    meta.mkdir()
+    return meta
+
+
+def test_distributions_from_conda_or_setup_py_develop(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files from conda are not compared; `setup.py develop` leaves an .egg-info in the source."""
-    site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
+    meta = made_by_conda(site, monkeypatch)
+    info = site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
     (site.root / "one.py").write_text("with a prefix of conda")
+    assert site.codes(full=True) == ["file-changed one one.py"], "no package of conda has it"
+    files = [f"{site.root.name}/{info.name}/INSTALLER"]
+    (meta / "one-1.0-0.json").write_text(json.dumps({"files": files}))
     (site.root / "two.egg-info").mkdir()
     (site.root / "two.egg-info" / "PKG-INFO").write_text("Name: two\nVersion: 1.0\n")
     site.pins["two"] = LockedDistribution("two", "1.0", 1)
-    assert site.codes() == ["distribution-conda one", "distribution-editable two"]
+    assert site.codes(full=True) == ["distribution-conda one", "distribution-editable two"]
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    assert "file-changed one one.py" in site.codes(), "no virtual environment is conda's"
 
 
 def test_distributions_after_an_interrupted_installation(site: Site) -> None:
@@ -503,7 +532,9 @@ def test_strays_in_a_folder_that_python_asks_later(stray: Site, tmp_path: Path) 
     def findings(paths: list[str]) -> list[str]:
         context = CheckContext(lock, "/lock", {})
         installed, _ = installed_distributions(context, paths)
-        group = check_strays(context, installed, Ownership(context, installed, paths))
+        group = check_strays(
+            context, installed, Ownership(context, installed, SearchPath.of_folders(paths))
+        )
         return [f"{finding.code} {finding.values['list']}" for finding in group.findings]
 
     assert findings(paths) == []
@@ -521,7 +552,7 @@ def test_strays_can_be_imported(stray: Site) -> None:
     for name in (
         "one/data.json",
         "one/__pycache__/a.cpython-311.pyc",
-        "one/__pycache__/x.py",
+        "__pycache__/a.cpython-311.pyc",
         "two-1.0.dist-info/x.py",
     ):
         dated(stray.root / name, -60)
@@ -533,8 +564,70 @@ def test_strays_in_site_packages_itself(stray: Site, monkeypatch: pytest.MonkeyP
     for name in ("alone.py", "package/inner/a.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
         dated(stray.root / name, -60)
     assert stray.codes() == ["module-extra _virtualenv.py, alone.py, package"]
-    (stray.root.parent / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.9.1\n")
-    assert stray.codes() == ["module-extra alone.py, package"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("one/__pycache__/old.py", "file-stale one one/__pycache__/old.py"),
+        ("one/__pycache__/old.pyc", "file-stale one one/__pycache__/old.pyc"),
+        ("one/~x/old.so", "file-stale one one/~x/old.so"),
+        ("one-1.0.dist-info/entry_points.txt", "file-stale one one-1.0.dist-info/entry_points.txt"),
+        ("__pycache__/old.py", "module-extra __pycache__"),
+        ("one/libz.so.1", "file-stale one one/libz.so.1"),
+    ],
+)
+def test_strays_in_folders_of_other_things(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, code: str
+) -> None:
+    """`__pycache__` is a namespace package like any other; entry points name what is imported."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    dated(stray.root / name, 0)
+    assert stray.codes() == [code]
+
+
+def test_strays_that_are_libraries(stray: Site) -> None:
+    """An extension of the lock loads them by their names, which can be anything."""
+    (stray.root / "one" / "kernel.bin").write_bytes(b"\x7fELF and more")
+    (stray.root / "one" / "data.bin").write_bytes(b"data")
+    assert stray.codes() == ["file-stale one one/kernel.bin"]
+
+
+def test_strays_in_what_runs_at_each_start(stray: Site) -> None:
+    """A module in a package of pip or setuptools is run by install.sh, or by every Python."""
+    stray.add("pip", {"pip/__init__.py": ""}, locked=False)
+    stray.add("other", {"other/__init__.py": "", "other.pth": "import other\n"}, locked=False)
+    for name in ("pip/__init__.abi3.so", "other/old.py"):
+        dated(stray.root / name, 0)
+    codes = stray.codes()
+    assert "file-stale pip pip/__init__.abi3.so" in codes
+    assert "file-stale other other/old.py" in codes
+
+
+@pytest.mark.parametrize("name", ["one/a/__init__.py", "one/a.abi3.so", "one/__init__.abi3.so"])
+def test_strays_of_others_that_hide_locked_modules(stray: Site, name: str) -> None:
+    """A distribution beside the lock has them."""
+    stray.add("pip", {name: "evil", "one/other.py": ""}, locked=False)
+    assert stray.codes() == [f"module-replaced {name}"]
+
+
+def test_startup_of_virtualenv(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What virtualenv and uv put into an environment is known by its content."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    path_file, module = stray.root / "_virtualenv.pth", stray.root / "_virtualenv.py"
+    path_file.write_text("import _virtualenv")
+    module.write_text("import sys\n")
+    digest = hashlib.sha256(module.read_bytes()).hexdigest()
+    monkeypatch.setattr(makers, "_MAKER_MODULES", {digest})
+    assert stray.codes() == ["startup-extra _virtualenv.pth", "module-extra _virtualenv.py"]
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.9.1\n")
+    assert stray.codes() == []
+    module.write_text("import evil\n")
+    assert stray.codes()[0] == "startup-changed _virtualenv.py"
+    path_file.write_text("import evil")
+    assert stray.codes()[0] == "startup-extra _virtualenv.pth"
 
 
 @pytest.mark.parametrize(
@@ -544,6 +637,8 @@ def test_strays_in_site_packages_itself(stray: Site, monkeypatch: pytest.MonkeyP
         ("one/old.abi3.so", "file-stale one one/old.abi3.so"),
         ("old.pyc", "module-extra old.pyc"),
         ("old.pth", "startup-extra old.pth"),
+        ("~old.pth", "startup-extra ~old.pth"),
+        (".old.pth", "startup-extra .old.pth"),
         ("easy-install.pth", "startup-extra easy-install.pth"),
         ("sitecustomize.py", "startup-extra sitecustomize.py"),
         ("sitecustomize.pyc", "startup-extra sitecustomize.pyc"),
@@ -574,14 +669,112 @@ def test_strays_behind_a_link_are_told(stray: Site, monkeypatch: pytest.MonkeyPa
     assert stray.codes()[0] == "file-stale one one/inner"
 
 
+@pytest.mark.parametrize("linked", ["one", "one/inner"])
+def test_strays_in_linked_folders_of_the_lock(stray: Site, linked: str) -> None:
+    """The files of the lock are behind the link, and so is what hides them."""
+    stray.add("one", {"one/__init__.py": "", "one/a.py": "", "one/inner/a.py": ""})
+    (stray.root / linked).rename(stray.root / "~ne")
+    (stray.root / linked).symlink_to(stray.root / "~ne")
+    assert stray.codes() == []
+    dated(stray.root / "one" / "inner" / "a" / "__init__.py", 0)
+    assert stray.codes() == ["file-stale one one/inner/a/__init__.py"]
+
+
 def test_strays_that_only_list_folders_are_no_finding(
     stray: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `setup.py develop` and `conda develop` do."""
+    """As `setup.py develop` and `conda develop` do. A folder that is not there adds nothing."""
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     for name in ("easy-install.pth", "conda.pth"):
         (stray.root / name).write_text("/src/one\n")
     assert stray.codes() == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("sitecustomize", "startup-extra sitecustomize.py"),
+        ("alone", ""),
+        ("later", "module-replaced later.py"),
+    ],
+)
+def test_startup_in_what_a_path_file_adds(
+    stray: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+    module: str,
+    code: str,
+) -> None:
+    """Nobody has it, so at least it is named; what comes later on the path may be hidden."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    added, later = tmp_path / "added", Site(tmp_path / "later")
+    (added / f"{module}.py").parent.mkdir()
+    (added / f"{module}.py").touch()
+    if kind == "archive":
+        shutil.make_archive(str(added), "zip", added)
+        added = added.with_suffix(".zip")
+    later.root.mkdir()
+    later.add("later", {"later.py": ""})
+    stray.pins.update(later.pins)
+    (stray.root / "conda.pth").write_text(f"{added}\n{later.root}\n")
+    expected = [code] if code else []
+    if module != "later":
+        expected.append(f"path-extra {added}")
+    assert stray.codes() == expected
+
+
+def test_startup_of_distributions_beside_the_lock(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is no excuse, but what setuptools runs at each start is known."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    shim = (
+        "import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os.environ.get(var, 'local') =="
+        " 'local'; enabled and __import__('_distutils_hack').add_shim(); \n"
+    )
+    stray.add("setuptools", {"distutils-precedence.pth": shim}, locked=False)
+    stray.add("pip", {"folders.pth": "/nowhere\n"}, locked=False)
+    assert stray.codes() == []
+    stray.add("wheel", {"wheel.pth": "import evil\n"}, locked=False)
+    assert stray.codes() == ["startup-added wheel wheel.pth"]
+    (stray.root / "distutils-precedence.pth").write_text(shim.replace("add_shim", "evil"))
+    assert "startup-added setuptools distutils-precedence.pth" in stray.codes()
+
+
+def test_startup_beside_a_distribution_without_a_list(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It excuses modules, but nothing that runs at each start."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    info = stray.root / "bare.egg-info"
+    info.mkdir()
+    (info / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: wheel\nVersion: 1\n")
+    (stray.root / "old.pth").write_text("import old\n")
+    assert stray.codes() == ["startup-extra old.pth"]
+
+
+@pytest.mark.parametrize("name", [".old-1.0.dist-info", "old-1.0.DIST-INFO", "Old-1.0.Egg-Info"])
+def test_distributions_of_any_spelling(site: Site, name: str) -> None:
+    """importlib finds them, so that their entry points are loaded."""
+    info = site.root / name
+    info.mkdir()
+    for file in ("METADATA", "PKG-INFO"):
+        (info / file).write_text("Name: old\nVersion: 1.0\n")
+    assert site.codes() == ["distribution-extra old"]
+    found = importlib.metadata.distributions(path=[str(site.root)])
+    assert [distribution.metadata["Name"] for distribution in found] == ["old"]
+
+
+def test_files_without_a_hash_are_told(site: Site) -> None:
+    """RECORD has none of itself and compiled files. Nothing tells whether others have changed."""
+    info = site.add("one", {"one.py": "1", "two.py": "2"})
+    record = (info / "RECORD").read_text()
+    lines = ["one.py,," if line.startswith("one.py,") else line for line in record.splitlines()]
+    (info / "RECORD").write_text("\n".join([*lines, "__pycache__/one.cpython-311.pyc,,"]) + "\n")
+    assert site.codes() == []
+    assert site.codes(full=True) == ["file-unhashed one one.py"]
 
 
 def test_strays_at_the_start_of_a_shared_python(stray: Site) -> None:
@@ -601,18 +794,15 @@ def test_strays_of_an_unfinished_distribution(stray: Site, monkeypatch: pytest.M
 
 
 def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
-    meta = stray.root.parent / "conda-meta"
-    meta.mkdir()
+    meta = made_by_conda(stray, monkeypatch)
     owned = [f"{stray.root.name}/{name}" for name in ("of_conda.py", "own/__init__.py", "own.pth")]
     (meta / "own-1.0-0.json").write_text(json.dumps({"files": owned}))
     for name in ("of_conda.py", "own/__init__.py", "own.pth", "old.py", "old.pth"):
         dated(stray.root / name, -60)
     assert stray.codes() == ["startup-extra old.pth", "module-extra old.py"]
     (meta / "broken-1.0-0.json").write_text("{")
-    monkeypatch.setattr(sys, "path", [str(stray.root)])
     group = stray.groups()["strays"]
-    assert [finding.code for finding in group.findings] == ["startup-unknown"]
+    assert [finding.code for finding in group.findings] == ["startup-extra"]
     assert (group.note, group.counted, group.values["list"]) == (
         "strays-but",
         True,

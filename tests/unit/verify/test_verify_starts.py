@@ -18,6 +18,7 @@ from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, L
 from resolver.verify.imports import check_imports
 from resolver.verify.modules import Startable, startables, top_modules
 from resolver.verify.ownership import Ownership
+from resolver.verify.search_path import SearchPath
 from resolver.verify.starts import Started, StartRequest, check_starts, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -73,6 +74,10 @@ def context_of(site: Path, program: str = "", **changes: object) -> CheckContext
     )
     environ = {**os.environ, "PYTHONPATH": str(site)}
     return CheckContext(lock, "/lock", environ, program=program, **changes)  # type: ignore[arg-type]
+
+
+def path_of(site: Path) -> SearchPath:
+    return SearchPath.of_folders([str(site)])
 
 
 def modules_of(site: Path, name: str) -> list[str]:
@@ -356,7 +361,10 @@ def check(site: Path, program: str, *, has_device: bool = False, **changes: obje
     context = context_of(site, program, **changes)
     installed, _ = installed_distributions(context, [str(site)])
     return check_starts(
-        context, installed, Ownership(context, installed, [str(site)]), has_device=has_device
+        context,
+        installed,
+        Ownership(context, installed, path_of(site)),
+        has_device=has_device,
     )
 
 
@@ -416,17 +424,25 @@ def test_starts_on_an_npu_have_no_excuse_for_want_of_one(
     assert "start-failed" in [finding.code for finding in has_device.findings]
 
 
-def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_honest", [True, False])
+def test_starts_from_elsewhere(
+    site: Path, program: str, tmp_path: Path, *, is_honest: bool
+) -> None:
+    """What a module says of itself does not count."""
     install(site, "demo", demo="")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "demo.py").write_text("")
+    text = "" if is_honest else f"__file__ = {str(site / 'demo.py')!r}\n"
+    (elsewhere / "demo.py").write_text(text)
     context = context_of(site, program)
     environ = {**os.environ, "PYTHONPATH": f"{elsewhere}{os.pathsep}{site}"}
     context = CheckContext(context.lock, "/lock", environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
     (finding,) = check_starts(
-        context, installed, Ownership(context, installed, [str(site)]), has_device=False
+        context,
+        installed,
+        Ownership(context, installed, path_of(site)),
+        has_device=False,
     ).findings
     assert finding.code == "import-elsewhere"
     assert finding.values["found"] == str(elsewhere / "demo.py")
@@ -447,7 +463,7 @@ def test_starts_in_place_of_a_locked_module(site: Path, program: str, is_owned: 
         )
         context = CheckContext(lock, "/lock", context.environ, program=program)
         installed, _ = installed_distributions(context, [str(site)])
-        ownership = Ownership(context, installed, [str(site)])
+        ownership = Ownership(context, installed, path_of(site))
         groups = [
             check_imports(context, ownership, has_device=False),
             check_starts(context, installed, ownership, has_device=False),
@@ -467,7 +483,10 @@ def test_starts_leave_out_the_imports(site: Path, program: str) -> None:
     installed, _ = installed_distributions(context, [str(site)])
     assert (
         check_starts(
-            context, installed, Ownership(context, installed, [str(site)]), has_device=False
+            context,
+            installed,
+            Ownership(context, installed, path_of(site)),
+            has_device=False,
         ).results
         == []
     )
