@@ -103,10 +103,15 @@ def _reference_json(checked: CheckedReference, language: Language) -> dict[str, 
     }
 
 
+def _value_json(value: object) -> object:
+    """Return a value of a remark; the text of an error is in English, as all of --json is."""
+    return translate(value, "en") if isinstance(value, Message) else value
+
+
 def _message_json(remark: Message, language: Language) -> dict[str, Any]:
     shown = _harmless(remark)
     return {
         "code": remark.code.removeprefix("sources."),
-        "values": dict(shown.values),
+        "values": {name: _value_json(value) for name, value in shown.values.items()},
         "text": translate(shown, language),
     }
