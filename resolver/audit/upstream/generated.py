@@ -17,6 +17,7 @@ from resolver.config.load import read_text as read_shape
 from resolver.config.schema import FactFile, ImagesFile
 from resolver.errors import InputError
 from resolver.model.patterns import PROJECT
+from resolver.phrase import phrase
 
 _IMAGES: Final = "images.toml"
 _HEAD: Final = (
@@ -101,9 +102,11 @@ def _file_of(row: MadeRow) -> str:
         return _IMAGES
     if not PROJECT.matches(row.project):
         raise InputError(
-            f"`{row.project}` is not {PROJECT.description}",
-            where=f"the fact `{row.name}` of upstream.toml",
-            hint="`project` of a template says whose fact it is, such as `torch-npu`",
+            phrase(
+                "`{name}` is not {description}", name=row.project, description=PROJECT.description
+            ),
+            where=f"upstream.toml: {row.name}",
+            hint=phrase("`project` of a template says whose fact it is, such as `torch-npu`"),
         )
     return f"facts/generated/{row.project}.toml"
 
