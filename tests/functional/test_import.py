@@ -592,6 +592,7 @@ def test_a_pylock(workspace: Workspace) -> None:
         ("gone.txt", None, "`gone.txt` cannot be read", "gone.txt"),
         ("binary.txt", b"\x7fELF\x02\x01\xff\xfe", "`binary.txt` is not UTF-8", "binary.txt:1"),
         ("part.txt", b"-r gone.txt\n", "a file cannot be read", "part.txt:1"),
+        ("part.txt", b"-r u:word@h/../part.txt\n", "a file cannot be read", "part.txt:1"),
         (
             "long.txt",
             b"x" * 100_000,

@@ -34,9 +34,6 @@ ELSEWHERE = {
     "index/repositories": {"write_text", "truncate"},  # in a temporary repository; of an open file
     "index/net/downloads": {"truncate"},  # of an open file
     "index/net/remote_files": {"unlink", "rmtree"},  # in the temporary folder of the run
-    "index/store/linkage_readings": {
-        "unlink"
-    },  # facts of the checkout, by the maintainers' command
 }
 MODULES = sorted(
     path.relative_to(RESOLVER).with_suffix("").as_posix()

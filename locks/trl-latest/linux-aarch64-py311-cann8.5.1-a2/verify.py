@@ -36,6 +36,7 @@ import select
 import shlex
 import shutil
 import signal
+import site
 import stat
 import subprocess
 import sys
@@ -47,11 +48,11 @@ import unicodedata
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
 from functools import total_ordering
-from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, PathFinder, SOURCE_SUFFIXES
 from itertools import combinations
 from types import CodeType
 from typing import Any, Dict, NamedTuple
@@ -390,6 +391,140 @@ def parse_version(text: str) -> SystemVersion:
     return SystemVersion(text.strip(), key, key[:2], build)
 
 
+# --- search_path
+#
+# Where Python looks for modules, and which files it runs when it starts, by its own site.py.
+#
+# verify.py runs without site (`-S`), so that nothing of the environment runs before it is judged.
+# Then site does its work here, but what it would run is noted instead.
+
+# Python imports these modules when it starts.
+STARTUP_MODULES = ("sitecustomize", "usercustomize")
+
+
+class PathFile(NamedTuple):
+    """A `.pth` file that Python reads when it starts."""
+
+    # Its path, the folder without links.
+    path: str
+    # Whether Python runs a line of it.
+    runs: bool
+    # The folders and archives that it adds to the search path.
+    entries: Sequence[str]
+
+    @property
+    def folder(self) -> str:
+        """Return the folder that it is in."""
+        return os.path.dirname(self.path)
+
+
+@dataclass
+class SearchPath:
+    """The folders and archives in which Python looks for modules, in its order."""
+
+    # As they are on `sys.path`.
+    entries: Sequence[str] = ()
+    # Those of the interpreter itself, which has its standard library there.
+    own: Sequence[str] = ()
+    # The `.pth` files, in the order in which Python reads them.
+    path_files: list[PathFile] = field(default_factory=list)
+
+    @classmethod
+    def of_this_python(cls) -> SearchPath:
+        """Return the search path after what site does when Python starts; `sys.path` is the same.
+
+        This Python was started without site.
+        """
+        found = cls(own=tuple(sys.path))
+        with found._noting():
+            site.main()
+        found.entries = tuple(sys.path)
+        return found
+
+    @classmethod
+    def of_folders(cls, folders: Sequence[str]) -> SearchPath:
+        """Return the search path that has these folders alone as site-packages."""
+        found = cls()
+        path = sys.path[:]
+        sys.path.clear()
+        try:
+            with found._noting():
+                known: set[str] = set()
+                for folder in folders:
+                    site.addsitedir(folder, known)
+            found.entries = tuple(sys.path)
+        finally:
+            sys.path[:] = path
+        return found
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Let site note `.pth` files here and run nothing.
+
+        Its functions look each other up, and `exec`, among the names of the module.
+        """
+        names = vars(site)
+        replaced = {
+            name: names[name] for name in ("addpackage", "execsitecustomize", "execusercustomize")
+        }
+        lines: list[str] = []
+
+        def add(folder: str, name: str, known: set[str]) -> set[str] | None:
+            lines.clear()
+            first = len(sys.path)
+            try:
+                result: set[str] | None = replaced["addpackage"](folder, name, known)
+            except Exception:
+                # Python does not start with such a file
+                result = known
+            path = os.path.join(os.path.realpath(folder), name)
+            # site reads those of a virtual environment twice
+            if all(file.path != path for file in self.path_files):
+                self.path_files.append(PathFile(path, bool(lines), tuple(sys.path[first:])))
+            return result
+
+        names.update(addpackage=add, exec=lines.append)
+        names.update(execsitecustomize=_run_nothing, execusercustomize=_run_nothing)
+        try:
+            yield
+        finally:
+            names.update(replaced)
+            del names["exec"]
+
+    @property
+    def folders(self) -> list[str]:
+        """Return the entries that are folders."""
+        return [entry for entry in self.entries if os.path.isdir(entry)]
+
+    @property
+    def site_folders(self) -> list[str]:
+        """Return the entries in which Python reads `.pth` files."""
+        listed = {entry for file in self.path_files for entry in file.entries}
+        return [entry for entry in self.folders if entry not in self.own and entry not in listed]
+
+    def after(self, entry: str) -> Sequence[str]:
+        """Return an entry and those after it, all without links."""
+        real = [os.path.realpath(path) for path in self.entries]
+        return real[real.index(entry) :]
+
+
+def module_origin(name: str, entry: str) -> str:
+    """Return the file or package that an import takes from an entry, empty if there is none.
+
+    A folder without `__init__` is none: an import of it runs nothing.
+    """
+    spec = PathFinder.find_spec(name, [entry])
+    if spec is None or not spec.has_location or spec.origin is None:
+        return ""
+    if spec.submodule_search_locations is not None:
+        return os.path.dirname(spec.origin)
+    return spec.origin
+
+
+def _run_nothing() -> None:
+    """Take the place of a function of site that imports a module."""
+
+
 # --- findings
 #
 # What all checks use: their context, their results, and access to files and programs.
@@ -556,6 +691,8 @@ class CheckContext:
     seconds: float = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.
     progress: Callable[[str], None] = show_nothing
+    # Where Python looks for modules, and what it runs at each start.
+    search_path: SearchPath = field(default_factory=SearchPath)
 
     @property
     def python(self) -> str:
@@ -736,6 +873,54 @@ def signal_name(number: int) -> str:
         return str(number)
 
 
+# --- conda
+#
+# What conda has installed in this environment, as its own metadata says.
+
+class CondaPackage(NamedTuple):
+    """A package that conda has installed."""
+
+    # The name of its file in conda-meta.
+    name: str
+    # The paths of its files, without links in the prefix; None if its metadata cannot be read.
+    files: frozenset[str] | None
+
+
+def conda_packages() -> Sequence[CondaPackage]:
+    """Return the packages of this environment, none if it is not conda's.
+
+    A virtual environment never is, whatever lies in it.
+    """
+    if sys.prefix != sys.base_prefix:
+        return ()
+    folder = f"{os.path.realpath(sys.prefix)}/conda-meta"
+    try:
+        return _packages_in(folder, os.stat(folder).st_mtime_ns)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+@functools.lru_cache(maxsize=1)
+def _packages_in(folder: str, _: int) -> Sequence[CondaPackage]:
+    """Return the packages that a folder describes, which was changed at a time."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+    return [CondaPackage(name, _files(folder, name)) for name in names]
+
+
+def _files(folder: str, name: str) -> frozenset[str] | None:
+    prefix = os.path.dirname(folder)
+    try:
+        files = json.loads(read_text(f"{folder}/{name}") or "")["files"]
+        return frozenset(os.path.normpath(os.path.join(prefix, file)) for file in files)
+    except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def is_of_conda(path: str) -> bool:
+    """Return whether conda lists a file, whose folder has no links in its path, as its own."""
+    return any(path in (package.files or ()) for package in conda_packages())
+
+
 # --- distributions
 #
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
@@ -861,7 +1046,7 @@ class InstalledDistribution:
 
     def _is_developed(self) -> bool:
         """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
-        if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
+        if self.info.lower().endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
 
@@ -890,7 +1075,20 @@ class InstalledDistribution:
     @property
     def is_ours(self) -> bool:
         """Return whether it lies in this environment, which no other program shares."""
-        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
+        return is_ours(self.root)
+
+    @property
+    def is_of_conda(self) -> bool:
+        """Return whether conda has installed it: the content of INSTALLER alone proves nothing."""
+        return self.installer == "conda" and is_of_conda(f"{self.info}/INSTALLER")
+
+
+def is_ours(folder: str) -> bool:
+    """Return whether a folder lies in this environment, which no other program shares.
+
+    Its path has no links.
+    """
+    return not is_shared() and folder.startswith(os.path.realpath(sys.prefix) + "/")
 
 
 # Distributions by their normalized names.
@@ -957,9 +1155,22 @@ def hidden_distributions(
 
 
 def _metadata_paths(root: str) -> list[str]:
-    """Return the .dist-info and .egg-info entries of a folder, sorted."""
-    folder = glob.escape(root)
-    return sorted(glob.glob(f"{folder}/*.dist-info") + glob.glob(f"{folder}/*.egg-info"))
+    """Return the .dist-info and .egg-info entries of a folder, sorted, as importlib finds them.
+
+    It takes any first character and capitals, and EGG-INFO in a folder that is called `.egg`.
+    """
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    is_egg = root.lower().endswith(".egg")
+    return [f"{root}/{name}" for name in names if is_metadata(name, in_egg=is_egg)]
+
+
+def is_metadata(name: str, *, in_egg: bool = False) -> bool:
+    """Return whether an entry of site-packages is the metadata of a distribution, by its name."""
+    lower = name.lower()
+    return lower.endswith((".dist-info", ".egg-info")) or (in_egg and lower == "egg-info")
 
 
 def _read_distribution(
@@ -988,7 +1199,7 @@ def _name_and_version(path: str) -> tuple[str, str]:
     """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
     file = path
     if os.path.isdir(path):
-        file = f"{path}/METADATA" if path.endswith(".dist-info") else f"{path}/PKG-INFO"
+        file = f"{path}/METADATA" if path.lower().endswith(".dist-info") else f"{path}/PKG-INFO"
     # the description may be in any encoding
     text = read_text(file, errors="surrogateescape")
     if text is None:
@@ -1015,7 +1226,7 @@ def _read_object(path: str) -> dict[str, Any]:
 # The checks of the lock, the machine, Python and the installed distributions.
 
 # Tools that make an environment. They may be there without being locked.
-_TOOLS = ("pip", "setuptools", "wheel")
+TOOLS = ("pip", "setuptools", "wheel")
 # How many distributions a message names.
 _LISTED = 8
 # If so many are missing, this is likely to be another environment.
@@ -1176,7 +1387,7 @@ def _unwanted(
 
 def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
     """Return the installed distributions that the lock says nothing about, sorted."""
-    known = {*context.lock.pins, *context.lock.absent, *_TOOLS}
+    known = {*context.lock.pins, *context.lock.absent, *TOOLS}
     return sorted(name for name in installed if name not in known)
 
 
@@ -1196,7 +1407,7 @@ def _differences_from_pin(
                 "found": f"{installed.version} [{found}]",
             }
             return [Finding("distribution-differs", values)]
-    if installed.installer == "conda":
+    if installed.is_of_conda:
         return [_difference("distribution-conda", pin, "")]
     folder = installed.editable_folder
     if not folder:
@@ -1476,33 +1687,30 @@ class Ownership:
     """Knows which files have an owner, and where that cannot be told."""
 
     def __init__(
-        self, context: CheckContext, installed: Installed, search_path: Sequence[str]
+        self, context: CheckContext, installed: Installed, search_path: SearchPath
     ) -> None:
         """Read the lists of all distributions, and of those that they hide from Python."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
         self._locked_names = locked_names
         self._rewritten = frozenset(context.lock.rewritten)
-        self._search_path = search_path
+        self.search_path = search_path
         # The paths of all files that have an owner, and of those that locked distributions have.
         self.files: set[str] = set()
         self._locked_files: set[str] = set()
+        # The folders in which files have an owner, at any depth.
+        self.folders: set[str] = set()
         # Distributions and conda packages that list no files.
         self.unlisted: list[str] = []
         # Paths, without suffix, of modules and packages that may belong to them.
         self._unlisted_modules: set[str] = set()
-        # Folders with such distributions, and those in which any module may belong to them.
-        self._uncertain_folders: set[str] = set()
+        # The folders in which any module may belong to them.
         self._unlisted_folders: set[str] = set()
-        # The names of those that have files in a folder of site-packages, by its path.
+        # The names of those that have an entry of site-packages or files in it, by its path.
         self._owners: dict[str, set[str]] = {}
-        # The folders of distributions, in the order in which Python looks into them, each with
-        # whether it is this environment's.
-        self.roots: Mapping[str, bool] = {
-            distribution.root: distribution.is_ours
-            for distribution in installed.values()
-            if distribution.editable_folder != distribution.root
-        }
+        # The folders that are site-packages or have distributions, in the order in which Python
+        # looks into them, each with whether it is this environment's.
+        self.roots: Mapping[str, bool] = _roots(installed, search_path)
         self._locked_modules: dict[str, set[str]] = {}
         everyone = [installed[name] for name in sorted(installed)]
         everyone += hidden_distributions(context, installed)
@@ -1515,10 +1723,12 @@ class Ownership:
         for distribution in self._locked:
             self._locked_files.update(row.path for row in distribution.rows)
         self._add_all_of_conda()
-        folders = list(search_path)
+        folders = search_path.folders
         folders += [distribution.editable_folder for distribution in installed.values()]
         # The folders that hold this environment's modules: the search path and checkouts.
         self._homes = [os.path.realpath(folder) for folder in folders if folder]
+        self._projects = _project_folders(installed.values())
+        self._locked_projects = _project_folders(self._locked)
 
     def _add_without_record(
         self, distribution: InstalledDistribution, site_packages: Collection[str]
@@ -1531,11 +1741,10 @@ class Ownership:
         if distribution.root not in site_packages:
             # `setup.py develop` has a folder of its own
             return
-        is_wheel = distribution.info.endswith(".dist-info")
+        is_wheel = distribution.info.lower().endswith(".dist-info")
         if is_wheel and distribution.installer in _RECORDING:
             return
         self.unlisted.append(distribution.name)
-        self._uncertain_folders.add(distribution.root)
         modules = lines_of(f"{distribution.info}/top_level.txt")
         self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
         if not modules:
@@ -1543,41 +1752,61 @@ class Ownership:
 
     def _add_all_of_conda(self) -> None:
         """Add the files that the metadata of conda packages lists."""
-        conda = f"{sys.prefix}/conda-meta"
-        if not os.path.isdir(conda):
-            return
-        for entry in sorted(os.listdir(conda)):
-            if entry.endswith(".json"):
-                self._add_of_conda(f"{conda}/{entry}")
-
-    def _add_of_conda(self, path: str) -> None:
-        package = os.path.basename(path)
-        try:
-            content = json.loads(read_text(path) or "")
-            self._add_files(package, _joined(sys.prefix, content["files"]))
-        except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
-            self.unlisted.append(package)
-            folders = [os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)]
-            self._uncertain_folders.update(folders)
-            self._unlisted_folders.update(folders)
+        for package in conda_packages():
+            if package.files is not None:
+                self._add_files(package.name, package.files)
+            else:
+                self.unlisted.append(package.name)
+                ours = [root for root, is_ours_alone in self.roots.items() if is_ours_alone]
+                self._unlisted_folders.update(ours)
 
     def _add_files(self, owner: str, paths: Iterable[str]) -> None:
         for path in paths:
             self.files.add(path)
+            self._add_folders(os.path.dirname(path))
             for root in self.roots:
                 start = f"{root}/"
                 if path.startswith(start):
-                    top, slash, _ = path[len(start) :].partition("/")
-                    if slash:
-                        self._owners.setdefault(start + top, set()).add(owner)
+                    top = path[len(start) :].partition("/")[0]
+                    self._owners.setdefault(start + top, set()).add(owner)
 
-    def owners_of(self, folder: str) -> Collection[str]:
-        """Return the names of those that have files in a folder of site-packages."""
-        return self._owners.get(folder, frozenset())
+    def _add_folders(self, folder: str) -> None:
+        """Add a folder and all that it is in."""
+        while folder not in self.folders:
+            self.folders.add(folder)
+            folder = os.path.dirname(folder)
+
+    def owners_of(self, path: str) -> Collection[str]:
+        """Return the names of those that have an entry of site-packages, or files in it."""
+        return self._owners.get(path, frozenset())
 
     def is_of_lock(self, path: str) -> bool:
         """Return whether a locked distribution has a file, or any file in a folder."""
         return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
+
+    def is_of_locked_project(self, path: str) -> bool:
+        """Return whether a locked distribution has a path, or it is below an editable one's folder.
+
+        It has no links.
+        """
+        return self.is_of_lock(path) or _is_in_any(path, self._locked_projects)
+
+    def has_entry(self, path: str) -> bool:
+        """Return whether a distribution has an entry of the search path that it added.
+
+        It is the folder of an editable one, or has files of others. It has no links.
+        """
+        return path in self.files or path in self.folders or _is_in_any(path, self._projects)
+
+    def replacing_files(self) -> list[str]:
+        """Return the files of others that are a module of the same name as one of the lock.
+
+        Python takes a package before a module, and a compiled module before a source.
+        """
+        locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
+        others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
+        same = [path for path in others if module_path(path) in locked]
+        return sorted(path for path in same if os.path.lexists(path))
 
     def is_rewritten(self, folder: str) -> bool:
         """Return whether the stack's own steps change what is in a folder of site-packages."""
@@ -1592,24 +1821,30 @@ class Ownership:
             return False
         return f"{folder}/{module_of(name)}" not in self._unlisted_modules
 
-    def is_certain(self, root: str) -> bool:
-        """Return whether site-packages is for this environment alone, and all in it list files."""
-        return self.roots[root] and root not in self._uncertain_folders
+    def locked_modules(self, entry: str) -> set[str]:
+        """Return the names of the locked modules that are in an entry of the path or in later ones.
 
-    def locked_modules(self, root: str) -> set[str]:
-        """Return the names of the locked modules that an entry of site-packages would hide.
-
-        They are in this folder, or in one into which Python looks later.
+        A module of such a name in this entry hides them. The path of the entry has no links.
         """
-        if root not in self._locked_modules:
-            order = list(self.roots)
-            later = order[order.index(root) :]
+        if entry not in self._locked_modules:
+            later = self.search_path.after(entry)
             names: set[str] = set()
             for distribution in self._locked:
                 if distribution.root in later:
                     names.update(_top_names(distribution))
-            self._locked_modules[root] = names
-        return self._locked_modules[root]
+            self._locked_modules[entry] = names
+        return self._locked_modules[entry]
+
+    def fault_in(self, module: str, *paths: str | None) -> tuple[str, str]:
+        """Return the first path from which a module must not be, with the code of what is wrong.
+
+        Both are empty if there is none.
+        """
+        for path in paths:
+            fault = self.fault_of_import(module, path or "")
+            if path and fault:
+                return path, fault
+        return "", ""
 
     def fault_of_import(self, module: str, path: str) -> str:
         """Return the code of what is wrong with where a module is from, empty if nothing is.
@@ -1629,13 +1864,42 @@ class Ownership:
         Modules in a folder that the stack rewrites are not judged.
         """
         top = module_of(module)
-        for folder in self._search_path:
+        for folder in self.search_path.entries:
             root = os.path.realpath(folder)
             if root in self.roots and path.startswith(f"{folder}/"):
                 file = root + path[len(folder) :]
                 is_lock_file = file in self._locked_files or self.is_rewritten(f"{root}/{top}")
                 return top in self.locked_modules(root) and not is_lock_file
         return False
+
+
+def module_path(path: str) -> str:
+    """Return the path of a module without suffix, of a package that of its folder."""
+    folder, name = os.path.split(path)
+    module = module_of(name)
+    return folder if module == "__init__" else os.path.join(folder, module)
+
+
+def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:
+    """Return the folders of editable installations, without links."""
+    folders = [distribution.editable_folder for distribution in distributions]
+    return [os.path.realpath(folder) for folder in folders if folder]
+
+
+def _is_in_any(path: str, folders: Iterable[str]) -> bool:
+    return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
+    site_folders = set(map(os.path.realpath, search_path.site_folders))
+    with_distributions = {
+        distribution.root
+        for distribution in installed.values()
+        if distribution.editable_folder != distribution.root
+    }
+    folders = dict.fromkeys(map(os.path.realpath, search_path.folders))
+    wanted = site_folders | with_distributions
+    return {folder: is_ours(folder) for folder in folders if folder in wanted}
 
 
 def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
@@ -1764,6 +2028,28 @@ for name in json.loads(sys.argv[1]):
         break
 """
 
+# Where each module is from is asked before any of them runs: it could say anything of itself.
+_FIND = """
+def find(name, path):
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, path)
+        if spec is not None:
+            return spec
+    return None
+for name in json.loads(sys.argv[1]):
+    spec, path, start = None, None, ""
+    for part in name.split("."):
+        start += part
+        spec = find(start, path)
+        if spec is None or spec.submodule_search_locations is None:
+            break
+        path = list(spec.submodule_search_locations)
+        start += "."
+    is_found = spec is not None and start.rstrip(".") == name
+    origin = spec.origin if is_found and spec.has_location else None
+    write_row({"name": name, "path": origin or (path[0] if is_found and path else "")})
+"""
+
 
 def import_environ(context: CheckContext) -> dict[str, str]:
     """Return the variables of a Python that imports modules: the user's and the lock's."""
@@ -1789,6 +2075,17 @@ def run_python(
     return rows, result.ending
 
 
+def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str]:
+    """Return the file or folder from which each module would be imported; nothing is imported.
+
+    It is empty for a module that is not found.
+    """
+    if not names:
+        return {}
+    rows, _ = run_python(context, _FIND, json.dumps(list(names)))
+    return {str(row["name"]): str(row["path"]) for row in rows}
+
+
 def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
     """Check that the modules that the lock lists can be imported, and are the lock's.
 
@@ -1797,16 +2094,18 @@ def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bo
     tried there.
     """
     untried = list(context.lock.imports)
+    origins = module_origins(context, untried)
     findings = []
     while untried:
         rows, ending = run_python(context, _IMPORT, json.dumps(untried))
         errors = [str(row["error"]) for row in rows if "error" in row]
         imported = rows[: len(rows) - len(errors)]
         for row in imported:
-            fault = ownership.fault_of_import(row["name"], row["path"] or "")
+            name = row["name"]
+            found, fault = ownership.fault_in(name, origins.get(name), row["path"])
             if fault:
-                values = _import_values(context, row["name"])
-                findings.append(Finding(fault, {**values, "found": row["path"]}))
+                values = _import_values(context, name)
+                findings.append(Finding(fault, {**values, "found": found}))
         untried = untried[len(imported) :]
         if untried:
             values = _import_values(context, untried.pop(0))
@@ -2392,7 +2691,7 @@ def check_files(
             continue
         distribution = installed[name]
         # conda changes files; broken METADATA is a finding with a remedy for all of it
-        if distribution.installer == "conda" or not distribution.version:
+        if distribution.is_of_conda or not distribution.version:
             continue
         if not distribution.rows:
             findings += _record_findings(context, distribution)
@@ -2402,6 +2701,8 @@ def check_files(
         file_count += len(rows)
         compared_count += len(compared)
         findings += _file_findings(distribution, rows, compared)
+        if context.full:
+            findings += _unhashed_finding(distribution, rows)
     if context.full:
         for distribution in others_here(context, installed):
             hashed = [row for row in distribution.rows if row.digest]
@@ -2421,7 +2722,7 @@ def others_here(context: CheckContext, installed: Installed) -> list[InstalledDi
     conda changes files of its own.
     """
     others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
-    return [other for other in others if other.is_ours and other.installer != "conda"]
+    return [other for other in others if other.is_ours and not other.is_of_conda]
 
 
 def _extra_findings(
@@ -2473,6 +2774,21 @@ def _file_findings(
         for code, different in paths.items()
         if different
     ]
+
+
+def _unhashed_finding(
+    distribution: InstalledDistribution, rows: Sequence[RecordRow]
+) -> Iterator[Finding]:
+    """Yield a finding about the files that RECORD has no hash of: they cannot be compared.
+
+    RECORD has none of itself, and of its signatures it need not have any.
+    """
+    names = [os.path.relpath(row.path, distribution.root) for row in rows if not row.digest]
+    record = os.path.relpath(f"{distribution.info}/RECORD", distribution.root)
+    unhashed = [name for name in names if name not in (record, f"{record}.jws", f"{record}.p7s")]
+    if unhashed:
+        about = {"name": distribution.name, "version": distribution.version}
+        yield Finding("file-unhashed", {**about, **list_and_count(unhashed)})
 
 
 def _file_code(row: RecordRow, *, compare: bool) -> str:
@@ -2607,7 +2923,7 @@ def _top_name(owner: InstalledDistribution, path: str) -> str:
 # RECORD has no hash of it. So each source is compiled, and the code is compared.
 
 # The folder of compiled files beside their sources.
-_CACHE = "__pycache__"
+_COMPILED = "__pycache__"
 _SOURCE = ".py"
 # What a compiled file is called for each level of optimization: Python looks for those of -O and
 # -OO only if it was started so.
@@ -2617,6 +2933,10 @@ _HEADER_BYTES = 16
 # A flag: the header has the hash of the source.
 _HASHED = 1
 _MOST_FLAGS = 3
+# The attribute of code with its instructions as Python runs them first, and what these cache.
+_INSTRUCTIONS = "_co_code_adaptive" if sys.version_info >= (3, 11) else "co_code"
+# Constants that have others in them.
+_COMPOUND = (CodeType, tuple, frozenset)
 # A command removes at most so many files by name.
 _MOST_NAMED = 20
 
@@ -2631,13 +2951,15 @@ def check_bytecode(context: CheckContext, installed: Installed) -> Group:
     pins = context.lock.pins
     distributions = [installed[name] for name in sorted(pins) if name in installed]
     distributions += others_here(context, installed)
-    for number, distribution in enumerate(distributions):
-        name = distribution.name
-        context.progress(f"{number}/{len(distributions)} {name}")
-        sources = _sources(distribution)
+    sources = {distribution.name: _sources(distribution) for distribution in distributions}
+    for name, sources_of_one in sources.items():
         if name in pins and pins[name].editable:
-            sources += _sources_below(checkout_folder(name))
-        for source in sources:
+            sources_of_one += _sources_below(checkout_folder(name))
+    owned = {source for sources_of_one in sources.values() for source in sources_of_one}
+    sources["-"] = [source for source in _sources_of_nobody(context) if source not in owned]
+    for number, (name, sources_of_one) in enumerate(sources.items()):
+        context.progress(f"{number}/{len(sources)} {name}")
+        for source in sources_of_one:
             for path, level in _compiled_files(source):
                 compared += 1
                 if not _is_of_source(path, source, level):
@@ -2656,12 +2978,23 @@ def _removal(context: CheckContext, paths: Sequence[str]) -> str:
         return context.venv_command
     if len(paths) <= _MOST_NAMED:
         return shlex.join(["rm", *paths])
-    return shlex.join(["find", sys.prefix, "-path", f"*/{_CACHE}/*.pyc", "-delete"])
+    return shlex.join(["find", sys.prefix, "-path", f"*/{_COMPILED}/*.pyc", "-delete"])
 
 
 def _sources(distribution: InstalledDistribution) -> list[str]:
     """Return the sources in the RECORD of a distribution."""
     return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
+
+
+def _sources_of_nobody(context: CheckContext) -> list[str]:
+    """Return the sources in site-packages itself, as that of virtualenv is in no RECORD."""
+    folders = map(os.path.realpath, context.search_path.site_folders)
+    ours = [folder for folder in folders if is_ours(folder)]
+    return [f"{folder}/{name}" for folder in ours for name in _source_names(folder)]
+
+
+def _source_names(folder: str) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.endswith(_SOURCE))
 
 
 def _sources_below(folder: str) -> list[str]:
@@ -2677,7 +3010,7 @@ def _sources_below(folder: str) -> list[str]:
 def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
     """Yield the paths of what Python may run in place of a source, each with its level."""
     folder, name = os.path.split(source)
-    stem = f"{folder}/{_CACHE}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
+    stem = f"{folder}/{_COMPILED}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
     for level, ending in enumerate(_ENDINGS):
         if os.path.exists(stem + ending):
             yield stem + ending, level
@@ -2699,12 +3032,14 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = compile(text, source, "exec", dont_inherit=True, optimize=level)
-        # read as Python would when it imports the module; it is not run
-        found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
+            # read as Python would when it imports the module; it is not run
+            found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
+            # an environment may have been moved since
+            name = getattr(found, "co_filename", source)
+            made = compile(text, name, "exec", dont_inherit=True, optimize=level)
+        return _is_same_code(found, made)
     except (ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError):
         return False
-    return isinstance(found, CodeType) and _is_same_code(found, made)
 
 
 def _is_used(content: bytes, status: os.stat_result) -> bool:
@@ -2723,17 +3058,239 @@ def _is_used(content: bytes, status: os.stat_result) -> bool:
     return flags == 0 and is_current and size == status.st_size & 0xFFFFFFFF
 
 
-def _is_same_code(left: CodeType, right: CodeType) -> bool:
-    """Return whether Python does the same with both. The name of the source does not count."""
-    return left == right and list(_stack_sizes(left)) == list(_stack_sizes(right))
+def _is_same_code(found: object, made: CodeType) -> bool:
+    """Return whether Python does the same with both.
+
+    `==` of Python 3.11 and later takes a specialized instruction for the one that it is made of,
+    and ignores what instructions have cached, although Python runs both as it finds them. So the
+    raw instructions are compared, and the rest as `marshal` writes it in its second version, which
+    has nothing but the content: it knows no references to what was written before.
+    """
+    if not _is_same_shape(found, made):
+        return False
+    if _dumped(found) == _dumped(made):
+        return True
+    # before, `marshal` writes sets in any order, and `==` compares every instruction
+    is_old = sys.version_info < (3, 11)
+    return is_old and found == made and _stack_sizes(found) == _stack_sizes(made)
 
 
-def _stack_sizes(code: CodeType) -> Iterator[int]:
-    """Yield the sizes of the stacks of code and of what is defined in it, which `==` leaves out."""
-    yield code.co_stacksize
+def _is_same_shape(found: object, made: object) -> bool:
+    """Return whether tuples have the same length, and code the same instructions, at all depths."""
+    kind = type(made)
+    if type(found) is not kind:
+        return False
+    if kind not in _COMPOUND:
+        return True
+    if isinstance(made, CodeType):
+        if getattr(found, _INSTRUCTIONS) != getattr(made, _INSTRUCTIONS):
+            return False
+        return _is_same_shape(found.co_consts, made.co_consts)  # type: ignore[attr-defined]
+    if len(found) != len(made):  # type: ignore[arg-type]
+        return False
+    return kind is frozenset or all(map(_is_same_shape, found, made))  # type: ignore[call-overload]
+
+
+def _dumped(code: Any) -> bytes:
+    return marshal.dumps(code, 2)
+
+
+def _stack_sizes(code: object) -> list[int]:
+    """Return the sizes of the stacks of code and of what is defined in it; `==` leaves them out."""
+    if not isinstance(code, CodeType):
+        return []
+    sizes = [code.co_stacksize]
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _stack_sizes(constant)
+        sizes += _stack_sizes(constant)
+    return sizes
+
+
+# --- makers
+#
+# Files that tools put into site-packages without a list of them, known by their content.
+
+# virtualenv and uv put this module into environments, and the file that imports it at each start.
+MAKER_MODULE = "_virtualenv.py"
+MAKER_PATH_FILE = "_virtualenv.pth"
+# They leave one of these keys in pyvenv.cfg.
+_MAKER_KEYS = ("virtualenv", "uv")
+_MAKER_LINE = "import _virtualenv"
+# The sha256 of the module in all releases of virtualenv from 20.0 to 21.15, and of uv up to 0.13.
+_MAKER_MODULES = frozenset(
+    [
+        "02943e192823d75212f206e1f2991ac572119882683a95dfbb7a1b913d7b14b5",
+        "0278334cdcfab4c746b4416fbd5c2b6e7da937c81e132397d62c361d404ebe0e",
+        "095a1099733d28c837bca584f5fb3eb3724e357f8846c015083dc6e9a7b985f3",
+        "0aeb86546345c1d0fada097536e35525714d5cdbcc2d8eb3f9912a955044fcff",
+        "0f20351ea7e90039c46d3fabdef991f28b1e3ff33eb13ee6f0d5cd21ea0e8b14",
+        "119e4eb9c1a39e6ffd220840844bd326fa1bd3acf2f1c9fa0612949aedc228a5",
+        "460589e83387d4dfe5fd84d41c5f6979599f5cd080983d73c832549161c80435",
+        "684b8c07932ba4a84ac2e5ae9afe49ef04e92bac3d8d4191d455cf09d093e5fc",
+        "6cf30c56faf2a55228914dbbd17f8088ed371ebb08f5e7fa6fd931f913fcaf1d",
+        "82944bb74841efbcfdc3539e7d60df63f43cc023041eb183abbd56f44e071b45",
+        "96245d9e9c0b16fdcd99b470abe101863858120c9bf57752278ec4d7f9b09a94",
+        "bd9633de3d8122488d66fcfa0c7f0c9cd0b58e9147938ddf1f8fa76ca12b6ad5",
+        "bec6155ff7bfc88f8e79e481f27fd7ee0a3b40eeca9bfeb41f4c4b997b2f8100",
+        "c9199315871b11b12df226f890a38e66e63191e1adbfb11a66e6861151b33fca",
+        "ce57d5e0d9b5d7356cb42da7450ba8f9359bdf693e335f4c921626943c77e64d",
+        "cfb3db86aaa53bb62b5ff764970bec2d71c9228590a0ebec57f6ec926cc0bf1a",
+        "e3db5fe06ab41ca9b95dd6463b83836787028a1b55562cc383803bb83001a45c",
+        "e3e10c8a19a62a49928c139b8e6824eac92dcdda7639953bcd10921011cbbdff",
+        "e8c426ce260f866254ff35cefedc8b3efbd6d1446d99d7a4cdeb0095f98a8b8f",
+        "ee52b2e2e720a40885a6b4b90c40e28e5c70e550af74d5efd169eaa5db2a6f6f",
+        "f4dfaeb9efc1614890cfa94ed15bbe9b2ee15fbe76d569ef5e435e93e4987dc7",
+    ]
+)
+# To these files, `setup.py develop` and `conda develop` add the folders of projects.
+FOLDER_LISTS = ("easy-install.pth", "conda.pth")
+# What setuptools runs at each start, in any of its releases.
+_SHIM_OF_SETUPTOOLS = re.compile(
+    r"import os; (var = 'SETUPTOOLS_USE_DISTUTILS'; )?"
+    r"enabled = os\.environ\.get\((var|'SETUPTOOLS_USE_DISTUTILS')(, '(local|stdlib)')?\)"
+    r" == 'local'; enabled and __import__\('_distutils_hack'\)\.add_shim\(\);\s*"
+)
+_SHIM_FILE = "distutils-precedence.pth"
+
+
+def is_of_virtualenv(path: str) -> bool:
+    """Return whether virtualenv or uv has put a file into this environment, unchanged."""
+    if not _is_made_by_virtualenv():
+        return False
+    if os.path.basename(path) == MAKER_PATH_FILE:
+        return _text(path).strip() == _MAKER_LINE
+    return _sha256(path) in _MAKER_MODULES
+
+
+def is_of_setuptools(path: str) -> bool:
+    """Return whether a file that runs at each start has the content that setuptools gives it."""
+    is_shim = os.path.basename(path) == _SHIM_FILE
+    return is_shim and bool(_SHIM_OF_SETUPTOOLS.fullmatch(_text(path)))
+
+
+def _is_made_by_virtualenv() -> bool:
+    for line in _text(f"{sys.prefix}/pyvenv.cfg").splitlines():
+        if line.partition("=")[0].strip() in _MAKER_KEYS:
+            return True
+    return False
+
+
+def _text(path: str) -> str:
+    """Return the text of a file, empty if it cannot be read."""
+    try:
+        return read_text(path) or ""
+    except UnreadableError:
+        return ""
+
+
+def _sha256(path: str) -> str:
+    return hashlib.sha256(_text(path).encode()).hexdigest()
+
+
+# --- startup
+#
+# The check of what Python runs at each start: lines of `.pth` files, and `sitecustomize`.
+#
+# A file that no distribution has is wrong. One of a distribution beside the lock is worth a warning,
+# as the distribution is, and so is one of a known maker with unknown content. In a Python that other
+# programs share it may be somebody's.
+
+class StartupCheck:
+    """Judges what Python runs at its start in the folders of this environment."""
+
+    def __init__(self, context: CheckContext, ownership: Ownership, judged: Sequence[str]) -> None:
+        """Take the folders of site-packages that are `judged`, without links."""
+        self._context = context
+        self._ownership = ownership
+        self._judged = judged
+        # The names of files by the code of the finding, and their folder.
+        self._named: dict[tuple[str, str], list[str]] = {}
+        # The names of distributions beside the lock, with those of their files.
+        self._added: dict[str, list[str]] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with files that run at each start, and with what they add."""
+        importlib.invalidate_caches()
+        path_files = [
+            file for file in self._ownership.search_path.path_files if file.folder in self._judged
+        ]
+        for file in path_files:
+            self._judge_path_file(file)
+        for entry in self._judged:
+            self._judge_startup_modules(entry, is_ours_alone=is_ours(entry))
+        listed = {entry: file for file in path_files for entry in file.entries}
+        for entry, file in listed.items():
+            self._judge_startup_modules(entry, is_ours_alone=is_ours(file.folder))
+        for (code, folder), names in sorted(self._named.items()):
+            yield Finding(code, {**list_and_count(names), "folder": folder})
+        for owner, names in sorted(self._added.items()):
+            yield Finding("startup-added", {**list_and_count(names), "name": owner})
+        yield from self._entry_findings(list(listed))
+
+    def _judge_path_file(self, file: PathFile) -> None:
+        path, ownership = file.path, self._ownership
+        name = os.path.basename(path)
+        if ownership.is_of_lock(path):
+            return
+        if path in ownership.files:
+            if file.runs:
+                self._note_added(path)
+        elif name == MAKER_PATH_FILE and is_of_virtualenv(path):
+            self._judge_maker_module(file.folder)
+        elif file.runs or name not in FOLDER_LISTS:
+            self._note_extra(path, is_ours_alone=is_ours(file.folder))
+
+    def _judge_maker_module(self, folder: str) -> None:
+        """Judge the module that the file of virtualenv imports."""
+        path = f"{folder}/{MAKER_MODULE}"
+        is_owned = path in self._ownership.files
+        if os.path.exists(path) and not is_owned and not is_of_virtualenv(path):
+            self._named.setdefault(("startup-changed", folder), []).append(MAKER_MODULE)
+
+    def _judge_startup_modules(self, entry: str, *, is_ours_alone: bool) -> None:
+        for module in STARTUP_MODULES:
+            path = module_origin(module, entry)
+            if not path or self._ownership.is_of_lock(path):
+                continue
+            if path in self._ownership.files or self._ownership.owners_of(path):
+                self._note_added(path)
+            else:
+                self._note_extra(path, is_ours_alone=is_ours_alone)
+
+    def _note_added(self, path: str) -> None:
+        """Note a file of distributions that the lock does not have."""
+        if not is_of_setuptools(path):
+            for owner in self._ownership.owners_of(path) or [os.path.dirname(path)]:
+                self._added.setdefault(owner, []).append(os.path.basename(path))
+
+    def _note_extra(self, path: str, *, is_ours_alone: bool) -> None:
+        """Note a file that nobody owns."""
+        code = "startup-extra" if is_ours_alone else "startup-unknown"
+        folder, name = os.path.split(path)
+        self._named.setdefault((code, folder), []).append(name)
+
+    def _entry_findings(self, listed: Sequence[str]) -> Iterator[Finding]:
+        """Yield what is wrong with the entries of the search path that `.pth` files add."""
+        foreign = []
+        for entry in listed:
+            path = os.path.realpath(entry)
+            if path in self._ownership.roots:
+                continue
+            replacing = self._replacing(entry)
+            if replacing:
+                yield Finding("module-replaced", {**list_and_count(replacing), "folder": entry})
+            elif not self._ownership.has_entry(path):
+                foreign.append(entry)
+        if foreign:
+            yield Finding("path-extra", list_and_count(foreign))
+
+    def _replacing(self, entry: str) -> list[str]:
+        """Return what would be imported from an entry in place of a locked module."""
+        replacing = []
+        for name in sorted(self._ownership.locked_modules(os.path.realpath(entry))):
+            origin = module_origin(name, entry)
+            if origin and not self._ownership.is_of_locked_project(os.path.realpath(origin)):
+                replacing.append(os.path.relpath(origin, entry))
+        return replacing
 
 
 # --- strays
@@ -2748,22 +3305,14 @@ def _stack_sizes(code: CodeType) -> Iterator[int]:
 # files, under the name of a locked module, or if it runs at each start. Beside the lock it is only
 # worth a warning, as a distribution is that the lock does not have.
 
-# Python imports these modules when it starts.
-_STARTUP_MODULES = ("sitecustomize", "usercustomize")
-# Python runs lines of these files in site-packages when it starts.
-_STARTUP_SUFFIX = ".pth"
-# The files that virtualenv and uv put into the environments that they make.
-_MAKER_FILES = ("_virtualenv.py", "_virtualenv.pth")
-# They leave one of these keys in pyvenv.cfg.
-_MAKER_KEYS = ("virtualenv", "uv")
-# To these files, `setup.py develop` and `conda develop` add the folders of projects.
-_FOLDER_LISTS = ("easy-install.pth", "conda.pth")
-# Python runs a line of a `.pth` file that begins so.
-_RUN = re.compile(r"import[ \t]")
 # A module that ply writes beside the one whose parser it is for: comments, then the version.
 _TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
-# Entries of site-packages that are no modules.
-_NO_MODULES = re.compile(r"__pycache__|~.*|.*\.(dist|egg)-info")
+# The folder of compiled files. They have the name of a Python before the suffix.
+_CACHE_FOLDER = "__pycache__"
+# What a shared library begins with: others load it by its name, such as `libz.so.1`.
+_ELF = b"\x7fELF"
+# What another program reads of the metadata of a distribution: names of modules to import.
+_ENTRY_POINTS = "entry_points.txt"
 # A command removes at most so many files by name.
 _MOST_REMOVED = 20
 # How many distributions a message names.
@@ -2773,12 +3322,14 @@ _LISTED_UNJUDGED = 8
 def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
     """Check for files without an owner, and name what could not be judged."""
     locked = {installed[name].root for name in context.lock.pins if name in installed}
+    judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]
+    sites = [_SitePackages(context, installed, ownership, root) for root in judged]
     findings: list[Finding] = []
-    for root, is_ours in ownership.roots.items():
-        if is_ours or root in locked:
-            site = _SitePackages(context, installed, ownership, root)
-            findings += site.package_findings()
-            findings += site.entry_findings(beside_lock=is_ours and root in locked)
+    for site in sites:
+        findings += site.package_findings()
+    findings += StartupCheck(context, ownership, judged).findings()
+    for root, site in zip(judged, sites):
+        findings += site.entry_findings(beside_lock=ownership.roots[root] and root in locked)
     rewritten = [name for name in context.lock.rewritten if name in installed]
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
@@ -2796,13 +3347,13 @@ class _SitePackages:
         self._context = context
         self._ownership = ownership
         self._root = root
+        # pip runs while install.sh does, and setuptools at each start of Python
+        names = {*context.lock.pins, *TOOLS, *_started_distributions(ownership)}
         # conda changes files after it has unpacked them
-        self._judged = [
-            name
-            for name in context.lock.pins
-            if name in installed and installed[name].installer != "conda"
-        ]
-        self._names = [name for name in sorted(os.listdir(root)) if not _NO_MODULES.fullmatch(name)]
+        self._judged = {
+            name for name in names if name in installed and not installed[name].is_of_conda
+        }
+        self._names = _names_in(root)
 
     def package_findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the folders in which distributions have files."""
@@ -2811,12 +3362,22 @@ class _SitePackages:
             path = f"{self._root}/{name}"
             owners = ownership.owners_of(path)
             is_judged = ownership.is_known(path) and not ownership.is_rewritten(path)
-            if owners and is_judged and not os.path.islink(path):
-                yield from self._findings_in(path, sorted(owners))
+            if not owners or not is_judged or not os.path.isdir(path):
+                continue
+            if is_metadata(name):
+                strays = self._unowned_entry_points(path)
+            else:
+                strays = list(_unowned_files(path, ownership))
+            yield from self._findings_in(strays, sorted(owners))
 
-    def _findings_in(self, package: str, owners: Sequence[str]) -> Iterator[Finding]:
-        """Yield what is wrong with the files in a folder that nobody owns."""
-        strays = list(_unowned_files(package, self._ownership.files))
+    def _unowned_entry_points(self, info: str) -> list[str]:
+        """Return the file of entry points in the metadata of a distribution, if it is not its."""
+        path = f"{info}/{_ENTRY_POINTS}"
+        is_added = os.path.lexists(path) and path not in self._ownership.files
+        return [path] if is_added else []
+
+    def _findings_in(self, strays: Sequence[str], owners: Sequence[str]) -> Iterator[Finding]:
+        """Yield what is wrong with files that nobody owns in a folder that has owners."""
         locked = [name for name in owners if name in self._judged]
         if not locked:
             yield from self._file_finding("file-added", owners, strays)
@@ -2846,14 +3407,16 @@ class _SitePackages:
 
         Modules that do not concern the lock are only told `beside_lock`.
         """
-        by_role: dict[str, list[str]] = {"startup": [], "replacing": [], "other": [], "": []}
+        by_role: dict[str, list[str]] = {"replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
         for name in self._names:
             by_role[self._role(name, locked_modules)].append(name)
-        startup, replacing, others = by_role["startup"], by_role["replacing"], by_role["other"]
-        if startup:
-            is_certain = self._ownership.is_certain(self._root)
-            yield self._entry_finding("startup-extra" if is_certain else "startup-unknown", startup)
+        replacing, others = by_role["replacing"], by_role["other"]
+        start = f"{self._root}/"
+        for path in self._ownership.replacing_files():
+            name = path[len(start) :]
+            if path.startswith(start) and name.partition("/")[0] not in replacing:
+                replacing.append(name)
         if replacing:
             removal = self._removal(["rm", "-r", *(f"{self._root}/{name}" for name in replacing)])
             yield self._entry_finding("module-replaced", replacing, removal)
@@ -2866,68 +3429,95 @@ class _SitePackages:
         if ownership.is_of_lock(path):
             return ""
         is_owned = path in ownership.files or bool(ownership.owners_of(path))
-        is_expected = is_owned or self._is_of_known_maker(name)
-        if name.endswith(_STARTUP_SUFFIX):
-            return "" if is_expected else "startup"
-        if not _is_importable(path, ownership.files, is_owned=is_owned):
+        if not _is_importable(path, ownership, is_owned=is_owned):
             return ""
         if module_of(name) in locked_modules:
             return "replacing"
-        if is_expected:
+        is_told = module_of(name) in STARTUP_MODULES
+        if is_owned or is_told or (name == MAKER_MODULE and is_of_virtualenv(path)):
             return ""
-        if module_of(name) in _STARTUP_MODULES:
-            return "startup"
         return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
-    def _is_of_known_maker(self, name: str) -> bool:
-        """Return whether a tool that lists no files puts an entry into site-packages."""
-        if name in _MAKER_FILES:
-            return _is_made_by_virtualenv()
-        if name not in _FOLDER_LISTS:
-            return False
-        lines = lines_of(f"{self._root}/{name}")
-        return not any(_RUN.match(line) for line in lines)
+
+def _started_distributions(ownership: Ownership) -> set[str]:
+    """Return the distributions of which Python runs a line of a `.pth` file at each start."""
+    names: set[str] = set()
+    for file in ownership.search_path.path_files:
+        if file.runs:
+            names.update(ownership.owners_of(file.path))
+    return names
 
 
-def _unowned_files(package: str, owned: Collection[str]) -> Iterator[str]:
-    """Yield the importable files of a package that nobody owns, folder by folder.
+def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
+    """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
 
-    A link to a folder in which nobody owns anything is among them.
+    A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
+    among them.
     """
     waiting = [package]
     while waiting:
         folder = waiting.pop()
         subfolders = []
-        for name in _names_in(folder):
-            path = f"{folder}/{name}"
-            if name == "__pycache__" or name.startswith("~"):
-                continue
-            if not os.path.isdir(path):
-                if name.endswith(IMPORTABLE) and path not in owned:
+        for entry in entries_in(folder):
+            path = f"{folder}/{entry.name}"
+            if not is_folder(entry):
+                if path not in ownership.files and is_loadable(folder, entry.name):
                     yield path
-            elif not os.path.islink(path):
+            elif not entry.is_symlink() or path in ownership.folders:
                 subfolders.append(path)
-            elif name.isidentifier() and not _owns_below(path, owned):
+            elif entry.name.isidentifier():
                 yield path
         waiting += reversed(subfolders)
 
 
-def _names_in(folder: str) -> Sequence[str]:
-    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+def is_loadable(folder: str, name: str) -> bool:
+    """Return whether a file is a module or a shared library, of any name.
+
+    Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
+    but it imports others from there, as from a namespace package.
+    """
+    if name.endswith(".pyc") and "." in name[: -len(".pyc")]:
+        return os.path.basename(folder) != _CACHE_FOLDER
+    return name.endswith(IMPORTABLE) or ".so." in name or _is_elf(f"{folder}/{name}")
+
+
+def _is_elf(path: str) -> bool:
+    """Return whether a file is a program or library. Others than plain files are none."""
     try:
-        return sorted(os.listdir(folder))
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(_ELF)) == _ELF
     except OSError:
-        return ()
+        return False
 
 
-def _owns_below(folder: str, owned: Collection[str]) -> bool:
-    return any(path.startswith(f"{folder}/") for path in owned)
+def _names_in(folder: str) -> list[str]:
+    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+    return [entry.name for entry in entries_in(folder)]
 
 
-def _is_importable(path: str, owned: Collection[str], *, is_owned: bool) -> bool:
+def entries_in(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder by name; none if Python cannot look into it either."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
     """Return whether an entry of site-packages can be imported.
 
     A folder that nobody has files in must have a file for that.
@@ -2936,7 +3526,7 @@ def _is_importable(path: str, owned: Collection[str], *, is_owned: bool) -> bool
         return path.endswith(IMPORTABLE)
     if not os.path.basename(path).isidentifier():
         return False
-    return is_owned or os.path.islink(path) or any(_unowned_files(path, owned))
+    return is_owned or os.path.islink(path) or any(_unowned_files(path, ownership))
 
 
 def _is_table_of_ply(path: str) -> bool:
@@ -2946,14 +3536,6 @@ def _is_table_of_ply(path: str) -> bool:
     except UnreadableError:
         return False
     return bool(_TABLE_OF_PLY.match(text))
-
-
-def _is_made_by_virtualenv() -> bool:
-    """Return whether virtualenv or uv made this environment."""
-    for line in lines_of(f"{sys.prefix}/pyvenv.cfg"):
-        if line.partition("=")[0].strip() in _MAKER_KEYS:
-            return True
-    return False
 
 
 # --- built
@@ -3073,7 +3655,7 @@ def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, nam
         raise UnusableWheelError("built-none")
     reason = UnusableWheelError("built-otherwise")
     for row in rows:
-        if row["key"] != pin.key or not _is_wheel_of(pin, row["file"]):
+        if row["key"] != pin.key or not is_wheel_of(pin.name, pin.version, row["file"]):
             continue
         try:
             return _checked_wheel(machine, folder, row)
@@ -3160,12 +3742,12 @@ def _toml() -> Any:
         return importlib.import_module("pip._vendor.tomli")
 
 
-def _is_wheel_of(pin: LockedDistribution, file: str) -> bool:
-    """Return whether a file is called like a wheel of a pin."""
+def is_wheel_of(name: str, version: str, file: str) -> bool:
+    """Return whether a file is called like a wheel of a version of a project."""
     match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
-    return canonical_name(match[1]) == pin.name and same_version(match[2], pin.version)
+    return canonical_name(match[1]) == name and same_version(match[2], version)
 
 
 def keep_wheels(
@@ -3181,7 +3763,7 @@ def keep_wheels(
             rows = {row["file"]: row for row in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
-                    if pin.key and _is_wheel_of(pin, wheel):
+                    if pin.key and is_wheel_of(pin.name, pin.version, wheel):
                         row = _keep(pin, machine, folder, wheel)
                         rows[row["file"]] = row
             text = built_text(rows[file] for file in sorted(rows))
@@ -3287,10 +3869,10 @@ def _sha256_of(path: str) -> str:
 #
 # The check of editable checkouts: whether each is at the lock's commit and has its files.
 #
-# Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git lists the files
-# of the commit from a folder without settings, hooks and filters, and uses only the objects of the
-# checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
-# builds have changed.
+# Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git reads the objects
+# of the checkout from a folder without settings, hooks and filters. The commit, its trees and the
+# files are hashed here, as git believes the name of a tree. install.sh notes which files the lock's
+# own steps and builds have changed, and which modules they have added.
 
 # In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
@@ -3299,6 +3881,9 @@ _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
 _SUBMODULE = "160000"
+_TREE = "40000"
+# Of a name in a tree.
+_HASH_BYTES = 20
 _GIT_SECONDS = 300
 
 
@@ -3311,6 +3896,23 @@ class _Entry(NamedTuple):
     digest: str
     # Relative to the checkout.
     path: str
+
+
+class _Change(NamedTuple):
+    """A file that is not as the commit has it."""
+
+    # `changed`, `added` if the commit does not have it, or `hiding` if it has a module of that name
+    # besides.
+    kind: str
+    # The hash of its content as git computes it, `-` if it cannot be read.
+    digest: str
+    # Relative to the checkout.
+    path: str
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes of it."""
+        return f"{self.digest} {self.path}"
 
 
 class _UncomparedError(Exception):
@@ -3328,7 +3930,7 @@ def check_checkouts(context: CheckContext, installed: Installed) -> Group:
         about = {"name": name, "folder": folder, "wanted": pins[name].commit}
         for code, values in _checkout_differences(context, pins[name]):
             remedy = context.then_install(move_aside)
-            if code == "checkout-uncompared":
+            if code in ("checkout-uncompared", "checkout-added"):
                 remedy = ""
             findings.append(Finding(code, {**about, **values}, remedy))
     return Group("checkouts", findings, {"list": ", ".join(names)})
@@ -3354,28 +3956,34 @@ def _checkout_differences(
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
+    known = set(noted.split("\0"))
     try:
-        changes = set(_changes(folder, pin.commit)) - set(noted.split("\0"))
+        changes = [change for change in _changes(folder, pin.commit) if change.note not in known]
     except _UncomparedError as error:
         yield "checkout-uncompared", {"why": str(error)}
         return
-    if changes:
-        paths = sorted(change.partition(" ")[2] for change in changes)
-        yield "checkout-changed", list_and_count(paths)
+    except UnreadableError as error:
+        yield "checkout-unreadable", error.values
+        return
+    codes = {"changed": "checkout-changed", "hiding": "checkout-hidden", "added": "checkout-added"}
+    for kind, code in codes.items():
+        paths = sorted(change.path for change in changes if change.kind == kind)
+        if paths:
+            yield code, list_and_count(paths)
 
 
 def print_changed_files(pin: LockedDistribution) -> int:
-    """Write the changed files of a checkout for install.sh, each followed by a zero byte.
+    """Write the changed and added files of a checkout for install.sh, each followed by a zero byte.
 
     Return the exit status.
     """
     try:
         changes = list(_changes(checkout_folder(pin.name), pin.commit))
-    except _UncomparedError as error:
+    except (_UncomparedError, UnreadableError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     for change in changes:
-        sys.stdout.buffer.write(os.fsencode(f"{change}\0"))
+        sys.stdout.buffer.write(os.fsencode(f"{change.note}\0"))
     sys.stdout.buffer.flush()
     return 0
 
@@ -3402,24 +4010,29 @@ def _commit_of(git: str, reference: str) -> str:
     return ""
 
 
-def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
-    """Yield `DIGEST PATH` for each file that is not the commit's; `-` is one that cannot be read.
+def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
+    """Yield each file that is not the commit's, and each module that was added.
 
     Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
-    of the submodule. Raises _UncomparedError.
+    of the submodule. Raises _UncomparedError, and UnreadableError if git lacks an object.
     """
-    for entry in _entries(folder, commit):
+    entries = _entries(folder, commit)
+    for entry in entries:
         path = f"{folder}/{entry.path}"
         if entry.mode == _SUBMODULE:
             yield from _submodule_changes(path, entry.digest, f"{inside}{entry.path}")
             continue
         digest = _blob_digest(path)
         if digest != entry.digest:
-            yield f"{digest} {inside}{entry.path}"
+            yield _Change("changed", digest, f"{inside}{entry.path}")
+    modules = {module_path(entry.path) for entry in entries if entry.path.endswith(IMPORTABLE)}
+    for name in _added_files(folder, {entry.path for entry in entries}):
+        kind = "hiding" if module_path(name) in modules else "added"
+        yield _Change(kind, _blob_digest(f"{folder}/{name}"), f"{inside}{name}")
 
 
-def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[str]:
-    """Yield the changes of a submodule, none if it is not checked out. Raises _UncomparedError."""
+def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_Change]:
+    """Yield the changes of a submodule, none if it is not checked out. Raises as `_changes`."""
     git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
@@ -3430,11 +4043,35 @@ def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[st
     if head == commit:
         yield from _changes(folder, commit, f"{shown_path}/")
     else:
-        yield f"{head or '-'} {shown_path}"
+        yield _Change("changed", head or "-", shown_path)
+
+
+def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
+    """Yield what can be loaded in a checkout and is not `known`, such as a file of the commit.
+
+    A link to a folder can be. Submodules are known, and not looked into.
+    """
+    waiting = [""]
+    while waiting:
+        start = waiting.pop()
+        for entry in entries_in(f"{folder}/{start}"):
+            path = f"{start}{entry.name}"
+            if path in known or entry.name == ".git":
+                continue
+            if not is_folder(entry):
+                if is_loadable(f"{folder}/{start}".rstrip("/"), entry.name):
+                    yield path
+            elif not entry.is_symlink():
+                waiting.append(f"{path}/")
+            elif entry.name.isidentifier():
+                yield path
 
 
 def _entries(folder: str, commit: str) -> list[_Entry]:
-    """Return the files and submodules of a commit. Raises _UncomparedError."""
+    """Return the files and submodules of a commit.
+
+    Raises _UncomparedError, and UnreadableError if git lacks an object or has another.
+    """
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
             os.mkdir(f"{empty}/{name}")
@@ -3450,24 +4087,64 @@ def _entries(folder: str, commit: str) -> list[_Entry]:
             GIT_DIR=empty,
             GIT_OBJECT_DIRECTORY=f"{folder}/.git/objects",
         )
-        listing = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
-    entries = []
-    for line in os.fsdecode(listing).split("\0"):
-        description, _, path = line.partition("\t")
-        if path:
-            mode, _, digest = description.split(" ")
-            entries.append(_Entry(mode, digest, path))
-    return entries
+        text = _read_objects([commit], environ, empty)[commit]
+        trees = {"": text[len("tree ") :].partition(b"\n")[0].decode("ascii", "replace")}
+        entries = []
+        while trees:
+            contents = _read_objects(sorted(set(trees.values())), environ, empty)
+            inner = {}
+            for start, name in trees.items():
+                for entry in _tree_entries(contents[name], start):
+                    if entry.mode == _TREE:
+                        inner[f"{entry.path}/"] = entry.digest
+                    else:
+                        entries.append(entry)
+            trees = inner
+    return sorted(entries, key=lambda entry: entry.path)
 
 
-def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> bytes:
-    """Return the output of git. Raises _UncomparedError."""
+def _tree_entries(content: bytes, start: str) -> Iterator[_Entry]:
+    """Yield the entries of a tree, whose paths begin with `start`."""
+    while content:
+        description, _, rest = content.partition(b"\0")
+        mode, _, name = os.fsdecode(description).partition(" ")
+        yield _Entry(mode, rest[:_HASH_BYTES].hex(), f"{start}{name}")
+        content = rest[_HASH_BYTES:]
+
+
+def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> dict[str, bytes]:
+    """Return the content of objects by their names, which are hashes of it.
+
+    Raises _UncomparedError, and UnreadableError if one is missing or has another hash.
+    """
+    question = "".join(f"{name}\n" for name in names).encode()
+    output = _run_git(["cat-file", "--batch"], environ, folder, question)
+    contents = {}
+    for name in names:
+        head, _, output = output.partition(b"\n")
+        _, _, kind_and_size = head.partition(b" ")
+        kind, _, size = kind_and_size.partition(b" ")
+        content = output[: int(size)] if size.isdigit() else b""
+        output = output[len(content) + 1 :] if size.isdigit() else output
+        # git identifies content by its sha1
+        digest = hashlib.sha1(b"%s %s\0" % (kind, size) + content).hexdigest()  # noqa: S324
+        if digest != name:
+            path = environ["GIT_OBJECT_DIRECTORY"]
+            raise UnreadableError(path, f"the object {name} is missing or not as its name says")
+        contents[name] = content
+    return contents
+
+
+def _run_git(
+    arguments: list[str], environ: Mapping[str, str], folder: str, question: bytes
+) -> bytes:
+    """Return the output of git; it may fail in the middle. Raises _UncomparedError without git."""
     try:
         done = subprocess.run(  # noqa: S603
             ["git", *arguments],  # noqa: S607  the git on PATH
             cwd=folder,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
+            input=question,
             capture_output=True,
             timeout=_GIT_SECONDS,
             check=False,
@@ -3476,9 +4153,6 @@ def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> b
         raise _UncomparedError(f"git: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise _UncomparedError(f"git took more than {_GIT_SECONDS} s") from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _UncomparedError(lines[-1] if lines else f"git: exit status {done.returncode}")
     return done.stdout
 
 
@@ -3928,6 +4602,8 @@ class Verdict(NamedTuple):
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
+    # The path that it is from, if that is not the lock's.
+    found: str = ""
 
 
 def check_starts(
@@ -3943,6 +4619,8 @@ def check_starts(
         for target in startables(locked, context.lock.requested)
         if target.reference not in context.lock.imports
     ]
+    modules = [target.name for target in targets if target.kind == "module"]
+    origins = module_origins(context, modules)
     preload = ["torch"] if "torch" in locked else []
     started = start_all(_request(context, len(targets), has_device=has_device), targets, preload)
     context.progress("")
@@ -3950,7 +4628,8 @@ def check_starts(
         start.target.reference == DEVICE_MODULE and not start.failed for start in started
     )
     judged = [
-        (start, _judge(context, start, ownership, device_works=device_works)) for start in started
+        (start, _judge(context, start, ownership, origins, device_works=device_works))
+        for start in started
     ]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
@@ -3985,15 +4664,24 @@ def _request(context: CheckContext, count: int, *, has_device: bool) -> StartReq
 
 
 def _judge(
-    context: CheckContext, start: Started, ownership: Ownership, *, device_works: bool
+    context: CheckContext,
+    start: Started,
+    ownership: Ownership,
+    origins: Mapping[str, str],
+    *,
+    device_works: bool,
 ) -> Verdict:
-    """Return the verdict on a start. Lack of an accelerator is no excuse if it works."""
-    row = start.row
+    """Return the verdict on a start. Lack of an accelerator is no excuse if it works.
+
+    `origins` are the paths from which modules would be imported, by name.
+    """
+    row, name = start.row, start.target.name
     if not start.failed:
-        fault = ""
         if start.target.kind == "module":
-            fault = ownership.fault_of_import(start.target.name, row["path"])
-        return Verdict("elsewhere", fault) if fault else Verdict("ok")
+            found, fault = ownership.fault_in(name, origins.get(name), row["path"])
+            if fault:
+                return Verdict("elsewhere", fault, found)
+        return Verdict("ok")
     excuse = excuse_of(start.target, context.lock.excuses, device_works=device_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
@@ -4020,7 +4708,7 @@ def _start_findings(
     groups: dict[tuple[str, str], list[Started]] = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
-            values = {"name": start.target.name, "found": start.row["path"]}
+            values = {"name": start.target.name, "found": verdict.found}
             yield Finding(verdict.reason, values)
         elif verdict.outcome == "untried":
             groups.setdefault(("start-untried", verdict.reason), []).append(start)
@@ -4088,17 +4776,22 @@ _SYSTEM = ("machine", *COMPONENTS)
 # Findings that do not make verify.py fail.
 WARNINGS = (
     *WARNING_CODES,
+    "checkout-added",
     "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
     "file-added",
+    "file-unhashed",
     "import-untried",
     "lock-unreadable",
     "module-extra",
+    "path-extra",
     "pip-missing",
     "python-shared",
     "start-untried",
+    "startup-added",
+    "startup-changed",
     "startup-unknown",
 )
 
@@ -4299,8 +4992,11 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     # isolated, as what is on PYTHONPATH or in the user's site-packages is not installed here
-    if options.python or not sys.flags.isolated:
+    # and without site, as nothing of the environment is to run before it is judged
+    is_alone = sys.flags.isolated and sys.flags.no_site
+    if options.python or not is_alone:
         return _restart(options.python or sys.executable, file, arguments)
+    search_path = SearchPath.of_this_python()
     if options.pip_settings:
         return print_pip_variables()
     if options.changed_files:
@@ -4308,7 +5004,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     # exit normally, so that programs that were started end, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
-    context = _context(lock, options, file)
+    context = _context(lock, options, file, search_path)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
@@ -4334,7 +5030,9 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> CheckContext:
+def _context(
+    lock: LockedStack, options: argparse.Namespace, file: str, search_path: SearchPath
+) -> CheckContext:
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -4352,6 +5050,7 @@ def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> Check
         checks=_checks_of(options),
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
+        search_path=search_path,
     )
 
 
@@ -4411,8 +5110,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
     yield check_machine(context)
-    paths = [path for path in sys.path if os.path.isdir(path)]
-    installed, broken = installed_distributions(context, paths)
+    installed, broken = installed_distributions(context, context.search_path.folders)
     yield check_python(context, installed)
     tool = ask_tool(context)
     yield from check_components(context, tool)
@@ -4426,7 +5124,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    ownership = Ownership(context, installed, paths)
+    ownership = Ownership(context, installed, context.search_path)
     yield check_strays(context, installed, ownership)
     yield check_requirements(context)
     if context.lock.imports:
@@ -4437,14 +5135,14 @@ def checks(context: CheckContext) -> Iterator[Group]:
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Run this program with another Python, isolated, in place of this process.
+    """Run this program with another Python, isolated and without site, in place of this process.
 
     Return the exit status if that is no Python: another program might end as if all were well.
     """
     path = os.path.abspath(python)
-    result = run_program([path, "-I", "-c", f"print({_PROOF!r})"], os.environ)
+    result = run_program([path, "-I", "-S", "-c", f"print({_PROOF!r})"], os.environ)
     if result.output.split() == [_PROOF]:
-        command = [path, "-I", os.path.abspath(file), *arguments, "--python="]
+        command = [path, "-I", "-S", os.path.abspath(file), *arguments, "--python="]
         os.execv(path, command)  # noqa: S606
     why = "it does not run as Python" if result.status is not None else result.ending
     sys.stderr.write(f"error: {path} cannot be run: {why}\n")
@@ -4938,6 +5636,9 @@ LOCK = r"""
 "file-unreadable-what": "files of {name} {version} cannot be read: {list} ({count} in all)",
 "file-unreadable-why": "their content could not be compared with the lock",
 "file-unreadable-mend": "{again}",
+"file-unhashed-what": "RECORD of {name} {version} has no hash of {list} ({count} in all)",
+"file-unhashed-why": "so nothing tells whether they are as they were installed",
+"file-unhashed-mend": "install.sh completes it when it installs: {again}",
 "bytecode-differs-what": "{count} compiled files that Python runs do not match their sources: {list}",
 "bytecode-differs-why": "Python runs files in __pycache__ without comparing them with the source, and RECORD has no hash of them; another patch release of Python compiled them, or somebody put them there",
 "bytecode-differs-mend": "remove them: Python compiles the sources again",
@@ -4951,17 +5652,31 @@ LOCK = r"""
 "startup-unknown-what": "files in {folder} that run at each start of Python may belong to no distribution: {list} ({count} in all)",
 "startup-unknown-why": "no list of files has them, but the folder is shared with other programs or has distributions without such a list",
 "startup-unknown-mend": "remove them unless somebody needs them: an interrupted installation leaves such files, too",
+"startup-changed-what": "{list} in {folder} is not as any known release of virtualenv or uv makes it",
+"startup-changed-why": "it runs at each start of Python, and no distribution has it: a newer release made it, or somebody changed it",
+"startup-changed-mend": "compare it with that of the tool that made this environment, or remove it with the `.pth` file beside it",
+"startup-added-what": "files of {name}, which the lock does not have, run at each start of Python: {list} ({count} in all)",
+"startup-added-why": "their code runs in every program of this environment",
+"startup-added-mend": "uninstall {name} unless you need it",
 "module-replaced-what": "modules in {folder} have the names of locked modules, but belong to no locked distribution: {list} ({count} in all)",
 "module-replaced-why": "Python can import them in place of what the lock has",
 "module-extra-what": "modules in {folder} belong to no distribution: {list} ({count} in all)",
 "module-extra-why": "the lock says nothing about them, and they can be imported",
 "module-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
+"path-extra-what": "folders or archives that no distribution has are on the search path of Python: {list} ({count} in all)",
+"path-extra-why": "`.pth` files add them; what is in them can be imported, and was not judged",
+"path-extra-mend": "remove their lines from easy-install.pth or conda.pth unless you need them",
 "checkout-other-what": "{name} is at commit {found} in {folder}, the lock has {wanted}",
 "checkout-other-why": "it is installed as this folder, so Python runs what is in there",
 "checkout-unmarked-what": "{folder} does not have the mark that install.sh leaves for {name} at commit {wanted}",
 "checkout-unmarked-why": "the mark .git/ascend-lock says that it was built with the steps and variables of this lock",
 "checkout-changed-what": "files of {name} in {folder} were changed after installation: {list} ({count} in all)",
 "checkout-changed-why": "they match neither commit {wanted} nor the steps of the lock that change it",
+"checkout-hidden-what": "files that commit {wanted} does not have hide modules of {name} in {folder}: {list} ({count} in all)",
+"checkout-hidden-why": "Python imports them in place of the commit's, and install.sh did not note them",
+"checkout-added-what": "modules that commit {wanted} does not have were added to {name} in {folder}: {list} ({count} in all)",
+"checkout-added-why": "they can be imported, and install.sh did not note them when it built the checkout",
+"checkout-added-mend": "remove them unless you have put them there",
 "checkout-unreadable-what": "the checkout of {name} cannot be read: {path}: {why}",
 "checkout-unreadable-why": "without it nothing tells which commit is installed",
 "checkout-uncompared-what": "files of {name} in {folder} were not compared with commit {wanted}: {why}",
@@ -5236,6 +5951,9 @@ LOCK = r"""
 "file-unreadable-what": "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
 "file-unreadable-why": "无法将其内容与锁文件比较",
 "file-unreadable-mend": "{again}",
+"file-unhashed-what": "{name} {version} 的 RECORD 没有 {list} 的哈希（共 {count} 个）",
+"file-unhashed-why": "因此无从得知它们是否与安装时相同",
+"file-unhashed-mend": "install.sh 安装时会补全：{again}",
 "bytecode-differs-what": "Python 运行的 {count} 个编译文件与源文件不一致：{list}",
 "bytecode-differs-why": "Python 运行 __pycache__ 中的文件时不与源文件比较，RECORD 也没有它们的哈希；可能由另一个 Python 补丁版本编译，也可能被人放入",
 "bytecode-differs-mend": "请删除它们：Python 会重新编译源文件",
@@ -5249,17 +5967,31 @@ LOCK = r"""
 "startup-unknown-what": "{folder} 中有每次启动 Python 都会运行的文件，可能不属于任何软件包：{list}（共 {count} 个）",
 "startup-unknown-why": "没有文件清单列出它们，但该目录与其他程序共用，或其中有不带清单的软件包",
 "startup-unknown-mend": "如果没有人需要，请删除：中断的安装也会留下这样的文件",
+"startup-changed-what": "{folder} 中的 {list} 与 virtualenv 或 uv 的任何已知版本写入的内容都不同",
+"startup-changed-why": "它在每次启动 Python 时运行，却不属于任何发行包：由更新的版本写入，或被人改动",
+"startup-changed-mend": "请与创建此环境的工具所写的内容比较，或将它与旁边的 `.pth` 文件一并删除",
+"startup-added-what": "锁文件之外的 {name} 有每次启动 Python 都会运行的文件：{list}（共 {count} 个）",
+"startup-added-why": "它们的代码会在此环境的每个程序中运行",
+"startup-added-mend": "如不需要 {name}，请将其卸载",
 "module-replaced-what": "{folder} 中的模块与锁定的模块同名，但不属于任何锁定的软件包：{list}（共 {count} 个）",
 "module-replaced-why": "Python 可能导入它们，而不是锁文件中的模块",
 "module-extra-what": "{folder} 中有不属于任何软件包的模块：{list}（共 {count} 个）",
 "module-extra-why": "锁文件没有涉及它们，但它们可以被导入",
 "module-extra-mend": "如果不是自己放入的，请删除：中断的安装也会留下这样的文件",
+"path-extra-what": "Python 的搜索路径中有不属于任何发行包的文件夹或归档：{list}（共 {count} 个）",
+"path-extra-why": "它们由 `.pth` 文件加入；其中的内容可以被导入，且没有受到检查",
+"path-extra-mend": "如不需要，请从 easy-install.pth 或 conda.pth 中删除相应的行",
 "checkout-other-what": "{folder} 中的 {name} 在 commit {found}，而锁文件中是 {wanted}",
 "checkout-other-why": "它是以此目录安装的，Python 运行的就是其中的内容",
 "checkout-unmarked-what": "{folder} 没有 install.sh 为 {name} 的 commit {wanted} 留下的标记",
 "checkout-unmarked-why": "标记 .git/ascend-lock 说明它是按此锁文件的步骤和变量构建的",
 "checkout-changed-what": "{folder} 中 {name} 的文件在安装后被改动：{list}（共 {count} 个）",
 "checkout-changed-why": "它们与 commit {wanted} 不一致，也不是锁文件的步骤修改的结果",
+"checkout-hidden-what": "{folder} 中有提交 {wanted} 之外的文件遮住了 {name} 的模块：{list}（共 {count} 个）",
+"checkout-hidden-why": "Python 会导入它们而不是提交中的模块，而 install.sh 没有记录它们",
+"checkout-added-what": "{folder} 中的 {name} 多出了提交 {wanted} 之外的模块：{list}（共 {count} 个）",
+"checkout-added-why": "它们可以被导入，而 install.sh 构建检出时没有记录它们",
+"checkout-added-mend": "如果不是您放置的，请删除",
 "checkout-unreadable-what": "无法读取 {name} 的检出：{path}：{why}",
 "checkout-unreadable-why": "没有它就无法确定安装的是哪个 commit",
 "checkout-uncompared-what": "没有将 {folder} 中 {name} 的文件与 commit {wanted} 比较：{why}",

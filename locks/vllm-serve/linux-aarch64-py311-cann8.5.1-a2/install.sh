@@ -207,7 +207,7 @@ if ! "$python" -I -c 'import pip' 2>/dev/null; then
 else
     while IFS= read -r -d '' setting; do
         settings+=("$setting")
-    done < <("$python" -I "$here/verify.py" --pip-settings)
+    done < <("$python" -I -S "$here/verify.py" --pip-settings)
     [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
         refuse "pip of ${python} does not run" "${python} -m pip config debug says why, or lists its configuration files; it may show passwords" \
         "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因或列出配置文件；输出中可能有密码"
@@ -233,7 +233,7 @@ while IFS=$'\t' read -r state what mend; do
         warning) tell "$warning" "$what" "$mend" "$what" "$mend" ;;
     esac
     checked=yes
-done < <("$python" -I "$here/verify.py" --machine --lang "$lang" || true)
+done < <("$python" -I -S "$here/verify.py" --machine --lang "$lang" || true)
 [ -n "${checked-}" ] || [ "$found" != 3.11 ] ||
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
         "install.sh 同目录的 verify.py 无法运行" "请复制锁文件的整个目录"
@@ -310,6 +310,29 @@ def read_note(found):
     return (found.read_text(NOTE) or "").strip() if entry(found, NOTE) else ""
 
 
+def hash_and_size(path):
+    """Return the hash and the size of a file as RECORD has them."""
+    digest, size = hashlib.sha256(), 0
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            digest.update(chunk)
+            size += len(chunk)
+    return "sha256=" + base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode(), str(size)
+
+
+def complete(found, inside, rows):
+    """Add hash and size to the rows of RECORD without a hash: a wheel may bring none of a file, or no row.
+
+    RECORD itself has none, nor have its signatures, and Python compiles a module again whenever it likes.
+    """
+    without = [f"{inside}/{name}" for name in ("RECORD", "RECORD.jws", "RECORD.p7s")]
+    for row in rows:
+        path = found.locate_file(row[0])
+        is_compiled = row[0].endswith(".pyc") and "__pycache__/" in row[0]
+        if not row[1] and not is_compiled and row[0] not in without and os.path.isfile(path):
+            row[1:] = hash_and_size(path)
+
+
 def write_beside(found, texts):
     """Write files beside the metadata of a distribution, and list them in RECORD; texts has them by name.
 
@@ -320,6 +343,7 @@ def write_beside(found, texts):
     paths = {name: f"{inside}/{name}" for name in texts}
     with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
         rows = [row for row in csv.reader(file) if row and row[0] not in paths.values()]
+    complete(found, inside, rows)
     for name, text in texts.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
         rows.append([paths[name], f"sha256={digest}", str(len(text.encode()))])
@@ -378,7 +402,7 @@ if [ -n "$build_wheels" ]; then
     # an absolute path, as builds change the folder
     build_wheels=$(readlink -f -- "$build_wheels") || fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
-    [ "$dry_run" = yes ] || "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
+    [ "$dry_run" = yes ] || "$python" -I -S "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
         refuse "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
     built=$build_wheels
@@ -389,7 +413,7 @@ elif [ -n "$wheelhouse" ] && [ -d "$wheelhouse/built" ]; then
     built=$wheelhouse/built
 fi
 built_wheels() { # distributions: the path of the wheel of each; false, and why, unless there are all
-    [ -n "$built" ] && "$python" -I "$here/verify.py" --lang "$lang" --built-wheels "$built" "$@"
+    [ -n "$built" ] && "$python" -I -S "$here/verify.py" --lang "$lang" --built-wheels "$built" "$@"
 }
 
 # What builds from source need of the machine: what is missing is told before anything is downloaded
@@ -620,7 +644,7 @@ keep_built() { # folder, pattern of wheels in there
     [ -n "$build_wheels" ] || return 0
     # shellcheck disable=SC2206  # it is a pattern
     wheels=("$1"/$2)
-    "$python" -I "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
+    "$python" -I -S "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" "${wheels[@]}" ||
         fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
 }
@@ -714,8 +738,8 @@ EOF
 # writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
 # new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
 # file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
-# Of what is called `~…`, only folders go whose name pip makes of a name in such a record or an installed one. pip may
-# remove the record first: so the folders of what is installed are noted before it begins, until all is installed.
+# Of what is called `~…`, only folders go whose name pip makes of a name in such a record, or of one noted. pip may remove
+# the record first: so the folders of what is installed are noted before it begins, until all is installed.
 # Nothing goes that a record of something installed has, or that is behind a link.
 sweep() { # names of what must not be installed, requirements files
     local told
@@ -897,7 +921,8 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
             if os.path.dirname(path) != record.path:
                 remove_file(path)
     installed = {folder for record in whole if record.is_ours for folder in record.folders()}
-    folders = installed.union(noted, *(record.folders() for record in unfinished))
+    # without a run that was cut off, or its records, what is called `~…` is somebody's
+    folders = noted.union(*(record.folders() for record in unfinished))
     others = {folder for record in left if record.is_aside and not record.is_ours for folder in record.folders()}
     for path in put_aside(folders, others):
         if path not in occupied:
@@ -1071,7 +1096,7 @@ unset "${!PIP_@}" # what is imported needs no index
 checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
-"$python" -I "$here/verify.py" "${checks[@]}" ||
+"$python" -I -S "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "差异和修复方法见上文"
 say "vllm-serve is installed: 176 distributions, as locked" "vllm-serve 已安装：176 个软件包，与锁文件一致"

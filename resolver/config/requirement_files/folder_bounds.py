@@ -68,6 +68,11 @@ class FolderBounds:
         Raises InputError if it is elsewhere or hidden. The error tells `where` the file is named,
         not the file.
         """
+        # `realpath` leaves out a folder that is not there before `..`. No program can open such a
+        # path, and its text may have a password.
+        if ".." in path.parts and not path.exists():
+            missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            raise files.input_error(missing, "a file cannot be read", where)
         real = Path(os.path.realpath(path))
         is_below = real.is_relative_to(self._root)
         if self._is_given and is_below:
