@@ -30,8 +30,9 @@ class FormerName(NamedTuple):
         first, *others = arguments
         if first != self.command or not self.unless.isdisjoint(others):
             return None
-        # A word that is misspelt today, such as `matrix shwo`, is none of an earlier release.
-        if self.unless and others and not others[0].startswith("-"):
+        # A word that is misspelt today, such as `matrix shwo`, is none of an earlier release. The
+        # bare command shows what there is today: solving a whole grid takes minutes.
+        if self.unless and not any(word.startswith("-") for word in others[:1]):
             return None
         if not self.option:
             return [*self.current.split(), *others]

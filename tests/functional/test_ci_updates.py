@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.functional.test_matrix import FACTS, GRID, INDEXES, SYSTEMS
 from tests.functional.workspace import COMMAND, REPOSITORY, Workspace
 
 ACTIONS = sorted((REPOSITORY / "ci").glob("*/action.yml"))
@@ -54,12 +55,12 @@ def git(workspace: Workspace, *arguments: str) -> str:
     ).stdout
 
 
-def update(workspace: Workspace, *stacks: str) -> subprocess.CompletedProcess[str]:
+def update(workspace: Workspace, *stacks: str, **more: str) -> subprocess.CompletedProcess[str]:
     report = str(workspace.temporary / "report.md")
     return subprocess.run(
         [str(SCRIPT), *stacks],
         cwd=workspace.root,
-        env=environment(workspace, REPORT=report),
+        env=environment(workspace, REPORT=report, **more),
         check=False,
         capture_output=True,
         encoding="utf-8",
@@ -95,6 +96,26 @@ def test_update_tells_of_a_stack_that_lost_its_solution(checkout: Workspace) -> 
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "changed=true"), done
     report = (checkout.temporary / "report.md").read_text()
     assert "1 locked, 1 without a solution" in report
+
+
+def test_update_compares_the_matrix(checkout: Workspace) -> None:
+    checkout.serve("plugin 1.0 3.0 4.0", "plugin 2.0: numbers<2", "numbers 1.0 2.0", "trainer 1.0")
+    checkout.serve("engine 1.0: numbers", "engine 2.0: numbers>=2")
+    checkout.facts("plugin", FACTS)
+    checkout.indexes(INDEXES)
+    (checkout.matrices / "systems.toml").write_text(SYSTEMS)
+    (checkout.matrices / "grid.toml").write_text(GRID)
+    assert checkout.run("matrix", "build", "--jobs", "1").status == 0
+    assert checkout.lock().status == 0
+    git(checkout, "add", "--all")
+    git(checkout, "commit", "--quiet", "--message", "a grid")
+    checkout.edit("facts/plugin.toml", "numbers>=2", "numbers>=3")
+    git(checkout, "commit", "--quiet", "--all", "--message", "another fact")
+    done = update(checkout, "demo", MATRIX="matrix.json")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "changed=true"), done
+    assert "## The matrix" in done.stdout
+    changed = git(checkout, "diff", "--name-only", "main", "HEAD").split()
+    assert {"matrix.json", "matrix.html"} <= set(changed)
 
 
 def test_update_refuses_a_checkout_with_changes(checkout: Workspace) -> None:

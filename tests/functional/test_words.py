@@ -51,7 +51,6 @@ def test_lock_without_a_stack_lists_them(workspace: Workspace) -> None:
         ("explain demo --package base", "why demo base"),
         ("explain --package=base demo --offline", "why demo --offline base"),
         ("matrix --jobs 1", "matrix build --jobs 1"),
-        ("matrix", "matrix build"),
     ],
 )
 def test_former_name_does_the_same_with_a_hint(
@@ -66,6 +65,14 @@ def test_former_name_does_the_same_with_a_hint(
     assert (run.status, run.stdout) == (as_today.status, as_today.stdout)
     hint = f"`ascend-lock {found[0].words}` is now `ascend-lock {found[0].current}`"
     assert run.stderr == f"hint: {hint}\n{as_today.stderr}"
+
+
+def test_matrix_without_a_word_shows_its_commands(workspace: Workspace) -> None:
+    run = workspace.run("matrix")
+    assert run.status == 2
+    assert "build  Solve" in run.stderr
+    assert "hint" not in run.stderr
+    assert list(workspace.root.glob("matrix.*")) == []
 
 
 def test_snapshot_is_now_lock_record(workspace: Workspace) -> None:
