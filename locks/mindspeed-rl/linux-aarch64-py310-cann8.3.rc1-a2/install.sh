@@ -321,7 +321,7 @@ def hash_and_size(path):
 
 
 def complete(found, inside, rows):
-    """Add hash and size to the rows of RECORD without a hash: a wheel may bring none of a file, or no row.
+    """Write hash and size into the rows of RECORD that have no hash: a wheel may bring none of a file, or no row.
 
     RECORD itself has none, nor have its signatures, and Python compiles a module again whenever it likes.
     """

@@ -2556,11 +2556,11 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
 
 # The options with which hccn_tool prints a property, and the property in what it prints.
 _ANSWERS: Mapping[str, tuple[str, str]] = {
-    "link": ("-link", r"link status:\s*(\S+)"),
-    "health": ("-net_health", r"net health status:\s*(\S.*?)\s*$"),
-    "address": ("-ip", r"ipaddr:\s*(\S+)"),
+    "link": ("-link", r"link status:[ \t]*(\S+)"),
+    "health": ("-net_health", r"net health status:[ \t]*(\S.*?)\s*$"),
+    "address": ("-ip", r"ipaddr:[ \t]*(\S+)"),
     "tls": ("-tls", r"tls switch\[(\d+)\]"),
-    "mtu": ("-mtu", r"mtu:\s*(\d+)"),
+    "mtu": ("-mtu", r"mtu:[ \t]*(\d+)"),
 }
 _UP = "UP"
 _HEALTHY = "Success"

@@ -74,6 +74,11 @@ def test_network_that_is_fine(installation: Installation) -> None:
             "NPU 0 has no network address",
         ),
         (
+            {"ip_0": "ipaddr:\\nnetmask:255.0.0.0"},
+            "network-address-missing",
+            "NPU 0 has no network address",
+        ),
+        (
             {"ip": "ipaddr:10.0.0.1\\nnetmask:255.0.0.0"},
             "network-address-shared",
             "NPUs 0, 1 have the same network address 10.0.0.1",
