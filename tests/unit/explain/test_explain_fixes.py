@@ -358,7 +358,7 @@ def test_conflict_is_explained_without_a_page_beside_it(releases: list[str]) -> 
     found = explained(catalog, "a==1", "b==1", "c")
     lines = [[one.constraint.text for one in each.reasons[:2]] for each in found.contradictions]
     assert lines == [["a==1", "b==1"]]
-    assert "the page of far cannot be had" in [attempt.why for attempt in found.attempts]
+    assert "the page of far cannot be had" in [str(attempt.why) for attempt in found.attempts]
 
 
 def test_explanation_ends_where_the_engine_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
