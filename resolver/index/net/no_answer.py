@@ -68,7 +68,9 @@ def no_answer(error: BaseException) -> NoAnswerError:
 def _of_system(cause: BaseException) -> NoAnswerError | None:
     """Return the meaning of an error of the system or of TLS, None for another one."""
     if isinstance(cause, ssl.SSLCertVerificationError):
-        why = phrase("Its certificate is not trusted: {reason}", reason=cause.verify_message)
+        # What tries there were follows in the same sentence.
+        reason = cause.verify_message.rstrip(".")
+        why = phrase("Its certificate is not trusted: {reason}", reason=reason)
         return NoAnswerError(why, certificate=True)
     if isinstance(cause, socket.gaierror):
         is_unknown = cause.errno == socket.EAI_NONAME
