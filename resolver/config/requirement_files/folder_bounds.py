@@ -72,7 +72,7 @@ class FolderBounds:
         # path, and its text may have a password.
         if ".." in path.parts and not path.exists():
             missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            raise files.input_error(missing, "a file cannot be read", where)
+            raise files.input_error(missing, phrase("a file cannot be read"), where)
         real = Path(os.path.realpath(path))
         is_below = real.is_relative_to(self._root)
         if self._is_given and is_below:
