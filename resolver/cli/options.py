@@ -330,7 +330,10 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         multiple=True,
         metavar="NAME",
         shell_complete=completed("targets"),
-        help="Only this target, or the one whose name begins so; may be repeated.",
+        help=(
+            "Only this target; the beginning of its name will do, or the end after a `-`, "
+            "such as a group. May be repeated."
+        ),
     ),
     "cutoff": click.option(
         "--exclude-newer",

@@ -74,16 +74,20 @@ def unknown_locks(run: Settings) -> list[str]:
 
 
 def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
-    """Return the targets that values of --target stand for: their names, or unique beginnings.
+    """Return the targets that values of --target stand for.
 
-    A value that fits no known target stays as it is. Raise InputError if one fits several.
+    A value is a name, its unique beginning, or the end of names after a `-`, such as a group. One
+    that fits no known target stays as it is. Raise InputError for the beginning of several.
     """
     known = list(known)
     names: set[str] = set()
     for value in given:
+        if value in known or not value:
+            names.add(value)
+            continue
         fitting = [name for name in known if name.startswith(value)]
-        if value in known or not value or not fitting:
-            fitting = [value]
+        if not fitting:
+            names.update([name for name in known if name.endswith(f"-{value}")] or [value])
         if len(fitting) > 1:
             raise InputError(
                 phrase("several targets begin with `{value}`", value=value),
@@ -142,13 +146,14 @@ class NamedLock(msgspec.Struct, frozen=True):
 def named_locks(name: str, run: Settings) -> list[NamedLock]:
     """Return the locks that a name stands for, sorted by their folders.
 
-    The name is `STACK`, `STACK/TARGET`, or the path of a stack's file, of a folder of locks, of a
-    lock's folder or of its lock.toml. After an `@` it names a commit of git to read them from.
+    The name is `STACK`, `STACK/TARGET` with what --target takes, or the path of a stack's file, of
+    a folder of locks, of a lock's folder or of its lock.toml. After an `@` it names a commit of git
+    to read them from.
     Raise InputError if there are none.
     """
     location, at, revision = name.partition("@")
     folder = _folder(location, run)
-    locks = _locks_at(revision, folder) if revision else _locks_in(folder)
+    locks = _read_locks(folder, revision) or _locks_of_target(location, revision, run)
     if not locks:
         raise _no_lock(location, revision, folder, run)
     chosen = locks
@@ -189,6 +194,21 @@ def lock_of_machine(stack: str, run: Settings) -> NamedLock:
 def _target_names(locks: Mapping[Path, Lock]) -> list[str]:
     """Return the names of the targets that locks are for."""
     return [lock.target.name for lock in locks.values()]
+
+
+def _read_locks(folder: Path, revision: str) -> dict[Path, Lock]:
+    """Return the locks in a folder, or in a commit below it, by their folders."""
+    return _locks_at(revision, folder) if revision else _locks_in(folder)
+
+
+def _locks_of_target(location: str, revision: str, run: Settings) -> dict[Path, Lock]:
+    """Return the locks of `STACK/TARGET`, where the target is what --target takes."""
+    stack, slash, target = location.rpartition("/")
+    if not slash:
+        return {}
+    locks = _read_locks(_folder(stack, run), revision)
+    names = named_targets((target,), dict.fromkeys(_target_names(locks)))
+    return {path: lock for path, lock in locks.items() if lock.target.name in names}
 
 
 def _locks_at(revision: str, folder: Path) -> dict[Path, Lock]:

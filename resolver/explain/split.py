@@ -31,7 +31,7 @@ def split(
     they do not work without a line of the other one. A stack with groups has its environments
     already.
     """
-    if trials.problem.stack.group:
+    if any(root.group for root in trials.problem.stack.requirements):
         return []
     order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
     clashes = []

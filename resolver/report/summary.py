@@ -112,9 +112,11 @@ def _locked(lock: Lock, problem: Problem) -> Message:
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
-    return message(
-        "cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources
-    )
+    target: str | Message = str(problem.target)
+    if problem.stack.group:
+        group = message("group.named", name=problem.stack.group)
+        target = joined("conflict.clause", [str(problem.target), group])
+    return message("cli.locked", stack=lock.stack, target=target, size=size, sources=sources)
 
 
 def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message:

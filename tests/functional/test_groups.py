@@ -95,6 +95,7 @@ def test_explain_all_groups_says_what_they_cannot_share(groups: Workspace) -> No
     assert run.status == 1
     assert "judge" in run.stdout
     assert "extra" in run.stdout
+    assert "split" not in run.stdout
     assert tree(groups.locks) == before
     assert groups.run("explain", "demo").status == 0
 
@@ -153,7 +154,14 @@ def test_two_locks_of_one_name_are_refused(groups: Workspace) -> None:
 
 def test_commands_name_the_locks_of_groups(groups: Workspace) -> None:
     groups.locked()
-    run = groups.run("tree", "demo/there-eval", "--json")
-    assert run.status == 0, run
-    assert "judge" in json.dumps(run.json)
+    for name in ("demo/there-eval", "demo/eval", "demo/there-e"):
+        run = groups.run("tree", name, "--json")
+        assert run.status == 0, run
+        assert "judge" in json.dumps(run.json)
+    run = groups.run("why", "demo", "shared", "--target", "eval")
+    assert (
+        "shared is locked at 2.0 in demo for linux-aarch64, Python 3.11, group eval" in run.stdout
+    )
+    run = groups.run("lock", "demo", "--target", "train", "--anew", "--upgrade")
+    assert run.stdout.startswith("Locked demo for linux-aarch64, Python 3.11, group train: ")
     assert groups.run("check", "demo", "--solve").status == 0

@@ -454,6 +454,8 @@ def target_line(problem: Problem) -> Message:
     for name, value in target.stated.items():
         label = target.components[name].label
         parts.append(message("report.component", name=label, version=value))
+    if problem.stack.group:
+        parts.append(message("group.named", name=problem.stack.group))
     return joined("conflict.clause", parts)
 
 
