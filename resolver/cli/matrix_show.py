@@ -35,6 +35,7 @@ from resolver.report.terminal import WIDTH
 
 
 @click.command("show", cls=Command)
+@click.argument("name", metavar="[PROJECT]", required=False)
 @click.option(
     "--package",
     metavar="NAME",
@@ -55,8 +56,12 @@ from resolver.report.terminal import WIDTH
     help="Name the facts behind each line, with their sources.",
 )
 @settings()
-def command(run: Settings, package: str, sources: bool, **given: str | None) -> int:
+def command(
+    run: Settings, name: str | None, package: str, sources: bool, **given: str | None
+) -> int:
     """Show which versions go together on an Ascend machine.
+
+    PROJECT may be given by --package as well.
 
     A line for each release, newest first, with its vllm, torch, torch-npu, triton-ascend, CANN,
     Python, glibc, SoC and driver, from facts and the recorded metadata of wheels alone. Nothing is
@@ -64,6 +69,7 @@ def command(run: Settings, package: str, sources: bool, **given: str | None) -> 
     """
     components = load_components(run.matrices)
     facts = compile_facts(load_facts(run.matrices), components=components)
+    package = name or package
     project = canonicalize_name(package)
     _require_pairs(project, package, facts, run)
     system = {

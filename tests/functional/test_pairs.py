@@ -90,6 +90,12 @@ def test_pairs_filters(workspace: Workspace, options: list[str], names: list[str
     assert list(releases(workspace, *options)) == names
 
 
+def test_pairs_takes_a_project_as_argument(workspace: Workspace) -> None:
+    by_option = workspace.run("matrix", "show", "--package", "vllm-ascend")
+    assert by_option.status == 0
+    assert workspace.run("matrix", "show", "vllm_ascend") == by_option
+
+
 def test_pairs_where_nothing_fits(workspace: Workspace) -> None:
     none = "No release of vllm-ascend is paired with"
     run = workspace.run("matrix", "show", "--soc", "A3", "--cann", "8.5.1")
