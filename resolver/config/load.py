@@ -230,7 +230,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     return Inputs(
         stack=document,
         facts=tuple(_read(path, FactFile, matrices, components) for path in used),
-        indexes=_read_optional("indexes.toml", IndexesFile, matrices),
+        indexes=load_indexes(matrices),
         systems=systems,
         spare=tuple(_read(path, FactFile, matrices, components) for path in spare),
         readings=_digest(readings_folder(matrices), linkage_folder(matrices)),
@@ -376,6 +376,11 @@ def generated_folder(matrices: Path) -> Path:
 def is_generated(document: Document[FactFile]) -> bool:
     """Return whether a file of facts was made from tables of upstream."""
     return PurePosixPath(document.name).parent.name == GENERATED
+
+
+def load_indexes(matrices: Path) -> Document[IndexesFile] | None:
+    """Read the indexes and their bindings; return None without the file. Raises InputError."""
+    return _read_optional("indexes.toml", IndexesFile, matrices)
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:

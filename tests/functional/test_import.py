@@ -465,17 +465,16 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     assert stack["stack"]["requires"] == [
         f"datasets @ {source}",
         "numpy<2",
-        "six",
         "tqdm",
         "transformers==4.57.3",
     ]
     assert stack["stack"]["constraints"] == ["torch==2.7.1"]
     assert stack["stack"]["overrides"] == ["numpy<2"]
     assert changes == [
-        "pyproject.toml:17: `tool.uv.sources`",
         "pyproject.toml:18: `tool.uv.sources`",
         "pyproject.toml:13: `tool.uv.exclude-newer`",
         "pyproject.toml:12: `x @ git+https://github.com/o/x@v1`",
+        "pyproject.toml:3: `six`",
         "pyproject.toml:11: taken as `torch==2.7.1`",
         "pyproject.toml:11: `pip`",
         f"pyproject.toml:3: taken as `datasets @ {source}`",
@@ -491,6 +490,49 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     workspace.refused("there is no such dependency group", "import", "pyproject.toml")
     write(workspace, pyproject_toml="[tool.uv]\ndefault-groups = 1\n")
     workspace.refused("the table `tool.uv` cannot be read", "import", "pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{ path = "../lib" }',
+        "{ workspace = true }",
+        '{ url = "https://example.org/my_lib-1-py3-none-any.whl" }',
+        '{ index = "private" }',
+        '[{ index = "private", marker = "os_name == \'posix\'" }, { git = "https://a.example/b" }]',
+        '"../lib"',
+    ],
+)
+def test_import_asks_no_index_for_another_source(workspace: Workspace, source: str) -> None:
+    lines = '"my_lib[fast]>=1.0", "my-lib>=1.0+cpu", "numpy", "torch==2.9.0"'
+    write(
+        workspace,
+        matrices__indexes_toml='[[index]]\nname = "pypi"\n\n[[index]]\nname = "wheels"\n'
+        'url = "https://example.org/whl"\npackages = ["torch"]\n',
+        pyproject_toml=f"""\
+[project]
+name = "demo"
+dependencies = [{lines}]
+[tool.uv]
+constraint-dependencies = ["My.Lib<2"]
+[tool.uv.sources]
+My_Lib = {source}
+torch = {{ index = "cu128" }}
+unasked = {{ path = "../unasked" }}
+""",
+    )
+    stack, changes = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["requires"] == ["numpy", "torch==2.9.0"]
+    assert "constraints" not in stack["stack"]
+    assert changes == [
+        "pyproject.toml:3: `my_lib[fast]>=1.0`",
+        "pyproject.toml:3",
+        "pyproject.toml:5: `My.Lib<2`",
+        "pyproject.toml:8: `tool.uv.sources`",
+        "pyproject.toml:9: `tool.uv.sources`",
+    ]
+    became = reasons(imported_json(workspace, "pyproject.toml"))["My.Lib<2"]
+    assert became.startswith("to-decide: `pyproject.toml:7` takes it from elsewhere")
 
 
 # --- environment.yml
