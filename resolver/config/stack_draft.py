@@ -127,7 +127,7 @@ class Draft(msgspec.Struct, frozen=True):
             stack["constraints"] = self.constraints
         if self.overrides:
             stack["overrides"] = self.overrides
-        tables = {"stack": stack, "target": {**target, "system": system}}
+        tables = {"stack": stack, "target": {**target, "system": system} if system else target}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
 
@@ -157,7 +157,8 @@ def draft(
 
     Projects for CUDA, local version labels, and what comes with the `stated` components of the
     target are left out. `with_plugins`, the plugins are added with which its projects run on the
-    target. Raises InputError if the facts cannot be read.
+    target; one that states no component is a machine without NPU. Raises InputError if the facts
+    cannot be read.
     """
     return _Drafter(matrices, stated, platform).draft(requirements, with_plugins)
 
@@ -167,6 +168,7 @@ class _Drafter:
 
     def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
         self._components = load_components(matrices)
+        self._has_npu = bool(stated)
         brought = _brought_projects(self._components, stated)
         self._excluded = {**_excluded_projects(matrices), **brought}
         # What the data of imports leaves out, by project and extra; an empty extra stands for none.
@@ -201,7 +203,7 @@ class _Drafter:
         requires = dict.fromkeys(line.text for line in lines)
         for name, why in self._replacements(lines):
             self._add(requires, name, why)
-        lacking = _lacking_plugins(lines)
+        lacking = _lacking_plugins(lines) if self._has_npu else {}
         if with_plugins:
             for plugin, project in lacking.items():
                 self._add(requires, plugin, message("imported.plugin", project=project))

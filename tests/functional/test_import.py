@@ -329,6 +329,27 @@ def test_import_adds_plugins(workspace: Workspace) -> None:
     assert requires == ["torch", "torch_npu==2.8.0"]
 
 
+def test_import_for_machine_without_npu(workspace: Workspace) -> None:
+    write(workspace, r_txt="torch>=2.7\nvllm\n")
+    without = ("--cann", "none", "--soc", "None", "--hdk", "none")
+    stack = tomli.loads(imported_json(workspace, "r.txt", *without)["text"])
+    assert stack["stack"]["requires"] == ["torch>=2.7", "vllm"]
+    assert "system" not in stack["target"]
+    assert "add my.toml" not in workspace.run("import", "r.txt", "-o", "my.toml", *without).stdout
+    stack = tomli.loads(
+        imported_json(workspace, "r.txt", "--soc", "none", "--hdk", "25.5.0")["text"]
+    )
+    assert stack["target"]["system"] == {"cann": "8.5.1", "hdk": "25.5.0"}
+    assert "torch-npu" in stack["stack"]["requires"]
+
+
+@pytest.mark.parametrize("option", ["--cann nothing", "--soc a!9", "--hdk b", "--glibc old"])
+def test_import_names_the_option_with_a_wrong_value(workspace: Workspace, option: str) -> None:
+    write(workspace, r_txt="numpy\n")
+    run = workspace.run("import", "r.txt", *option.split())
+    assert (run.status, f"\n  at {option}\n" in run.stderr) == (2, True), run
+
+
 IMPORTS = """\
 [defaults]
 source = "index pypi demo (2026-11-28)"
@@ -675,7 +696,7 @@ def test_a_file_that_cannot_be_imported(
         (("--extra", "tain"), "there is no extra `tain`"),
         (("--group", "docs"), "there is no dependency group `docs`"),
         (("--python", "3"), "`3` is not one version of Python"),
-        (("--cann", "new"), "`cann` cannot be used"),
+        (("--cann", "new"), "`new` is not a version of CANN such as 8.5.0"),
         (
             ("--name", "a b"),
             (

@@ -97,9 +97,7 @@ def test_snapshot_has_what_a_lock_and_an_upgrade_request(locked: Workspace) -> N
     other.write_text(
         (locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8"
     )
-    locked.refused(
-        "the snapshot `demo` belongs to another stack", "lock", "--record", "demo.toml"
-    )
+    locked.refused("the snapshot `demo` belongs to another stack", "lock", "--record", "demo.toml")
     assert kept.read_bytes() == content
 
 
