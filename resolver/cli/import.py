@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import click
 
 from resolver import files
+from resolver.ascend.names import CHIP, DRIVER, TOOLKIT
 from resolver.cli import options
 from resolver.cli.common import Command
 from resolver.cli.console import (
@@ -30,7 +31,7 @@ from resolver.cli.outcome import (
     result_json,
 )
 from resolver.config.compile import compile_problems
-from resolver.config.load import load_with, read_text
+from resolver.config.load import load_components, load_with, read_text
 from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import Draft, draft
@@ -65,8 +66,24 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     help="Platform of the target.",
 )
 @click.option("--glibc", default="2.35", show_default=True, help="Oldest glibc of the target.")
-@click.option("--cann", default="8.5.1", show_default=True, help="CANN of the target.")
-@click.option("--soc", default="A2", show_default=True, help="SoC family of the target.")
+@click.option(
+    "--cann",
+    default="8.5.1",
+    show_default=True,
+    help="CANN of the target; `none` for a target that does not state it.",
+)
+@click.option(
+    "--soc",
+    default="A2",
+    show_default=True,
+    help="SoC family of the target; `none` for a target that does not state it.",
+)
+@click.option(
+    "--hdk",
+    default=options.NONE,
+    show_default=True,
+    help="HDK of the target; `none` for a target that does not state it.",
+)
 @click.option(
     "--extra",
     "extras",
@@ -106,6 +123,7 @@ def command(
     glibc: str,
     cann: str,
     soc: str,
+    hdk: str,
     extras: tuple[str, ...],
     groups: tuple[str, ...],
     without_plugins: bool,
@@ -124,10 +142,11 @@ def command(
         raise InputError(
             phrase("only a stack in a file can be locked"), hint=phrase("name it: -o FILE.toml")
         )
+    options.component("glibc", glibc, load_components(run.matrices))
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
-    system = {"cann": cann, "soc": soc}
+    system = _system({TOOLKIT: cann, CHIP: soc, DRIVER: hdk}, run)
     stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
     if not run.as_json:
         _print_rows(stack, file, run, is_written=output is not None)
@@ -160,6 +179,17 @@ def command(
     elif results:
         _print_results(results, run.command("add", str(output)), run)
     return max((result.exit_status for result in results), default=0)
+
+
+def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:
+    """Return the components that the target states. Raise InputError for a wrong value."""
+    components = load_components(run.matrices)
+    system = {}
+    for name, text in given.items():
+        if not options.states_nothing(text):
+            options.component(name, text, components)
+            system[name] = text
+    return system
 
 
 def _print_rows(stack: Draft, file: Path, run: Settings, *, is_written: bool) -> None:

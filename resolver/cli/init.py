@@ -48,9 +48,15 @@ _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
     help="What the machine is for: serve, train, verl, trl, ms-swift, …",
 )
 @click.option(
-    f"--{TOOLKIT}", metavar="VERSION", help=f"The machine's {TITLES[TOOLKIT]}, such as 8.5.1."
+    f"--{TOOLKIT}",
+    metavar="VERSION",
+    help=f"The machine's {TITLES[TOOLKIT]}, such as 8.5.1; the matrix has nothing for `none`.",
 )
-@click.option(f"--{CHIP}", metavar="FAMILY", help="The family of its chips, such as A2 or A3.")
+@click.option(
+    f"--{CHIP}",
+    metavar="FAMILY",
+    help="The family of its chips, such as A2 or A3; the matrix has nothing for `none`.",
+)
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
 @click.option(
@@ -135,10 +141,24 @@ def _fields(
     for key, value in given.items():
         # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
         if value and key in (TOOLKIT, CHIP):
+            _require_npu(key, value)
             fields[key] = str(options.component(key, value, components))
         elif value:
             fields[key] = value
     return {key: value for key, value in fields.items() if value}
+
+
+def _require_npu(key: str, value: str) -> None:
+    """Raise InputError if a machine has no toolkit or chip: each cell of the matrix has both."""
+    if options.states_nothing(value):
+        raise InputError(
+            phrase("the matrix has stacks for machines with an NPU alone"),
+            where=f"{_FIELDS[key]} {value}",
+            hint=phrase(
+                "for a machine without NPU: {command}",
+                command=f"ascend-lock import FILE --{TOOLKIT} none --{CHIP} none",
+            ),
+        )
 
 
 def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Stands for every stack on a command line.
 ALL: Final = "all"
+# Stands for a component that a target does not state.
+NONE: Final = "none"
 _LOCKS: Final = Path("locks")
 _LOCAL_MATRICES: Final = Path("matrices")
 # The environment variable that names the folder of facts, indexes and stacks.
@@ -286,12 +288,17 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
     )
 
 
+def states_nothing(text: str) -> bool:
+    """Return whether the value of a component's option says that the target does not state it."""
+    return text.strip().lower() == NONE
+
+
 def component(name: str, text: str, components: Components) -> Value:
     """Return the value of the option that is named after a component of a machine.
 
     Raise InputError if there is no such component, or it cannot have the value.
     """
-    where = f"--{name}"
+    where = f"--{name} {text}"
     try:
         component = find_component(name, components)
         value = component.parse_stated(text)

@@ -230,7 +230,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     return Inputs(
         stack=document,
         facts=tuple(_read(path, FactFile, matrices, components) for path in used),
-        indexes=_read_optional("indexes.toml", IndexesFile, matrices),
+        indexes=load_indexes(matrices),
         systems=systems,
         spare=tuple(_read(path, FactFile, matrices, components) for path in spare),
         readings=_digest(readings_folder(matrices), linkage_folder(matrices)),
@@ -270,19 +270,39 @@ def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Sh
 
 
 def _require_own_name(document: Document[StackFile], path: Path, matrices: Path) -> None:
-    """Raise InputError if another stack of `matrices` has the same name, and so the same lock."""
+    """Raise InputError if another stack is named after its file, and this one has the same name.
+
+    Both would have the same lock. Other stacks are those of `matrices`, and those beside the file.
+    """
     name = document.content.stack.name
-    other = matrices / "stacks" / f"{name}.toml"
-    if path.parent == other.parent and path != other and other.is_file():
-        raise InputError(
-            phrase("two stacks have the name `{name}`", name=name),
-            where=document.place("stack", "name"),
-            why=phrase(
-                "the other is {path}, and a lock's folder is named after its stack",
-                path=_display(other, matrices),
-            ),
-            hint=literal(f'name = "{path.stem}"'),
-        )
+    if path.stem == name:
+        return
+    for folder in (matrices / "stacks", path.parent):
+        other = folder / f"{name}.toml"
+        if stack_name(other) == name and not path.samefile(other):
+            raise InputError(
+                phrase("two stacks have the name `{name}`", name=name),
+                where=document.place("stack", "name"),
+                why=phrase(
+                    "the other is {path}, and a lock's folder is named after its stack",
+                    path=_display(other, matrices),
+                ),
+                hint=literal(f'name = "{path.stem}"'),
+            )
+
+
+def stack_name(path: Path) -> str:
+    """Return the name of the stack in a file; empty for a file that is none, or is not there.
+
+    Whether the stack is valid does not matter.
+    """
+    try:
+        tables = toml_tables(file_text(path, str(path)), str(path), toml.STACK)
+    except InputError:
+        return ""
+    stack = tables.get("stack")
+    name = stack.get("name") if isinstance(stack, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def readings_folder(matrices: Path) -> Path:
@@ -376,6 +396,11 @@ def generated_folder(matrices: Path) -> Path:
 def is_generated(document: Document[FactFile]) -> bool:
     """Return whether a file of facts was made from tables of upstream."""
     return PurePosixPath(document.name).parent.name == GENERATED
+
+
+def load_indexes(matrices: Path) -> Document[IndexesFile] | None:
+    """Read the indexes and their bindings; return None without the file. Raises InputError."""
+    return _read_optional("indexes.toml", IndexesFile, matrices)
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:

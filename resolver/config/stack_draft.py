@@ -23,10 +23,11 @@ from packaging.utils import (
 
 from resolver.ascend.names import PLUGINS
 from resolver.config.decode import parse_need
-from resolver.config.load import load_components, load_facts, load_imports
+from resolver.config.load import load_components, load_facts, load_imports, load_indexes
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
+    OtherSource,
     is_readable,
     shown_requirement,
 )
@@ -126,7 +127,7 @@ class Draft(msgspec.Struct, frozen=True):
             stack["constraints"] = self.constraints
         if self.overrides:
             stack["overrides"] = self.overrides
-        tables = {"stack": stack, "target": {**target, "system": system}}
+        tables = {"stack": stack, "target": {**target, "system": system} if system else target}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
 
@@ -156,7 +157,8 @@ def draft(
 
     Projects for CUDA, local version labels, and what comes with the `stated` components of the
     target are left out. `with_plugins`, the plugins are added with which its projects run on the
-    target. Raises InputError if the facts cannot be read.
+    target; one that states no component is a machine without NPU. Raises InputError if the facts
+    cannot be read.
     """
     return _Drafter(matrices, stated, platform).draft(requirements, with_plugins)
 
@@ -166,6 +168,7 @@ class _Drafter:
 
     def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
         self._components = load_components(matrices)
+        self._has_npu = bool(stated)
         brought = _brought_projects(self._components, stated)
         self._excluded = {**_excluded_projects(matrices), **brought}
         # What the data of imports leaves out, by project and extra; an empty extra stands for none.
@@ -173,6 +176,12 @@ class _Drafter:
         for row in load_imports(matrices):
             if not row.platforms or platform in row.platforms:
                 self._left_out[row.project, row.extra or ""] = row
+        # The projects that indexes.toml says the indexes of.
+        self._bound = _bound_projects(matrices)
+        # The projects that the file takes from elsewhere.
+        self._elsewhere: dict[NormalizedName, OtherSource] = {}
+        # Those of them that a line asks for.
+        self._asked_elsewhere: set[NormalizedName] = set()
         self._rows: list[DraftRow] = []
         # The rows about extras that were left out.
         self._dropped_extras: list[ImportRow] = []
@@ -181,9 +190,11 @@ class _Drafter:
         """Return what a stack can have of a file, with the plugins that it lacks."""
         for unusable, reason in requirements.left_out:
             self._leave_out(unusable, unusable.shown, reason)
+        self._elsewhere = requirements.other_sources
         overrides = self._take_overrides(requirements.overrides)
         lines = [_overridden(line, overrides) for line in self._usable(requirements.lines)]
         constraints = self._take_constraints(requirements.constraints, lines)
+        self._leave_out_sources()
         if requirements.hashes:
             why = message("import.hashes", count=requirements.hashes)
             self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
@@ -192,7 +203,7 @@ class _Drafter:
         requires = dict.fromkeys(line.text for line in lines)
         for name, why in self._replacements(lines):
             self._add(requires, name, why)
-        lacking = _lacking_plugins(lines)
+        lacking = _lacking_plugins(lines) if self._has_npu else {}
         if with_plugins:
             for plugin, project in lacking.items():
                 self._add(requires, plugin, message("imported.plugin", project=project))
@@ -238,6 +249,12 @@ class _Drafter:
                 taken[line.text] = None
                 self._take(line, "constraints")
         return tuple(taken)
+
+    def _leave_out_sources(self) -> None:
+        """Note the sources of projects that no line asks for: other projects may require them."""
+        for name, source in self._elsewhere.items():
+            if name not in self._asked_elsewhere:
+                self._leave_out(source.line, source.line.shown, message("import.uv-source"))
 
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
         """Yield the projects that take the place of extras, unless lines ask for them."""
@@ -301,7 +318,17 @@ class _Drafter:
         row = self._left_out.get((need.name, ""))
         if row is not None and row.replacement is None:
             return verbatim(row.reason, row.reason_zh)
-        return message("import.cuda") if _CUDA.search(need.name) else None
+        if _CUDA.search(need.name):
+            return message("import.cuda")
+        return self._why_elsewhere(need.name) if row is None else None
+
+    def _why_elsewhere(self, project: NormalizedName) -> Message | None:
+        """Return that a project is from elsewhere; None for one that indexes.toml finds."""
+        source = self._elsewhere.get(project)
+        if source is None or (source.is_index and project in self._bound):
+            return None
+        self._asked_elsewhere.add(project)
+        return message("import.uv-elsewhere", where=source.line.where)
 
     def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
         """Return what to ask for instead of a requirement, and why; None if it is fine.
@@ -422,6 +449,19 @@ def _error_text(error: Exception, line: str) -> Message:
     if not is_readable(requirement):
         return message("import.secret")
     return message("import.unusable", why=without_secrets(str(error)))
+
+
+def _bound_projects(matrices: Path) -> frozenset[NormalizedName]:
+    """Return the projects that indexes.toml binds to indexes: a lock looks nowhere else."""
+    indexes = load_indexes(matrices)
+    if indexes is None:
+        return frozenset()
+    names: set[NormalizedName] = set()
+    for index in indexes.content.index:
+        names.update(map(canonicalize_name, index.packages))
+    for binding in indexes.content.binding:
+        names.update(map(canonicalize_name, binding.packages))
+    return frozenset(names)
 
 
 def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:

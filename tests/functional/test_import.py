@@ -329,6 +329,27 @@ def test_import_adds_plugins(workspace: Workspace) -> None:
     assert requires == ["torch", "torch_npu==2.8.0"]
 
 
+def test_import_for_machine_without_npu(workspace: Workspace) -> None:
+    write(workspace, r_txt="torch>=2.7\nvllm\n")
+    without = ("--cann", "none", "--soc", "None", "--hdk", "none")
+    stack = tomli.loads(imported_json(workspace, "r.txt", *without)["text"])
+    assert stack["stack"]["requires"] == ["torch>=2.7", "vllm"]
+    assert "system" not in stack["target"]
+    assert "add my.toml" not in workspace.run("import", "r.txt", "-o", "my.toml", *without).stdout
+    stack = tomli.loads(
+        imported_json(workspace, "r.txt", "--soc", "none", "--hdk", "25.5.0")["text"]
+    )
+    assert stack["target"]["system"] == {"cann": "8.5.1", "hdk": "25.5.0"}
+    assert "torch-npu" in stack["stack"]["requires"]
+
+
+@pytest.mark.parametrize("option", ["--cann nothing", "--soc a!9", "--hdk b", "--glibc old"])
+def test_import_names_the_option_with_a_wrong_value(workspace: Workspace, option: str) -> None:
+    write(workspace, r_txt="numpy\n")
+    run = workspace.run("import", "r.txt", *option.split())
+    assert (run.status, f"\n  at {option}\n" in run.stderr) == (2, True), run
+
+
 IMPORTS = """\
 [defaults]
 source = "index pypi demo (2026-11-28)"
@@ -465,17 +486,16 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     assert stack["stack"]["requires"] == [
         f"datasets @ {source}",
         "numpy<2",
-        "six",
         "tqdm",
         "transformers==4.57.3",
     ]
     assert stack["stack"]["constraints"] == ["torch==2.7.1"]
     assert stack["stack"]["overrides"] == ["numpy<2"]
     assert changes == [
-        "pyproject.toml:17: `tool.uv.sources`",
         "pyproject.toml:18: `tool.uv.sources`",
         "pyproject.toml:13: `tool.uv.exclude-newer`",
         "pyproject.toml:12: `x @ git+https://github.com/o/x@v1`",
+        "pyproject.toml:3: `six`",
         "pyproject.toml:11: taken as `torch==2.7.1`",
         "pyproject.toml:11: `pip`",
         f"pyproject.toml:3: taken as `datasets @ {source}`",
@@ -491,6 +511,49 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     workspace.refused("there is no such dependency group", "import", "pyproject.toml")
     write(workspace, pyproject_toml="[tool.uv]\ndefault-groups = 1\n")
     workspace.refused("the table `tool.uv` cannot be read", "import", "pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{ path = "../lib" }',
+        "{ workspace = true }",
+        '{ url = "https://example.org/my_lib-1-py3-none-any.whl" }',
+        '{ index = "private" }',
+        '[{ index = "private", marker = "os_name == \'posix\'" }, { git = "https://a.example/b" }]',
+        '"../lib"',
+    ],
+)
+def test_import_asks_no_index_for_another_source(workspace: Workspace, source: str) -> None:
+    lines = '"my_lib[fast]>=1.0", "my-lib>=1.0+cpu", "numpy", "torch==2.9.0"'
+    write(
+        workspace,
+        matrices__indexes_toml='[[index]]\nname = "pypi"\n\n[[index]]\nname = "wheels"\n'
+        'url = "https://example.org/whl"\npackages = ["torch"]\n',
+        pyproject_toml=f"""\
+[project]
+name = "demo"
+dependencies = [{lines}]
+[tool.uv]
+constraint-dependencies = ["My.Lib<2"]
+[tool.uv.sources]
+My_Lib = {source}
+torch = {{ index = "cu128" }}
+unasked = {{ path = "../unasked" }}
+""",
+    )
+    stack, changes = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["requires"] == ["numpy", "torch==2.9.0"]
+    assert "constraints" not in stack["stack"]
+    assert changes == [
+        "pyproject.toml:3: `my_lib[fast]>=1.0`",
+        "pyproject.toml:3",
+        "pyproject.toml:5: `My.Lib<2`",
+        "pyproject.toml:8: `tool.uv.sources`",
+        "pyproject.toml:9: `tool.uv.sources`",
+    ]
+    became = reasons(imported_json(workspace, "pyproject.toml"))["My.Lib<2"]
+    assert became.startswith("to-decide: `pyproject.toml:7` takes it from elsewhere")
 
 
 # --- environment.yml
@@ -633,7 +696,7 @@ def test_a_file_that_cannot_be_imported(
         (("--extra", "tain"), "there is no extra `tain`"),
         (("--group", "docs"), "there is no dependency group `docs`"),
         (("--python", "3"), "`3` is not one version of Python"),
-        (("--cann", "new"), "`cann` cannot be used"),
+        (("--cann", "new"), "`new` is not a version of CANN such as 8.5.0"),
         (
             ("--name", "a b"),
             (

@@ -93,13 +93,11 @@ def test_snapshot_has_what_a_lock_and_an_upgrade_request(locked: Workspace) -> N
     assert locked.pins() == {"a": "2.0", "b": "2.0"}
     (kept,) = locked.root.rglob("*.snapshot")
     content = kept.read_bytes()
-    other = locked.root / "elsewhere.toml"
+    other = locked.root / "demo.toml"
     other.write_text(
         (locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8"
     )
-    locked.refused(
-        "the snapshot `demo` belongs to another stack", "lock", "--record", "elsewhere.toml"
-    )
+    locked.refused("the snapshot `demo` belongs to another stack", "lock", "--record", "demo.toml")
     assert kept.read_bytes() == content
 
 
@@ -371,6 +369,25 @@ def test_two_stacks_cannot_have_one_name(locked: Workspace) -> None:
     assert (run.status, run.error) == (2, "two stacks have the name `demo`")
     assert run.stderr.endswith('hint: name = "twin"\n')
     assert tree(locked.locks) == before
+
+
+def test_two_files_of_a_folder_cannot_have_one_name(locked: Workspace) -> None:
+    before = tree(locked.locks)
+    text = (locked.matrices / "stacks" / "demo.toml").read_text().replace('"demo"', '"cpu"', 1)
+    (locked.root / "cpu.toml").write_text(text)
+    (locked.root / "bad.toml").write_text(text)
+    for command in ("lock", "explain"):
+        run = locked.run(command, "bad.toml")
+        assert (run.status, run.error) == (2, "two stacks have the name `cpu`")
+        assert "the other is cpu.toml" in run.stderr
+        assert run.stderr.endswith('hint: name = "bad"\n')
+    assert tree(locked.locks) == before
+    # One of `matrices` counts as well, what is no stack does not.
+    (locked.root / "bad.toml").write_text(text.replace('"cpu"', '"demo"', 1))
+    assert locked.run("lock", "bad.toml").error == "two stacks have the name `demo`"
+    (locked.root / "cpu.toml").write_text('[project]\nname = "cpu"\n')
+    (locked.root / "bad.toml").write_text(text)
+    assert locked.run("lock", "bad.toml").status == 0
 
 
 # --- several targets

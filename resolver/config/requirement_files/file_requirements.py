@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
 
 from resolver.errors import InputError, did_you_mean, known_names
 from resolver.model import text as texts
@@ -85,6 +86,15 @@ class FileLine(msgspec.Struct, frozen=True):
     instead: str = ""
 
 
+class OtherSource(msgspec.Struct, frozen=True):
+    """A source of a project that a stack cannot have: a path, an address, an index of its own."""
+
+    # The place that names it.
+    line: FileLine
+    # Whether it is nothing but an index.
+    is_index: bool
+
+
 class FileRequirements(msgspec.Struct):
     """The requirements in a file."""
 
@@ -97,6 +107,8 @@ class FileRequirements(msgspec.Struct):
     overrides: list[FileLine] = []
     # Lines that a stack cannot have, and why.
     left_out: list[tuple[FileLine, Message]] = []
+    # The projects that are from elsewhere. On a public index, anybody may own their names.
+    other_sources: dict[NormalizedName, OtherSource] = {}
     # How many --hash options the file has; a lock has hashes of its own.
     hashes: int = 0
 

@@ -13,6 +13,7 @@ from resolver.config.lines import TomlText
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
+    OtherSource,
     require_included,
 )
 from resolver.errors import InputError
@@ -101,7 +102,7 @@ class UvSettings:
         result.lines = [_from_source(line, references) for line in result.lines]
         for key in _OTHER_KEYS:
             if key in self._keys:
-                self._leave_out(result, key, "import.uv")
+                result.leave_out(self._line(key), "import.uv")
 
     def _references(self, result: FileRequirements) -> Iterable[tuple[str, str]]:
         """Yield the commits that projects are from, as direct references (PEP 508), by project."""
@@ -109,14 +110,26 @@ class UvSettings:
             reference = _reference(source)
             if reference:
                 yield texts.name(name), reference
+            elif all("git" in item for item in _items(source)):
+                result.leave_out(self._line("sources", name), "import.uv-source")
             else:
-                self._leave_out(result, "sources", "import.uv-source", name)
+                is_index = all("index" in item for item in _items(source))
+                line = self._line("sources", name)
+                result.other_sources[texts.name(name)] = OtherSource(line, is_index)
 
-    def _leave_out(self, result: FileRequirements, key: str, code: str, *further: str) -> None:
-        """Note a key of the table that a stack cannot have."""
-        where = self._document.line("tool", "uv", key, *further)
+    def _line(self, key: str, *further: str) -> FileLine:
+        """Return a key of the table, and its place. What is below it is not shown."""
         shown = f"tool.uv.{key}"
-        result.leave_out(FileLine(shown, where, shown), code)
+        return FileLine(shown, self._document.line("tool", "uv", key, *further), shown)
+
+
+def _items(source: Any) -> list[dict[str, Any]]:
+    """Return the sources of a project: one, or several for different machines.
+
+    What is no table counts as a table without keys.
+    """
+    items = source if isinstance(source, list) and source else [source]
+    return [item if isinstance(item, dict) else {} for item in items]
 
 
 def _reference(source: Any) -> str:
