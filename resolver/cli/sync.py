@@ -16,7 +16,12 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
-from resolver.cli.environment import Environment, environment_python, read_environment
+from resolver.cli.environment import (
+    Environment,
+    environment_python,
+    read_environment,
+    require_virtual,
+)
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import NamedLock, lock_of_machine
 from resolver.errors import InputError, OtherMachine
@@ -105,11 +110,7 @@ def _is_same(found: str, locked: str) -> bool:
 
 @click.command("sync", cls=Command)
 @options.stack
-@click.option(
-    "--python",
-    metavar="PATH",
-    help="The environment's Python (default: of the active environment, ./env or ./.venv).",
-)
+@options.environment
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before something is changed.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @click.option(
@@ -142,6 +143,7 @@ def command(
     named = lock_of_machine(stack, run)
     interpreter = environment_python(python)
     environment = read_environment(interpreter)
+    require_virtual(environment, interpreter)
     target = named.lock.target
     if environment.python != target.python_line:
         raise InputError(

@@ -28,6 +28,7 @@ def locked(workspace: Workspace) -> Workspace:
 
 def sync(workspace: Workspace, *arguments: str, **environment: str) -> Run:
     environment.setdefault("VIRTUAL_ENV", "")
+    environment.setdefault("CONDA_PREFIX", "")
     return workspace.run("sync", "demo", *arguments, **environment)
 
 
@@ -176,6 +177,8 @@ def test_shared_and_own_python_are_refused(locked: Workspace) -> None:
     assert (own.status, own.error) == (2, "ascend-lock itself runs in this environment")
     none = sync(locked, "--yes", VIRTUAL_ENV=sys.prefix)
     assert (none.status, none.error) == (2, "there is no environment")
+    verify = locked.run("verify", "demo", VIRTUAL_ENV=sys.prefix, CONDA_PREFIX="")
+    assert (verify.status, verify.error) == (2, "there is no environment")
     wrong = sync(locked, "--yes", "--python", "/bin/false")
     assert (wrong.status, wrong.error) == (2, "the environment's Python cannot be run")
 
@@ -185,7 +188,12 @@ def test_environment_is_the_active_one_or_in_the_folder(locked: Workspace) -> No
     assert "<root>/.venv (" in sync(locked, "--dry-run").stdout
     make_environment(locked.root / "env")
     assert "<root>/env (" in sync(locked, "--dry-run").stdout
+    assert "<root>/.venv (" in sync(locked, "--dry-run", "--python", ".venv").stdout
     active = make_environment(locked.root / "active").parents[1]
+    conda = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "own"}
+    assert "<root>/active (" in sync(locked, "--dry-run", **conda).stdout
+    conda["CONDA_DEFAULT_ENV"] = "base"
+    assert "<root>/env (" in sync(locked, "--dry-run", **conda).stdout
     assert "<root>/active (" in sync(locked, "--dry-run", VIRTUAL_ENV=str(active)).stdout
 
 
