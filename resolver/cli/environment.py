@@ -44,9 +44,10 @@ for found in distributions(path=sorted(paths)):
     try:
         name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
         record = found.read_text("RECORD") or ""
-        is_noted = ".dist-info/ascend-lock.txt," in record
-        note = (found.read_text("ascend-lock.txt") or "").strip() if is_noted else ""
+        noted = re.search(r"(?m)^([^/\n\"]+\.dist-info/ascend-lock\.txt),", record)
+        note = (found.read_text("ascend-lock.txt") or "").strip() if noted else ""
         row = {"name": name, "version": str(found.version), "note": note}
+        row["note_file"] = str(found.locate_file(noted[1])) if noted else ""
         row["installer"] = (found.read_text("INSTALLER") or "").strip()
     except Exception:  # half written, which the installation mends
         continue
@@ -77,6 +78,8 @@ class InstalledRow(msgspec.Struct, frozen=True):
     version: str
     # What install.sh noted of the file it is from; empty if something else installed it.
     note: str
+    # The path of that note, empty without one.
+    note_file: str
     # What installed it, such as `pip` or `conda`.
     installer: str
 

@@ -69,7 +69,7 @@ def test_only_names_become_arguments_of_pip(locked: Workspace, python: Path) -> 
     put(python, {"--root=x": "1.0"})
     (python.parents[1] / ".ascend-lock-removed").write_text("--root=y\n-r\ngone\n")
     told = sync(locked, "--dry-run", "--json").json
-    assert told["remove"] == [{"name": "gone", "before": "", "after": ""}]
+    assert told["remove"] == [{"name": "gone", "before": "", "after": "", "damage": ""}]
 
 
 def test_distribution_from_another_file_is_reinstalled(locked: Workspace, python: Path) -> None:
@@ -77,6 +77,46 @@ def test_distribution_from_another_file_is_reinstalled(locked: Workspace, python
     run = sync(locked, "--yes")
     assert "  reinstall  base 2.0: it was not installed from the locked file\n" in run.stdout
     assert "reinstall" not in sync(locked, "--yes").stdout
+
+
+def test_damaged_files_are_repaired(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    site = site_packages(python)
+    intact = {path for path in tree(site) if "__pycache__" not in path}
+    (site / "base.py").unlink()
+    with (site / "top.py").open("a") as file:
+        file.write("changed = True\n")
+    told = sync(locked, "--dry-run").stdout
+    assert "  reinstall  base 2.0: files are missing or changed: base.py\n" in told
+    assert "  reinstall  top 1.0: files are missing or changed: top.py\n" in told
+    assert not (site / "base.py").exists()
+    cut = sync(locked, "--yes", "--json", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")
+    message = "not everything could be installed: base 2.0, top 1.0"
+    assert (cut.status, cut.json["status"], cut.json["message"]) == (1, "failed", message)
+    assert {"base", "top"} <= installed(python).keys()
+    run = sync(locked, "--yes", "-q")
+    assert (run.status, run.stdout) == (0, ""), run
+    assert {path for path in tree(site) if "__pycache__" not in path} == intact
+    assert "changed" not in (site / "top.py").read_text()
+
+
+def test_distribution_without_record_is_repaired(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    record = site_packages(python) / "base-2.0.dist-info" / "RECORD"
+    before = record.read_text()
+    record.unlink()
+    assert sync(locked, "--yes", "-q").status == 0
+    assert record.read_text() == before
+
+
+def test_quiet_failure_says_what_differs(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    (site_packages(python) / "sitecustomize.py").write_text("")
+    run = sync(locked, "--yes", "-q")
+    assert (run.status, run.error) == (1, "<root>/env does not match the lock")
+    assert "sitecustomize" in run.stderr
+    assert "see above" not in run.stderr
+    assert "sitecustomize" in sync(locked, "--yes", "--json").json["why"]
 
 
 def test_nothing_is_removed_if_the_installation_fails(locked: Workspace, python: Path) -> None:
@@ -140,10 +180,10 @@ def test_json_needs_no_terminal_with_yes(locked: Workspace, python: Path) -> Non
         "status": "synced",
         "environment": str(python.parents[1]).replace(str(locked.root), "<root>"),
         "install": [
-            {"name": "base", "before": "", "after": "2.0"},
-            {"name": "top", "before": "", "after": "1.0"},
+            {"name": "base", "before": "", "after": "2.0", "damage": ""},
+            {"name": "top", "before": "", "after": "1.0", "damage": ""},
         ],
-        "remove": [{"name": "extra", "before": "1.0", "after": ""}],
+        "remove": [{"name": "extra", "before": "1.0", "after": "", "damage": ""}],
     }
     assert sync(locked, "--json").json["status"] == "synced"
 
