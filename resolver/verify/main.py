@@ -82,7 +82,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(context, report, _CHECKS[context.checks])
+    few = {"machine": machine_checks, "files": file_checks}
+    return _report_checks(context, report, few.get(context.checks, checks))
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -213,9 +214,6 @@ def checks(context: CheckContext) -> Iterator[Group]:
     if not context.quick:
         yield check_starts(context, installed, ownership, has_device=tool.has_device)
     yield from check_computation(context, tool)
-
-
-_CHECKS = {"machine": machine_checks, "files": file_checks, "quick": checks, "all": checks}
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:

@@ -100,6 +100,19 @@ def test_damaged_files_are_repaired(locked: Workspace, python: Path) -> None:
     assert "changed" not in (site / "top.py").read_text()
 
 
+def test_full_compares_every_content(workspace: Workspace, python: Path) -> None:
+    """A change that keeps the size of a file, which no sample has as it is large."""
+    workspace.index.add_wheel("big", "1.0", files={"big.bin": "x" * 300_000})
+    workspace.locked_stack("big", target=HERE)
+    assert sync(workspace, "--yes", "-q").status == 0
+    (site_packages(python) / "big.bin").write_text("y" * 300_000)
+    assert sync(workspace, "--dry-run", "--json").json["install"] == []
+    change = {"name": "big", "before": "1.0", "after": "1.0", "damage": "big.bin"}
+    assert sync(workspace, "--dry-run", "--full", "--json").json["install"] == [change]
+    assert sync(workspace, "--yes", "--full", "-q").status == 0
+    assert (site_packages(python) / "big.bin").read_text() == "x" * 300_000
+
+
 def test_distribution_without_record_is_repaired(locked: Workspace, python: Path) -> None:
     assert sync(locked, "--yes", "-q").status == 0
     record = site_packages(python) / "base-2.0.dist-info" / "RECORD"
