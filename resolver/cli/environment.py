@@ -17,26 +17,37 @@ from resolver.report.removal import JOURNAL
 
 # Folders of environments in the current folder.
 _FOLDERS: Final = ("env", ".venv")
+# The Python in the folder of an environment.
+_PYTHON: Final = Path("bin") / "python"
 # The environment's Python runs this without `site`, which would run code of what is installed
 # (`.pth` files, sitecustomize): only metadata is read.
 _READ: Final = r"""
 import json, os, re, sys, sysconfig
-from importlib import metadata
+try:
+    from importlib.metadata import distributions
+except ImportError:  # before Python 3.8, which no lock is for
+    distributions = lambda path: ()
 
 prefix = os.path.dirname(os.path.dirname(os.path.abspath(sys.executable)))
+is_virtual = any(
+    os.path.exists(os.path.join(prefix, name)) for name in ("pyvenv.cfg", "conda-meta")
+)
+if not is_virtual:
+    prefix = sys.prefix
 # What has another name cannot be an argument of pip, which may take it for an option.
 is_name = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?").fullmatch
 scheme = "venv" if "venv" in sysconfig.get_scheme_names() else "posix_prefix"
 bases = {"base": prefix, "platbase": prefix}
 paths = {sysconfig.get_path(name, scheme, bases) for name in ("purelib", "platlib")}
 installed = []
-for found in metadata.distributions(path=sorted(paths)):
+for found in distributions(path=sorted(paths)):
     try:
         name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
         record = found.read_text("RECORD") or ""
-        is_noted = ".dist-info/ascend-lock.txt," in record
-        note = (found.read_text("ascend-lock.txt") or "").strip() if is_noted else ""
+        noted = re.search(r"(?m)^([^/\n\"]+\.dist-info/ascend-lock\.txt),", record)
+        note = (found.read_text("ascend-lock.txt") or "").strip() if noted else ""
         row = {"name": name, "version": str(found.version), "note": note}
+        row["note_file"] = str(found.locate_file(noted[1])) if noted else ""
         row["installer"] = (found.read_text("INSTALLER") or "").strip()
     except Exception:  # half written, which the installation mends
         continue
@@ -50,8 +61,7 @@ except (OSError, UnicodeDecodeError):
 json.dump({
     "prefix": prefix,
     "python": "%d.%d" % sys.version_info[:2],
-    "is_virtual": os.path.isfile(os.path.join(prefix, "pyvenv.cfg"))
-        or os.path.isdir(os.path.join(prefix, "conda-meta")),
+    "is_virtual": is_virtual,
     "installed": installed,
     "unfinished": unfinished,
 }, sys.stdout)
@@ -68,6 +78,8 @@ class InstalledRow(msgspec.Struct, frozen=True):
     version: str
     # What install.sh noted of the file it is from; empty if something else installed it.
     note: str
+    # The path of that note, empty without one.
+    note_file: str
     # What installed it, such as `pip` or `conda`.
     installer: str
 
@@ -89,19 +101,23 @@ class Environment(msgspec.Struct, frozen=True):
     @property
     def is_own(self) -> bool:
         """Return whether ascend-lock itself runs in it."""
-        return os.path.realpath(self.prefix) == os.path.realpath(sys.prefix)
+        # Pythons of several versions may share the prefix of a system.
+        is_ours = self.python == f"{sys.version_info.major}.{sys.version_info.minor}"
+        return is_ours and os.path.realpath(self.prefix) == os.path.realpath(sys.prefix)
 
 
 def environment_python(option: str | None) -> Path:
     """Return the Python that is named, else that of the active environment, ./env or ./.venv.
 
-    The environment of ascend-lock itself is passed over. Raise InputError if there is none.
+    The folder of an environment stands for its Python. The environment of ascend-lock itself is
+    passed over. Raise InputError if there is none.
     """
     if option is not None:
         # A link is what makes it the Python of an environment.
-        return Path(option).absolute()
+        path = Path(option).absolute()
+        return path / _PYTHON if path.is_dir() else path
     for folder in _folders():
-        python = folder / "bin" / "python"
+        python = folder / _PYTHON
         if python.is_file() and folder.resolve() != Path(sys.prefix).resolve():
             return python.absolute()
     raise InputError(
@@ -117,13 +133,17 @@ def _folders() -> Iterator[Path]:
     active = os.environ.get("VIRTUAL_ENV")
     if active:
         yield Path(active)
+    # conda's own environment is often active without anyone's choice.
+    conda = os.environ.get("CONDA_PREFIX")
+    if conda and os.environ.get("CONDA_DEFAULT_ENV") != "base":
+        yield Path(conda)
     yield from map(Path, _FOLDERS)
 
 
 def read_environment(python: Path) -> Environment:
     """Return what an environment's Python says of it, without running code of what is installed.
 
-    Raise InputError if it is no environment that may be changed.
+    Raise InputError if the Python cannot be run, or if it is that of ascend-lock itself.
     """
     command = [str(python), "-I", "-S", "-c", _READ, JOURNAL]
     try:
@@ -137,17 +157,21 @@ def read_environment(python: Path) -> Environment:
     except (subprocess.CalledProcessError, msgspec.DecodeError):
         what = phrase("the environment's Python cannot be run")
         raise InputError(what, where=str(python), hint=_HINT) from None
+    if environment.is_own:
+        raise InputError(
+            phrase("ascend-lock itself runs in this environment"),
+            where=environment.prefix,
+            why=phrase("The lock does not have ascend-lock, nor what it needs."),
+            hint=_HINT,
+        )
+    return environment
+
+
+def require_virtual(environment: Environment, python: Path) -> None:
+    """Raise InputError if an environment must not be changed, as it is the Python of a system."""
     if not environment.is_virtual:
         raise InputError(
             phrase("this Python is no environment: others use what is installed there"),
             where=str(python),
             hint=_HINT,
         )
-    if environment.is_own:
-        raise InputError(
-            phrase("ascend-lock itself runs in this environment"),
-            where=environment.prefix,
-            why=phrase("What the lock does not have would be removed, and ascend-lock with it."),
-            hint=_HINT,
-        )
-    return environment

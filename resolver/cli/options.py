@@ -330,6 +330,14 @@ def require_absent(path: Path) -> None:
 
 
 stack = click.argument("stack", shell_complete=completed("stacks"))
+environment = click.option(
+    "--python",
+    metavar="PATH",
+    help=(
+        "The environment's Python, or its folder "
+        "(default: the active environment, ./env or ./.venv)."
+    ),
+)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "targets": click.option(
         "--target",

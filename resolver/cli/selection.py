@@ -229,14 +229,16 @@ def _locks_in(folder: Path) -> dict[Path, Lock]:
 def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> InputError:
     """Return the error for a location without a lock, now or in the commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
+    stack = _stack_of(location, folder, run)
     if revision and location in stacks:
         hint = phrase("see `git log -- {folder}`", folder=folder)
     else:
         otherwise = phrase(
             "{command}; or name STACK/TARGET, or the folder of a lock",
-            command=run.command("lock", location),
+            command=run.command("lock", stack),
         )
-        hint = did_you_mean(location, stacks, otherwise)
+        is_known = stack != location and stack in stacks
+        hint = otherwise if is_known else did_you_mean(location, stacks, otherwise)
     what = phrase("there is no lock of `{name}`", name=location)
     if revision:
         what = phrase(
@@ -247,6 +249,14 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
         where=str(folder),
         hint=hint,
     )
+
+
+def _stack_of(location: str, folder: Path, run: Settings) -> str:
+    """Return the stack to lock for a location without a lock: of `STACK/TARGET`, the stack."""
+    if location.endswith(".toml") or not folder.is_relative_to(run.locks):
+        return location
+    names = folder.relative_to(run.locks).parts
+    return names[0] if names else location
 
 
 def _folder(location: str, run: Settings) -> Path:

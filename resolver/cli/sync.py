@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -15,15 +16,21 @@ from packaging.version import InvalidVersion, Version
 from resolver import files
 from resolver.cli import options
 from resolver.cli.common import Command
-from resolver.cli.console import print_json, print_line
-from resolver.cli.environment import Environment, environment_python, read_environment
+from resolver.cli.console import print_error, print_json, print_line
+from resolver.cli.damage import differences, find_damage, prepare_repair
+from resolver.cli.environment import (
+    Environment,
+    environment_python,
+    read_environment,
+    require_virtual,
+)
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import NamedLock, lock_of_machine
 from resolver.errors import InputError, OtherMachine
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message
-from resolver.phrase import literal, phrase
+from resolver.phrase import Phrase, literal, phrase
 from resolver.report import verify
 from resolver.report.removal import removal_script
 from resolver.report.script import FILE as INSTALL
@@ -33,6 +40,8 @@ from resolver.report.script import installation_note
 _KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
 # What an installer manages that is not pip's, and what pip would leave half removed.
 _NOT_OURS: Final = "conda"
+# How many of the last lines of a script that failed are shown.
+_SHOWN: Final = 20
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -44,6 +53,8 @@ class Change(msgspec.Struct, frozen=True):
     before: str
     # The version of the lock; empty for none.
     after: str
+    # Some files of it that are missing or changed; empty if its version or its source differs.
+    damage: str = ""
 
     def message(self) -> Message:
         """Return the line about it."""
@@ -53,6 +64,9 @@ class Change(msgspec.Struct, frozen=True):
             return message("sync.remove", name=self.name, version=self.before)
         if not self.before:
             return message("sync.install", name=self.name, version=self.after)
+        if self.damage:
+            values = {"name": self.name, "version": self.after, "files": self.damage}
+            return message("sync.repair", **values)
         if self.before == self.after:
             return message("sync.reinstall", name=self.name, version=self.after)
         return message("sync.replace", name=self.name, before=self.before, after=self.after)
@@ -72,8 +86,11 @@ class Plan(msgspec.Struct, frozen=True):
         return (*self.install, *self.remove)
 
 
-def plan_of(lock: Lock, environment: Environment) -> Plan:
-    """Return what is to be done for an environment to have what a lock has, and nothing else."""
+def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> Plan:
+    """Return what is to be done for an environment to have what a lock has, and nothing else.
+
+    `damage` has files that are missing or changed, by the name of their distribution.
+    """
     installed = {row.name: row for row in environment.installed}
     install = []
     for pin in sorted(lock.pin, key=lambda pin: pin.name):
@@ -82,6 +99,8 @@ def plan_of(lock: Lock, environment: Environment) -> Plan:
             install.append(Change(pin.name, "", pin.version))
         elif not _is_same(found.version, pin.version):
             install.append(Change(pin.name, found.version, pin.version))
+        elif pin.name in damage:
+            install.append(Change(pin.name, pin.version, pin.version, damage[pin.name]))
         elif found.note != installation_note(lock, pin):
             install.append(Change(pin.name, pin.version, pin.version))
     known = {*(pin.name for pin in lock.pin), *_KEPT}
@@ -105,10 +124,11 @@ def _is_same(found: str, locked: str) -> bool:
 
 @click.command("sync", cls=Command)
 @options.stack
+@options.environment
 @click.option(
-    "--python",
-    metavar="PATH",
-    help="The environment's Python (default: of the active environment, ./env or ./.venv).",
+    "--full",
+    is_flag=True,
+    help="Compare the contents of every file, not just of a sample.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before something is changed.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
@@ -125,6 +145,7 @@ def command(
     run: Settings,
     stack: str,
     python: str | None,
+    full: bool,
     yes: bool,
     dry_run: bool,
     wheelhouse: str | None,
@@ -132,7 +153,8 @@ def command(
 ) -> int:
     """Bring an environment on this machine to STACK's lock.
 
-    Shows what is installed, replaced and removed, and asks first. Runs the install.sh of the lock
+    Shows what is installed, replaced and removed, and asks first. What has files that are missing
+    or changed is installed again. Runs the install.sh of the lock
     and, once that has succeeded, removes what the lock does not have; pip, setuptools and wheel
     stay. A run that was killed is completed by the next one.
 
@@ -142,6 +164,7 @@ def command(
     named = lock_of_machine(stack, run)
     interpreter = environment_python(python)
     environment = read_environment(interpreter)
+    require_virtual(environment, interpreter)
     target = named.lock.target
     if environment.python != target.python_line:
         raise InputError(
@@ -155,7 +178,8 @@ def command(
         )
     if not skip_system_checks:
         _require_machine(named, run)
-    plan = plan_of(named.lock, environment)
+    damage = find_damage(named, interpreter, run, full=full)
+    plan = plan_of(named.lock, environment, damage.files)
     # Whoever is asked sees what for, however quiet the run is.
     if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
@@ -169,16 +193,40 @@ def command(
         arguments += ["--wheelhouse", wheelhouse]
     if skip_system_checks:
         arguments.append("--skip-system-checks")
-    status = _execute([named.folder / INSTALL, *arguments], run)
-    after = plan_of(named.lock, read_environment(interpreter))
+    prepare_repair(environment, damage)
+    return _bring(named, arguments, interpreter, plan, environment, run)
+
+
+def _bring(
+    named: NamedLock,
+    arguments: list[str],
+    interpreter: Path,
+    plan: Plan,
+    environment: Environment,
+    run: Settings,
+) -> int:
+    """Install what a lock has, remove everything else, and return the exit status.
+
+    `arguments` are those of install.sh and verify.py.
+    """
+    status, said = _execute([named.folder / INSTALL, *arguments], run)
+    after = plan_of(named.lock, read_environment(interpreter), {})
     if after.install:
         # Nothing is removed before everything is there.
-        return _end("failed", status or 1, plan, environment, run)
+        why = "".join(said.splitlines(keepends=True)[-_SHOWN:]).strip()
+        missing = ", ".join(f"{change.name} {change.after}" for change in after.install)
+        what = phrase("not everything could be installed: {missing}", missing=missing)
+        return _fail(Failure(what, why), status or 1, plan, environment, run)
     if after.remove:
         names = [change.name for change in after.remove]
-        status = _remove(names, interpreter, environment, run)
-        status = status or _verify(named, arguments, run)
-    return _end("failed" if status else "synced", status, plan, environment, run)
+        status, said = _remove(names, interpreter, environment, run)
+        if not status:
+            status = _verify(named, arguments, run)
+    if status:
+        why = differences(named, arguments) or said.strip()
+        what = phrase("{environment} does not match the lock", environment=environment.prefix)
+        return _fail(Failure(what, why), status, plan, environment, run)
+    return _end("synced", 0, plan, environment, run)
 
 
 def _require_machine(named: NamedLock, run: Settings) -> None:
@@ -235,20 +283,25 @@ def _is_confirmed(run: Settings) -> bool:
     return click.confirm(translate("sync.ask", run.language), err=True)
 
 
-def _execute(words: list[str | Path], run: Settings) -> int:
-    """Run a script of bash whose output is shown, and return its exit status.
+def _execute(words: list[str | Path], run: Settings) -> tuple[int, str]:
+    """Run a script of bash, and return its exit status and the errors that were not shown.
 
-    It goes to stderr if stdout is for JSON, and nowhere if the run is quiet.
+    Its output goes to stderr if stdout is for JSON. Of a quiet run it is not shown.
     """
-    output: int | None = sys.stderr.fileno() if run.as_json else None
-    if run.is_quiet:
-        output = subprocess.DEVNULL
     command = ["bash", *map(str, words)]
-    return subprocess.run(command, stdout=output, check=False).returncode  # noqa: S603
+    if run.is_quiet:
+        done = subprocess.run(  # noqa: S603  a script of the lock
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+        )
+        return done.returncode, done.stderr.decode(errors="replace")
+    output = sys.stderr.fileno() if run.as_json else None
+    return subprocess.run(command, stdout=output, check=False).returncode, ""  # noqa: S603
 
 
-def _remove(names: list[str], python: Path, environment: Environment, run: Settings) -> int:
-    """Remove distributions from an environment, and return the exit status."""
+def _remove(
+    names: list[str], python: Path, environment: Environment, run: Settings
+) -> tuple[int, str]:
+    """Remove distributions from an environment; return the exit status and errors not shown."""
     language = str(LANGUAGES.index(run.language))
     with TemporaryDirectory(prefix=".ascend-lock-") as folder:
         script = Path(folder) / "remove.sh"
@@ -266,13 +319,40 @@ def _verify(named: NamedLock, arguments: list[str], run: Settings) -> int:
     return subprocess.run(command, stdout=output, check=False).returncode  # noqa: S603
 
 
-def _end(status: str, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
+class Failure(msgspec.Struct, frozen=True):
+    """Why an environment is not as locked after a run."""
+
+    # What happened.
+    what: Phrase
+    # The differences, or what the script said; empty if that was shown.
+    why: str
+
+
+def _fail(failure: Failure, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
+    """Say why a run has failed where nothing else did, and return the exit status."""
+    if run.as_json:
+        reason = {"message": str(failure.what), "why": failure.why}
+        return _end("failed", code, plan, environment, run, **reason)
+    if run.is_quiet:
+        print_error(OtherMachine(failure.what, why=literal(failure.why)), run.language)
+    return code
+
+
+def _end(
+    status: str,
+    code: int,
+    plan: Plan,
+    environment: Environment,
+    run: Settings,
+    **reason: str,
+) -> int:
     """Print the result as JSON if that was asked for, and return the exit status."""
     if run.as_json:
         document: dict[str, Any] = {
             "status": status,
             "environment": environment.prefix,
             **msgspec.to_builtins(plan),
+            **reason,
         }
         print_json(document)
     return code

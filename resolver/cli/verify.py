@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import click
 
 from resolver.cli import options
 from resolver.cli.common import Command, other_checks
+from resolver.cli.console import print_data
+from resolver.cli.environment import environment_python, read_environment
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import lock_of_machine
+from resolver.errors import InputError
+from resolver.phrase import literal, phrase
 from resolver.report.verify import FILE
 
 
 @click.command("verify", cls=Command, epilog=other_checks("verify"))
 @options.stack
-@click.option(
-    "--python",
-    metavar="PATH",
-    help="The environment's Python (default: the active environment's, else python3).",
-)
+@options.environment
 @click.option(
     "--full",
     is_flag=True,
@@ -62,10 +61,12 @@ def command(
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
     program = lock_of_machine(stack, run).folder / FILE
-    python = python or _environment_python()
+    interpreter = environment_python(python)
+    # Raises what sync raises, too.
+    read_environment(interpreter)
     values = {
         **options_of_verify,
-        "python": python,
+        "python": str(interpreter),
         "lang": run.language,
         "json": run.as_json,
     }
@@ -76,12 +77,22 @@ def command(
         elif value:
             arguments.append(f"--{name}={value}")
     command_line = [sys.executable, "-I", "-S", str(program), *arguments]
+    if run.as_json:
+        return _print_object(command_line)
     return subprocess.run(command_line, check=False).returncode  # noqa: S603
 
 
-def _environment_python() -> str:
-    """Return the active environment's Python, else the one on PATH, as install.sh does."""
-    active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
-    if active:
-        return f"{active}/bin/python"
-    return shutil.which("python3") or "python3"
+def _print_object(command_line: Sequence[str]) -> int:
+    """Run verify.py, print its JSON object, and return its exit status.
+
+    Raise InputError if it prints none, with what it says in its place.
+    """
+    done = subprocess.run(  # noqa: S603  the lock's program
+        command_line, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
+    if not done.stdout:
+        raise InputError(
+            phrase("the lock's verify.py has printed no report"), why=literal(done.stderr.strip())
+        )
+    print_data(done.stdout)
+    return done.returncode

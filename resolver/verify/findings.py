@@ -172,7 +172,7 @@ class CheckContext:
     quick: bool = False
     # Whether to check the network between accelerators of several nodes.
     network: bool = False
-    # Which checks are made: `all`, `quick`, or those of the `machine` alone.
+    # Which checks are made: `all`, `quick`, or those of the `files` or the `machine` alone.
     checks: str = "all"
     # The limit of each start.
     seconds: float = SECONDS_TO_START

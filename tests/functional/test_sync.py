@@ -28,6 +28,7 @@ def locked(workspace: Workspace) -> Workspace:
 
 def sync(workspace: Workspace, *arguments: str, **environment: str) -> Run:
     environment.setdefault("VIRTUAL_ENV", "")
+    environment.setdefault("CONDA_PREFIX", "")
     return workspace.run("sync", "demo", *arguments, **environment)
 
 
@@ -68,7 +69,7 @@ def test_only_names_become_arguments_of_pip(locked: Workspace, python: Path) -> 
     put(python, {"--root=x": "1.0"})
     (python.parents[1] / ".ascend-lock-removed").write_text("--root=y\n-r\ngone\n")
     told = sync(locked, "--dry-run", "--json").json
-    assert told["remove"] == [{"name": "gone", "before": "", "after": ""}]
+    assert told["remove"] == [{"name": "gone", "before": "", "after": "", "damage": ""}]
 
 
 def test_distribution_from_another_file_is_reinstalled(locked: Workspace, python: Path) -> None:
@@ -76,6 +77,59 @@ def test_distribution_from_another_file_is_reinstalled(locked: Workspace, python
     run = sync(locked, "--yes")
     assert "  reinstall  base 2.0: it was not installed from the locked file\n" in run.stdout
     assert "reinstall" not in sync(locked, "--yes").stdout
+
+
+def test_damaged_files_are_repaired(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    site = site_packages(python)
+    intact = {path for path in tree(site) if "__pycache__" not in path}
+    (site / "base.py").unlink()
+    with (site / "top.py").open("a") as file:
+        file.write("changed = True\n")
+    told = sync(locked, "--dry-run").stdout
+    assert "  reinstall  base 2.0: files are missing or changed: base.py\n" in told
+    assert "  reinstall  top 1.0: files are missing or changed: top.py\n" in told
+    assert not (site / "base.py").exists()
+    cut = sync(locked, "--yes", "--json", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")
+    message = "not everything could be installed: base 2.0, top 1.0"
+    assert (cut.status, cut.json["status"], cut.json["message"]) == (1, "failed", message)
+    assert {"base", "top"} <= installed(python).keys()
+    run = sync(locked, "--yes", "-q")
+    assert (run.status, run.stdout) == (0, ""), run
+    assert {path for path in tree(site) if "__pycache__" not in path} == intact
+    assert "changed" not in (site / "top.py").read_text()
+
+
+def test_full_compares_every_content(workspace: Workspace, python: Path) -> None:
+    """A change that keeps the size of a file, which no sample has as it is large."""
+    workspace.index.add_wheel("big", "1.0", files={"big.bin": "x" * 300_000})
+    workspace.locked_stack("big", target=HERE)
+    assert sync(workspace, "--yes", "-q").status == 0
+    (site_packages(python) / "big.bin").write_text("y" * 300_000)
+    assert sync(workspace, "--dry-run", "--json").json["install"] == []
+    change = {"name": "big", "before": "1.0", "after": "1.0", "damage": "big.bin"}
+    assert sync(workspace, "--dry-run", "--full", "--json").json["install"] == [change]
+    assert sync(workspace, "--yes", "--full", "-q").status == 0
+    assert (site_packages(python) / "big.bin").read_text() == "x" * 300_000
+
+
+def test_distribution_without_record_is_repaired(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    record = site_packages(python) / "base-2.0.dist-info" / "RECORD"
+    before = record.read_text()
+    record.unlink()
+    assert sync(locked, "--yes", "-q").status == 0
+    assert record.read_text() == before
+
+
+def test_quiet_failure_says_what_differs(locked: Workspace, python: Path) -> None:
+    assert sync(locked, "--yes", "-q").status == 0
+    (site_packages(python) / "sitecustomize.py").write_text("")
+    run = sync(locked, "--yes", "-q")
+    assert (run.status, run.error) == (1, "<root>/env does not match the lock")
+    assert "sitecustomize" in run.stderr
+    assert "see above" not in run.stderr
+    assert "sitecustomize" in sync(locked, "--yes", "--json").json["why"]
 
 
 def test_nothing_is_removed_if_the_installation_fails(locked: Workspace, python: Path) -> None:
@@ -139,10 +193,10 @@ def test_json_needs_no_terminal_with_yes(locked: Workspace, python: Path) -> Non
         "status": "synced",
         "environment": str(python.parents[1]).replace(str(locked.root), "<root>"),
         "install": [
-            {"name": "base", "before": "", "after": "2.0"},
-            {"name": "top", "before": "", "after": "1.0"},
+            {"name": "base", "before": "", "after": "2.0", "damage": ""},
+            {"name": "top", "before": "", "after": "1.0", "damage": ""},
         ],
-        "remove": [{"name": "extra", "before": "1.0", "after": ""}],
+        "remove": [{"name": "extra", "before": "1.0", "after": "", "damage": ""}],
     }
     assert sync(locked, "--json").json["status"] == "synced"
 
@@ -176,6 +230,8 @@ def test_shared_and_own_python_are_refused(locked: Workspace) -> None:
     assert (own.status, own.error) == (2, "ascend-lock itself runs in this environment")
     none = sync(locked, "--yes", VIRTUAL_ENV=sys.prefix)
     assert (none.status, none.error) == (2, "there is no environment")
+    verify = locked.run("verify", "demo", VIRTUAL_ENV=sys.prefix, CONDA_PREFIX="")
+    assert (verify.status, verify.error) == (2, "there is no environment")
     wrong = sync(locked, "--yes", "--python", "/bin/false")
     assert (wrong.status, wrong.error) == (2, "the environment's Python cannot be run")
 
@@ -185,7 +241,12 @@ def test_environment_is_the_active_one_or_in_the_folder(locked: Workspace) -> No
     assert "<root>/.venv (" in sync(locked, "--dry-run").stdout
     make_environment(locked.root / "env")
     assert "<root>/env (" in sync(locked, "--dry-run").stdout
+    assert "<root>/.venv (" in sync(locked, "--dry-run", "--python", ".venv").stdout
     active = make_environment(locked.root / "active").parents[1]
+    conda = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "own"}
+    assert "<root>/active (" in sync(locked, "--dry-run", **conda).stdout
+    conda["CONDA_DEFAULT_ENV"] = "base"
+    assert "<root>/env (" in sync(locked, "--dry-run", **conda).stdout
     assert "<root>/active (" in sync(locked, "--dry-run", VIRTUAL_ENV=str(active)).stdout
 
 

@@ -524,14 +524,55 @@ def test_verify_status_of_wrong_commands(machine: Machine) -> None:
         assert (run.status, run.stdout, run.error) == (2, "", f"{python} cannot be run: {why}")
     machine.workspace.stack("demo", name="other")
     for arguments, error, hint in (
-        ("demo --python /bin/true", "/bin/true cannot be run: it does not run as Python", ""),
+        (
+            "demo --python /bin/true",
+            "the environment's Python cannot be run",
+            "make one: python3 -m venv env",
+        ),
         ("demo --target there", "`demo` has no lock for there", "there are here"),
         ("other", "there is no lock of `other`", "ascend-lock lock other; or name"),
         ("dmo", "there is no lock of `dmo`", "did you mean `demo`?"),
+        ("demo/serve", "there is no lock of `demo/serve`", "ascend-lock lock demo; or name"),
+        ("other/serve", "there is no lock of `other/serve`", "ascend-lock lock other; or name"),
     ):
         run = machine.workspace.refused(error, "verify", *arguments.split())
         assert f"\nhint: {hint}" in run.stderr
     (machine.workspace.matrices / "stacks" / "other.toml").unlink()
+
+
+def test_verify_takes_the_environment_that_sync_takes(machine: Machine) -> None:
+    """It is ./env here. The environment that ascend-lock runs in is never judged."""
+    workspace = machine.workspace
+    ascend = ("--ascend", str(machine.ascend))
+    changes = {**machine.environment, "VIRTUAL_ENV": "", "CONDA_PREFIX": ""}
+    for option in ((), ("--python", "env"), ("--python", str(machine.python))):
+        run = workspace.run("verify", "demo", *option, *ascend, **changes)
+        assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+    own = {"VIRTUAL_ENV": sys.prefix, "CONDA_PREFIX": sys.prefix}
+    run = workspace.run("verify", "demo", *ascend, **{**changes, **own})
+    assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+    for python in (sys.prefix, sys.executable):
+        run = workspace.run("verify", "demo", "--python", python, *ascend, **changes)
+        assert (run.status, run.stdout) == (2, "")
+        assert run.error == "ascend-lock itself runs in this environment"
+        assert "\nhint: make one: python3 -m venv env" in run.stderr
+
+
+def test_verify_prints_every_error_as_json(machine: Machine) -> None:
+    for option, error in (
+        (("--python", "/nope"), "the environment's Python cannot be run"),
+        (("--python", "locks"), "the environment's Python cannot be run"),
+        (("--python", sys.prefix), "ascend-lock itself runs in this environment"),
+        (("--target", "there"), "`demo` has no lock for there"),
+    ):
+        run = machine.workspace.run("verify", "demo", "--json", *option, **machine.environment)
+        assert (run.status, run.json["message"]) == (2, error)
+    script = machine.workspace.folder() / "verify.py"
+    before = script.read_text()
+    script.write_text("import sys\nsys.exit('error: out of memory')\n")
+    run = machine.workspace.run("verify", "demo", "--json", **machine.environment)
+    script.write_text(before)
+    assert (run.status, run.json["why"]) == (2, "error: out of memory")
 
 
 def test_verify_takes_the_target_for_this_processor(machine: Machine) -> None:

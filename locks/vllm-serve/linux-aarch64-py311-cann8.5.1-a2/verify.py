@@ -685,7 +685,7 @@ class CheckContext:
     quick: bool = False
     # Whether to check the network between accelerators of several nodes.
     network: bool = False
-    # Which checks are made: `all`, `quick`, or those of the `machine` alone.
+    # Which checks are made: `all`, `quick`, or those of the `files` or the `machine` alone.
     checks: str = "all"
     # The limit of each start.
     seconds: float = SECONDS_TO_START
@@ -5012,7 +5012,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    return _report_checks(context, report, machine_checks if options.machine else checks)
+    few = {"machine": machine_checks, "files": file_checks}
+    return _report_checks(context, report, few.get(context.checks, checks))
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
@@ -5058,6 +5059,8 @@ def _checks_of(options: argparse.Namespace) -> str:
     """Return which checks are asked for, as the JSON names them."""
     if options.machine:
         return "machine"
+    if options.files:
+        return "files"
     return "quick" if options.quick else "all"
 
 
@@ -5104,6 +5107,15 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
     tool = ask_tool(context)
     yield from check_components(context, tool)
     yield from network_checks(context, tool)
+
+
+def file_checks(context: CheckContext) -> Iterator[Group]:
+    """Make the checks of what is installed that start nothing of it, as before a repair."""
+    yield check_lock(context)
+    installed, broken = installed_distributions(context, context.search_path.folders)
+    _, overwritten = check_collisions(context, installed)
+    yield check_distributions(context, installed, broken)
+    yield check_files(context, installed, overwritten)
 
 
 def checks(context: CheckContext) -> Iterator[Group]:
@@ -5196,6 +5208,11 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--machine",
         action="store_true",
         help="check only the machine and its components: a line each, or with --json",
+    )
+    parser.add_argument(
+        "--files",
+        action="store_true",
+        help="check only what is installed and its files, and start nothing of it",
     )
     parser.add_argument(
         "--pip-settings",
