@@ -11,12 +11,12 @@ from contextlib import closing
 from pathlib import Path
 
 from click.testing import CliRunner
-from resolver.cli.snapshot import record_target
 
 from resolver.cli import commands
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, Progress
 from resolver.cli.options import Settings, today
+from resolver.cli.record import record_target
 from resolver.cli.session import Session
 from resolver.index import snapshot
 from resolver.index.recording import Recording

@@ -15,10 +15,10 @@ from typing import Any, Final
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from docs.site import commands, fact_files, lock_file, messages, stack_file
+from docs.site import commands, fact_files, lock_file, messages, schemas, stack_file
 from docs.site.blocks import with_shells
 from docs.site.chinese import without_breaks
-from docs.site.links import Pages, pages_of, site_text, title
+from docs.site.links import Pages, pages_of, site_name, site_text, title
 from docs.site.navigation import (
     FILES,
     LANGUAGES,
@@ -39,6 +39,7 @@ _MADE: Final[Mapping[str, ModuleType]] = {
     "fact-files": fact_files,
     "lock-file": lock_file,
     "messages": messages,
+    "schemas": schemas,
 }
 _START: Final = """<!doctype html>
 <meta charset="utf-8">
@@ -67,13 +68,14 @@ def write_pages(folder: Path, language: SiteLanguage, pages: Pages) -> None:
             text = without_breaks(text)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
         for file in files:
-            copy = folder / file.removeprefix("docs/")
+            copy = folder / site_name(file)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(REPOSITORY / file, copy)
     for name, module in _MADE.items():
         text = _with_twin(module.page(language), name, language)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     shutil.copyfile(_STYLE, folder / "style.css")
+    shutil.copytree(REPOSITORY / schemas.FOLDER, folder / "schemas", dirs_exist_ok=True)
 
 
 def _with_twin(text: str, name: str, language: SiteLanguage) -> str:
@@ -129,6 +131,8 @@ def build_site(folder: Path) -> None:
     if missing:
         raise FileNotFoundError(f"no page is written: {', '.join(sorted(missing))}")
     made = {name: f"docs/site/{Path(str(module.__file__)).name}" for name, module in _MADE.items()}
+    # A link to the folder leads to the list of its files.
+    made["schemas"] = schemas.FOLDER
     pages = pages_of(written, made)
     for language in LANGUAGES:
         build_language(folder, language, pages)

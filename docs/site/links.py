@@ -17,6 +17,8 @@ _LINK: Final = re.compile(
 _HEADING: Final = re.compile(r"(?m)^# (.*)$")
 _FENCE: Final = re.compile(r" *(```|~~~)")
 _ABSOLUTE: Final = re.compile(r"\w+:")
+# Files elsewhere than in docs/ that the site has as well.
+_DATA: Final = frozenset({"matrices/matrix.json"})
 
 
 class DeadLinkError(Exception):
@@ -56,7 +58,7 @@ def title(path: str) -> str:
 
 
 def site_text(text: str, path: str, language: SiteLanguage, pages: Pages) -> tuple[str, set[str]]:
-    """Return a page as the site has it, and the paths of other files in docs/ that it shows.
+    """Return a page as the site has it, and the paths of other files that the site needs for it.
 
     Raises DeadLinkError.
     """
@@ -67,6 +69,11 @@ def site_text(text: str, path: str, language: SiteLanguage, pages: Pages) -> tup
 
     lines = [line if is_code else _LINK.sub(link, line) for line, is_code in _lines(text)]
     return "".join(lines), files
+
+
+def site_name(path: str) -> str:
+    """Return where on the site a file is that is no page, by its path in the repository."""
+    return path.removeprefix("docs/").removeprefix("matrices/")
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -106,9 +113,9 @@ def _site_link(
             return f"[{shown}]({name}.md{fragment})"
         # mkdocs builds one language at a time, and would take a link of its own to be dead.
         return f'<a href="../{there_language}/{name}.html{fragment}">{shown}</a>'
-    if there.startswith("docs/") and (REPOSITORY / there).is_file():
+    if there in _DATA or (there.startswith("docs/") and (REPOSITORY / there).is_file()):
         files.add(there)
-        return f"{match['image']}[{match['text']}]({there.removeprefix('docs/')}{fragment})"
+        return f"{match['image']}[{match['text']}]({site_name(there)}{fragment})"
     # A file of the repository that is no page.
     if match["text"].strip("`") in (there, target):
         return f"`{there}`"

@@ -41,6 +41,7 @@ NAVIGATION: Final = (
             "lock",
             "lock-file",
             "conflict-report",
+            "schemas",
             "messages",
             "versions",
         ),

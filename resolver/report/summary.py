@@ -33,9 +33,7 @@ from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
 # The most changes that are listed.
 _CHANGES = 10
-# The most lines of a warning.
-_LINES = 2
-_WHOLE_SENTENCES: Final = re.compile(r".*(?:\.(?= |$)|。)")
+_SENTENCE: Final = re.compile(r".+?(?:\.(?= )|。[）”]?|$)")
 # What a column of names is called, by the part of a difference.
 _NAME_COLUMNS: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}
 # The parts of a difference that have rows.
@@ -100,7 +98,7 @@ def summary(
     if notes:
         lines.append(translate("cli.notes", language))
     for note in notes:
-        lines += _item(note, language, columns)
+        lines += _item(one_line(translate(note, language)), columns)
     if (moved and lock.first) or not written:
         next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
         lines += [translate(code, language, folder=folder) for code in next_steps]
@@ -150,7 +148,7 @@ def _warnings(
     columns: int,
     color: bool,
 ) -> Iterator[str]:
-    """Yield where all warnings are in full, then the `shown` ones, each in at most two lines."""
+    """Yield where all warnings are in full, then the first sentences of the `shown` ones."""
     if not lock.all_warnings:
         return
     if len(shown) == len(lock.all_warnings):
@@ -163,22 +161,21 @@ def _warnings(
     heading = message(code, warnings=warnings, folder=folder)
     yield styled(translate(heading, language), color, "yellow")
     for warning in shown:
-        yield from _shortened(_item(warning, language, columns), columns)
+        yield from _shortened(one_line(translate(warning, language)), columns)
 
 
-def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
-    """Return at most two lines, cut after a sentence, or else after the last word with room."""
-    if len(lines) <= _LINES:
-        return lines
-    *first, last = lines[:_LINES]
-    sentence = _WHOLE_SENTENCES.match(last)
-    if sentence is not None:
-        return [*first, sentence[0]]
-    return [*first, f"{wrapped(last, '', '', columns - 1)[0]}…"]
+def _shortened(text: str, columns: int) -> list[str]:
+    """Return an item of the sentences that begin on its first line, each of them whole."""
+    shown = ""
+    for sentence in _SENTENCE.findall(text):
+        shown += sentence
+        if len(_item(shown, columns)) > 1:
+            break
+    return _item(shown, columns)
 
 
-def _item(text: Message, language: Language, columns: int) -> list[str]:
-    return wrapped(one_line(translate(text, language)), "  - ", "    ", columns)
+def _item(text: str, columns: int) -> list[str]:
+    return wrapped(text, "  - ", "    ", columns)
 
 
 class SummaryRow(NamedTuple):

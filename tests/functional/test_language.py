@@ -66,7 +66,7 @@ def test_help_in_english_is_that_of_click(workspace: Workspace) -> None:
         (
             ["lock", "demo"],
             """没有软件栈 `demo`
-  位于 matrices/stacks
+  位置：matrices/stacks
 提示：那里一个也没有：请用 --matrices DIR 给出别的文件夹""",
         ),
     ],
@@ -79,7 +79,7 @@ def test_errors_in_chinese(arguments: list[str], error: str, workspace: Workspac
 def test_error_of_a_file_in_chinese(workspace: Workspace) -> None:
     workspace.stack("demo", "[")
     run = workspace.run("--lang", "zh", "lock", "demo")
-    assert run.stderr.startswith("错误：`[`：不是依赖声明\n  位于 matrices/stacks/demo.toml:")
+    assert run.stderr.startswith("错误：`[`：不是依赖声明\n  位置：matrices/stacks/demo.toml:")
 
 
 def test_error_of_an_index_in_chinese(workspace: Workspace) -> None:

@@ -23,7 +23,9 @@ def language_of(page: str) -> str:
 def compare(page: str, folder: Path) -> None:
     """Run the commands of a page one after the other, and compare each."""
     language = language_of(page)
-    for command, expected in shown(page):
+    commands = list(shown(page))
+    assert commands, f"{page} shows no command"
+    for command, expected in commands:
         printed = run(command, folder, language)
         assert matches(printed, expected), f"{page}: {command}\n{printed}"
 

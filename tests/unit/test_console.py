@@ -62,7 +62,7 @@ def test_errors_are_red_and_warnings_yellow(
     assert lines[0] == "demo: \x1b[1;31merror:\x1b[0m it failed"
     assert lines[1:3] == ["  at here: error: not this", "hint: mend it"]
     assert lines[3] == "\x1b[1;31m错误：\x1b[0mit failed"
-    assert lines[4:6] == ["  位于 here: error: not this", "提示：mend it"]
+    assert lines[4:6] == ["  位置：here: error: not this", "提示：mend it"]
     assert lines[6].startswith("\x1b[1;33m警告：\x1b[0m")
 
 

@@ -182,7 +182,7 @@ def test_error_in_chinese_keeps_no_secret_and_no_control_character() -> None:
     )
     assert error_text(error, "zh").split("\n") == [
         "无法读取 `https://h.example/a`",
-        "  位于 https://h.example/a",
+        "  位置：https://h.example/a",
         "  https://h.example/a 不提供 \\x1b[31m",
         "提示：请给出 .toml 文件的路径",
     ]

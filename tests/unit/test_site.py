@@ -40,7 +40,7 @@ ENGLISH = {
     "development",
     "changelog",
 }
-MADE = {"commands", "stack-file", "fact-files", "lock-file", "messages"}
+MADE = {"commands", "stack-file", "fact-files", "lock-file", "messages", "schemas"}
 
 ID = re.compile(r'\bid="([^"]*)"')
 # What a page loads from elsewhere than the site.
@@ -89,6 +89,10 @@ def test_site_builds_without_a_warning_or_dead_link(tmp_path: Path) -> None:
     texts = {str(page.relative_to(tmp_path)): page.read_text(encoding="utf-8") for page in pages}
     assert [name for name, text in texts.items() if FOREIGN.search(text)] == []
     assert [name for name, text in texts.items() if RUN_IN.search(text)] == []
+    schemas = {path.name for path in REPOSITORY.glob("docs/schemas/*.json")}
+    for language in LANGUAGES:
+        assert {path.name for path in tmp_path.glob(f"{language}/schemas/*.json")} == schemas
+        assert (tmp_path / language / "matrix.json").is_file()
 
 
 def test_pages_for_users_are_there_in_both_languages() -> None:
@@ -134,6 +138,8 @@ def test_anchors_are_those_of_code_forges(heading: str, anchor: str) -> None:
         ("`[a](nowhere.md)`", "`[a](nowhere.md)`"),
         ("```\n[a](nowhere.md)\n```\n", "```\n[a](nowhere.md)\n```\n"),
         ("[a](site/messages.py)", "[a](messages.md)"),
+        ("[a](schemas/lock.json)", "[a](schemas/lock.json)"),
+        ("[a](../matrices/matrix.json)", "[a](matrix.json)"),
     ],
 )
 def test_link_on_the_site(link: str, there: str) -> None:

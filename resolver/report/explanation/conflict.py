@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.model.constraint import Excluded
+from resolver.model.constraint import SUPPOSED, Excluded
 from resolver.model.explanation import (
     Awaited,
     Branch,
@@ -202,7 +202,7 @@ def reason_items(reasons: Sequence[Reason]) -> list[Item]:
 
 def _reason(number: int, reason: Reason) -> Item:
     """Return a reason with its number, its origin and what its fact rests on."""
-    origin: Line = (origin_span(reason),) if reason.where else ()
+    origin: Line = () if reason.where in ("", SUPPOSED) else (origin_span(reason),)
     details = list(sentences.reason_details(reason))
     evidence: list[Line] = []
     fact, requirement = reason.fact, requirement_of(reason)
