@@ -235,7 +235,7 @@ class Session:
             notes = "; ".join(translate(note, language) for note in answer.notes)
             raise NothingToLock(
                 phrase(
-                    "nothing of {stack} applies to {target}, so there is nothing to lock",
+                    "no line of {stack} applies to {target}, so there is nothing to lock",
                     stack=answer.stack,
                     target=answer.target.name,
                 ),

@@ -80,7 +80,7 @@ def export(workspace: Workspace, form: str, *arguments: str, **environment: str)
 # What it tells: `here` is left out, `apart` is built by the installer, and facts remove
 # requirements.
 NOTES = (
-    "warning: pylock.toml leaves out here 1.0: ",
+    "warning: pylock.toml leaves out here 1.0, ",
     "warning: apart 1.0: ",
     "warning: facts remove requirements ",
 )
@@ -199,8 +199,8 @@ def test_pylock_has_no_query_of_an_address(locked: Workspace, index: LoopbackInd
     index.fault("/simple/*/base/", signed)
     run = export(locked, "pylock", "--output", "pylock.toml")
     assert (run.status, "hunter2" in run.stdout + run.stderr) == (0, False)
-    assert "of these files without the query that they have on their index" in run.stderr
-    assert "base-1.0-py3-none-any.whl. If their server" in run.stderr
+    assert "of these files without their query, which may be a secret" in run.stderr
+    assert "base-1.0-py3-none-any.whl. If the server" in run.stderr
     text = (locked.root / "pylock.toml").read_text()
     assert ('/base-1.0-py3-none-any.whl"' in text, "hunter2" in text) == (True, False)
     # it is needed to download the file
@@ -230,7 +230,9 @@ def test_pylock_leaves_out_pins_from_git_with_a_warning(
     run = export(workspace, "pylock", "--output", "pylock.toml")
     assert (
         run.status,
-        run.stderr.startswith("warning: pylock.toml leaves out own 1.0: from git, "),
+        run.stderr.startswith(
+            "warning: pylock.toml leaves out own 1.0, because pip accepts no git "
+        ),
     ) == (0, True)
     text = (workspace.root / "pylock.toml").read_text()
     assert text.count("# Not included, because the format cannot say how they are built") == 1

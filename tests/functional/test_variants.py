@@ -333,7 +333,7 @@ def test_conflict_says_which_machines_a_variant_is_for(
     assert "is a variant for other machines (ascend :: npu_type :: 910b)" in workspace.read(
         "conflict.md"
     )
-    assert "是面向其他机器的 variant" in workspace.read("conflict.zh.md")
+    assert "是用于其他机器的 variant" in workspace.read("conflict.zh.md")
 
 
 def test_variants_lock_from_a_snapshot(workspace: Workspace, index: LoopbackIndex) -> None:

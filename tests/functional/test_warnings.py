@@ -178,7 +178,7 @@ def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) ->
     for _ in ("anew", "remembered"):
         run = workspace.lock()
         assert (run.status, run.stdout) == (1, "")
-        assert run.error == "nothing of demo applies to there, so there is nothing to lock"
+        assert run.error == "no line of demo applies to there, so there is nothing to lock"
     told = workspace.lock("--json")
     assert (told.status, told.json["status"], told.json["message"]) == (1, "error", run.error)
     assert tree(workspace.locks) == before

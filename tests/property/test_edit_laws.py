@@ -35,7 +35,7 @@ from resolver.model.edit import (
     place_of,
 )
 from resolver.model.fact import Fact
-from resolver.model.problem import Absence, Problem, Relaxed
+from resolver.model.problem import Absence, Problem, Relaxed, RootRequirement
 
 MATRICES = Path(__file__).resolve().parents[2] / "matrices"
 LINES = [
@@ -182,6 +182,8 @@ def without_places(value: Any) -> Any:
         value = msgspec.structs.replace(value, where="")
     if isinstance(value, Problem):
         value = msgspec.structs.replace(value, digest="")
+    if isinstance(value, RootRequirement):
+        value = msgspec.structs.replace(value, number=-1)
     if isinstance(value, msgspec.Struct):
         return type(value), [without_places(getattr(value, key)) for key in value.__struct_fields__]
     if is_dataclass(value) and hasattr(value, "places"):

@@ -156,7 +156,7 @@ def _image(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
 def _filled(template: Mapping[str, Any], values: _Values) -> dict[str, Any]:
     """Return the keys that a template writes for a row. Keys that come to nothing are left out."""
     keys: dict[str, Any] = {}
-    for key, value in template.items():
+    for key, value in sorted(template.items()):
         if key in _NOT_WRITTEN:
             continue
         filled = values.fill(value)
