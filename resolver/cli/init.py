@@ -141,21 +141,21 @@ def _fields(
     for key, value in given.items():
         # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
         if value and key in (TOOLKIT, CHIP):
-            _require_npu(key, value)
+            _require_stated(key, value)
             fields[key] = str(options.component(key, value, components))
         elif value:
             fields[key] = value
     return {key: value for key, value in fields.items() if value}
 
 
-def _require_npu(key: str, value: str) -> None:
-    """Raise InputError if a machine has no toolkit or chip: each cell of the matrix has both."""
+def _require_stated(key: str, value: str) -> None:
+    """Raise InputError if a component is `none`: each cell of the matrix has all of them."""
     if options.states_nothing(value):
         raise InputError(
-            phrase("the matrix has stacks for machines with an NPU alone"),
+            phrase("the matrix has stacks for machines with an accelerator alone"),
             where=f"{_FIELDS[key]} {value}",
             hint=phrase(
-                "for a machine without NPU: {command}",
+                "for a machine without one: {command}",
                 command=f"ascend-lock import FILE --{TOOLKIT} none --{CHIP} none",
             ),
         )

@@ -168,7 +168,7 @@ class _Drafter:
 
     def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
         self._components = load_components(matrices)
-        self._has_npu = bool(stated)
+        self._states_components = bool(stated)
         brought = _brought_projects(self._components, stated)
         self._excluded = {**_excluded_projects(matrices), **brought}
         # What the data of imports leaves out, by project and extra; an empty extra stands for none.
@@ -203,7 +203,7 @@ class _Drafter:
         requires = dict.fromkeys(line.text for line in lines)
         for name, why in self._replacements(lines):
             self._add(requires, name, why)
-        lacking = _lacking_plugins(lines) if self._has_npu else {}
+        lacking = _lacking_plugins(lines) if self._states_components else {}
         if with_plugins:
             for plugin, project in lacking.items():
                 self._add(requires, plugin, message("imported.plugin", project=project))

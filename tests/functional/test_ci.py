@@ -34,9 +34,14 @@ def test_a_commit_of_a_stack_or_a_lock_runs_the_hook() -> None:
     assert not re.search(files, "src/program.py")
 
 
-@pytest.mark.parametrize(
-    "step", sorted({*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))})
-)
+def steps() -> list[str]:
+    """Return the steps that compare, without the comments beside them."""
+    found = [*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))]
+    plain = {step.partition(" #")[0].strip() for step in found}
+    return sorted(step for step in plain if "--upgrade" not in step)
+
+
+@pytest.mark.parametrize("step", steps())
 def test_ci_step_fails_once_a_stack_differs_from_its_lock(workspace: Workspace, step: str) -> None:
     workspace.serve("a 1.0 2.0")
     stack = workspace.stack("a<2", target=ANYWHERE).rename(Path(workspace.root, "demo.toml"))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.functional.machine import make_environment
 from tests.functional.workspace import Workspace, tree
 from tests.hostile.scene import is_harmless
 from tests.loopback import LoopbackIndex
@@ -156,6 +157,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     """JSON allows C1 and marks that turn the writing."""
+    make_environment(workspace.root / "env")
     index.add_wheel("demo", "1.0", yanked=EVIL)
     of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
     of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n")(workspace)
@@ -166,7 +168,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(
         "why demo demo --json",
     ]
     commands += [
-        "verify demo --json",
+        "verify demo --json --python env",
         "bundle demo out",
         "export demo --format sbom",
         "export demo --format pylock",

@@ -384,7 +384,10 @@ def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
 
 def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace) -> None:
     none = known.run("init", "--cann", "8.5.0", "--soc", "none")
-    assert (none.status, none.error) == (2, "the matrix has stacks for machines with an NPU alone")
+    assert (none.status, none.error) == (
+        2,
+        "the matrix has stacks for machines with an accelerator alone",
+    )
     assert "\n  at --soc none\n" in none.stderr
     missing = known.run("init", "--cann", "8.5.0", "--python", "3.11")
     assert (missing.status, missing.error) == (

@@ -158,9 +158,9 @@ def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> No
     workspace.facts("demo", WARNING)
     narrow = on_a_terminal(workspace, 60, "lock", "demo")
     assert max(len(line) for line in narrow if "word" in line) <= 60
-    assert [line[:6] for line in narrow if "word" in line] == ["  - de", "    wo"], (
-        "two lines of a warning"
-    )
+    first, *others = [line for line in narrow if "word" in line]
+    assert first.startswith("  - demo")
+    assert {line[:4] for line in others} == {"    "}
     workspace.stack("demo>1")
     page = on_a_terminal(workspace, 60, "explain", "demo")
     commands_and_paths = ("hint: ", "The report is in ")  # which are copied
