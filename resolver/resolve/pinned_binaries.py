@@ -25,7 +25,12 @@ class PinnedBinaries:
 
         That is so for a wheel with binaries if its metadata requires torch, or if only the stack
         asks for the project: some that are made for torch require nothing at all (sgl-kernel, dgl).
+
+        Nothing is judged where no component says which libraries the target has: then even those of
+        the C library would be missing.
         """
+        if not self._universe.problem.libraries:
+            return False
         if not is_judged(pin.release) or _is_pure(pin):
             return False
         if self._universe.project(pin.name).facts_about(pin.release.position, facts.Links):

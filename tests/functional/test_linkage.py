@@ -284,6 +284,16 @@ def test_lock_warns_first_if_no_release_loads(linked: Workspace):
     assert "kernels/_C.so needs libcudart.so.13" in linked.warnings()[0]
 
 
+def test_lock_judges_nothing_where_no_library_is_known(linked: Workspace):
+    (linked.matrices / "systems.toml").write_text(systems_text({"glibc": ("2.28",)}))
+    add_torch(linked, "2.8.0", ADD)
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libc.so.6", "libtorch.so"])})
+    linked.stack("kernels", target=TARGET)
+    linked.locked()
+    assert served(linked, "kernels")
+    assert linked.warnings() == []
+
+
 def test_lock_moves_torch_for_binaries_without_a_fact(linked: Workspace):
     ship(linked, "torch", add_torch(linked, "2.8.0", ADD), add_torch(linked, "2.9.0", SUB))
     add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libtorch.so"], undefined=[ADD])})
