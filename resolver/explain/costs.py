@@ -14,9 +14,8 @@ from resolver.model import text
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Fact, Strength, Warns, component_requirements
+from resolver.model.fact import Fact, Strength, Warns, component_requirements, projects_of
 from resolver.model.fact import Requires as RequiresFact
-from resolver.model.requirement import Requirement
 from resolver.phrase import phrase
 
 # --- what a release costs besides the change of its line
@@ -156,9 +155,17 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
     for fact in facts:
         if not isinstance(fact, Warns) or not fact.grave:
             continue
-        needed = [need.name for need in fact.unless if isinstance(need, Requirement)]
-        if any(name in projects for name in needed):
+        if not set(projects).isdisjoint(projects_of(fact.unless)):
             yield fact.package
+
+
+def partners(facts: Iterable[Fact]) -> set[str]:
+    """Return the projects without which others do not work, by grave warnings."""
+    names: set[str] = set()
+    for fact in facts:
+        if isinstance(fact, Warns) and fact.grave:
+            names.update(projects_of(fact.unless))
+    return names
 
 
 def component_price(component: Component) -> int:

@@ -20,6 +20,7 @@ from resolver.explain import costs
 from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
+from resolver.explain.loosening import Loosening
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import Rows
 from resolver.explain.shipped import ShippedStacks
@@ -84,6 +85,8 @@ def find_fixes(
         with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
+        if len(cores) >= _SEVERAL:
+            first.try_loosening()
         # with practices a nearer row may do
         for repairs in reversed(with_practices):
             repairs.try_rows()
@@ -96,6 +99,8 @@ def find_fixes(
                 break
             cheapest = min(steps, key=lambda step: step.price)
             cheapest.take()
+        if not results.fixes and len(cores) < _SEVERAL:
+            first.try_loosening()
         if not results.fixes:
             # of many pinned lines there are more sets than can be tried
             first.try_dropping(constraints)
@@ -242,6 +247,12 @@ class Repairs:
             if not others:
                 return
             dropping[others[-1]] = None
+
+    def try_loosening(self) -> None:
+        """Lock the stack with other versions of all lines that clash."""
+        changed = Loosening(self._clauses, self._trials, self._changes).changed_stack()
+        if changed is not None:
+            self._propose(changed, self._results.attempts)
 
     def collect_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
@@ -586,8 +597,7 @@ class Repairs:
             attempts.append(attempt(changed, answer))
             return answer
         changed, answer = self._with_fewest_practices(changed, answer)
-        is_idle = any(_is_idle(change, answer) for change in changed.changes)
-        if is_idle or self._is_needless(changed) or results.is_lesser(changed, answer):
+        if changed.idle(answer) or self._is_needless(changed) or results.is_lesser(changed, answer):
             return answer
         if self._locks_elsewhere(changed):
             explained = self._trials.explained(changed.edits)
@@ -670,14 +680,6 @@ class Repairs:
         if self._is_original:
             return False
         return any(changed.includes(fix) for fix, _ in self._results.fixes)
-
-
-def _is_idle(change: Change, resolution: Resolution) -> bool:
-    """Return whether a change states what an archive needs that the solution does not take."""
-    if change.kind is not ChangeKind.STATE:
-        return False
-    pin = resolution.pin(change.subject)
-    return pin is None or pin.release.file.filename != change.before
 
 
 def _is_only_proposed(constraint: Constraint) -> bool:

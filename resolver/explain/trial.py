@@ -373,6 +373,16 @@ class ChangedStack(msgspec.Struct, frozen=True):
         kept = tuple(change for change in self.changes if change not in changes)
         return replace(self, changes=kept)
 
+    def idle(self, resolution: Resolution) -> list[Change]:
+        """Return the changes that state what archives need which a lock does not take."""
+        idle = []
+        for change in self.changes:
+            if change.kind is ChangeKind.STATE:
+                pin = resolution.pin(change.subject)
+                if pin is None or pin.release.file.filename != change.before:
+                    idle.append(change)
+        return idle
+
     def includes(self, other: ChangedStack) -> bool:
         """Return whether this changes all that the other does.
 

@@ -101,8 +101,10 @@ def test_only_what_is_needed_is_proposed(noted: Workspace, index: LoopbackIndex)
     noted.stack("demo", "broken<0.2")
     assert fixes(noted)[0]["changes"][0]["before"] == "broken-0.1.tar.gz"
     noted.stack("demo", "broken==0.3")
-    assert not [
-        change for fix in fixes(noted) for change in fix["changes"] if change["kind"] == "state"
+    fix, *_ = fixes(noted)
+    assert [(change["kind"], change["before"]) for change in fix["changes"]] == [
+        ("version", "broken==0.3"),
+        ("state", "broken-0.2.tar.gz"),
     ]
 
 
@@ -557,3 +559,65 @@ def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> 
     away.stack("runner==2.0", more='[policy]\nprereleases = "never"')
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["awaited"]) == (1, [])
+
+
+# --- many lines of another machine: they get other versions together
+
+
+def test_pins_of_another_machine_are_loosened_together(workspace: Workspace) -> None:
+    workspace.serve("torch 2.3", "torch 2.6", "torch 2.8", "plugin 2.6: torch==2.6")
+    workspace.serve("plugin 2.8: torch==2.8", "audio 2.3: torch==2.3", "audio 2.6: torch==2.6")
+    workspace.serve("numpy 1.24", "numpy 1.26", "video 1.0: numpy>=1.26", "tool 1.0")
+    workspace.stack("torch==2.3", "audio==2.3", "plugin", "numpy==1.24", "video", "tool==1.0")
+    fix, *_ = fixes(workspace)
+    assert {change["before"]: change["after"] for change in fix["changes"]} == {
+        "torch==2.3": "torch==2.6",
+        "audio==2.3": "audio==2.6",
+        "numpy==1.24": "numpy==1.26",
+    }
+
+
+def test_loosened_lines_and_facts_about_archives(workspace: Workspace) -> None:
+    """The nearest release of `voice` that can be had is an archive, too."""
+    workspace.serve("torch 2.3", "torch 2.6", "torch 2.8", "plugin 2.8: torch==2.8")
+    workspace.serve("audio 2.3: torch==2.3", "audio 2.6: torch==2.6", "audio 2.8: torch==2.8")
+    for name, version, requires in (
+        ("voice", "1.0", "kernels"),
+        ("voice", "2.0", ""),
+        ("wget", "3.2", ""),
+        ("world", "0.3", ""),
+    ):
+        noted = {f"{name}.egg-info/requires.txt": requires}
+        workspace.index.add_archive(name, version, static=False, members=noted)
+    workspace.stack("torch==2.3", "audio==2.3", "plugin", "voice==1.0", "wget==3.2", "world==0.3")
+    fix, *_ = fixes(workspace)
+    changes = {change["subject"]: change["after"] for change in fix["changes"]}
+    kinds = [change["kind"] for change in fix["changes"]]
+    assert kinds.count("state") == 3
+    assert (changes["torch"], changes["audio"]) == ("torch==2.8", "audio==2.8")
+    assert "voice==2.0" in {change["after"] for change in fix["changes"]}
+
+
+def test_a_line_that_no_version_helps_is_dropped_with_them(workspace: Workspace) -> None:
+    workspace.serve("app 1.0: lib>=2", "lib 1.0", "lib 2.0", "tool 1.0: gone", "tool 2.0: gone")
+    workspace.serve("gone 1.0: missing")
+    workspace.stack("app", "lib==1.0", "tool==1.0")
+    fix, *_ = fixes(workspace)
+    assert {change["before"]: change["after"] for change in fix["changes"]} == {
+        "lib==1.0": "lib==2.0",
+        "tool==1.0": "",
+    }
+
+
+def test_a_plugin_is_not_dropped_from_what_needs_it(workspace: Workspace) -> None:
+    workspace.facts(
+        "torch",
+        '[[warns]]\nunless = ["plugin"]\ngrave = true\n'
+        'text = "torch needs plugin here."\nreason = "It has no kernels."\n',
+    )
+    workspace.serve("torch 2.3", "torch 2.6", "plugin 2.6: torch==2.6", "app 1.0: torch==2.3")
+    workspace.serve("numpy 1.24", "numpy 1.26", "video 1.0: numpy>=1.26")
+    workspace.stack("torch==2.3", "app", "numpy==1.24", "video", "plugin")
+    changes = [change for fix in fixes(workspace) for change in fix["changes"]]
+    assert "app" in {change["before"] for change in changes}
+    assert "plugin" not in {change["before"] for change in changes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import msgspec
@@ -37,6 +37,8 @@ class Warns(Fact, frozen=True, kw_only=True):
     text_zh: Text = ""
     # Whether the project fails at its main purpose.
     grave: bool = False
+    # The fact holds only for targets with this component; empty for all targets.
+    component: Text = ""
     # Whether the warning is about wheels alone, and not about what is built from source.
     wheels: bool = False
     # The extra that the lock must have; empty for none.
@@ -61,6 +63,10 @@ class Warns(Fact, frozen=True, kw_only=True):
                     "`unless`"
                 ),
             )
+
+    def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
+        """Return whether the target states the component."""
+        return not self.component or self.component in system
 
     @property
     def conditions(self) -> tuple[Need, ...]:

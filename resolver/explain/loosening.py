@@ -1,0 +1,194 @@
+"""A way out of several conflicts at once: the lines that clash get other versions together.
+
+A requirements file of another machine may pin many releases that do not exist for the target. There
+are more sets of changes than can be tried one by one. So the lines of a conflict lose their
+versions, then those of the next conflict, until the rest locks near the releases that were asked
+for. Each line that the lock does without is put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.explain import costs
+from resolver.explain.changes import Changes
+from resolver.explain.proposals import Proposals
+from resolver.explain.trial import Answer, ChangedStack, Trials, edit_of
+from resolver.model.constraint import VERSION_PART, Constraint, StackLine
+from resolver.model.dependency import Candidate
+from resolver.model.edit import Edits, SetLine
+from resolver.model.package import Package
+from resolver.model.problem import RootRequirement
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.solver import Refutation
+
+# Conflicts after which no more lines are loosened.
+_CONFLICTS = 40
+
+
+class Loosening:
+    """Loosens the lines of one refuted stack."""
+
+    def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
+        self._clauses = clauses
+        self._trials = trials
+        self._changes = changes
+        self._roots = trials.problem.stack.requirements
+        # what grave warnings say that projects need on the target, such as a plugin
+        self._partners = costs.partners(trials.problem.facts)
+        # the lines without their versions, those that are dropped, and facts about archives
+        self._loose: list[RootRequirement] = []
+        self._dropped: list[RootRequirement] = []
+        self._stated: list[ChangedStack] = []
+
+    def changed_stack(self) -> ChangedStack | None:
+        """Return the stack with other versions of the lines that clash.
+
+        A line that no version helps is dropped. None if that does not help either, or time is up.
+        """
+        answer = self._lock()
+        for _ in range(_CONFLICTS):
+            if not isinstance(answer, Refutation) or not self._loosen(answer):
+                break
+            answer = self._lock()
+        if not isinstance(answer, Resolution):
+            return None
+        return self._as_changes(self._with_lines_put_back(answer))
+
+    def _lock(self) -> Answer:
+        """Solve the stack as it is loosened, near the releases that its lines pin."""
+        return self._trials.nearest(self._edits(), self._preferred())
+
+    def _edits(self) -> Edits:
+        edits = [edit_of(change) for stack in self._stated for change in stack.changes]
+        edits += [SetLine(root.number, _without_version(root)) for root in self._loose]
+        edits += [SetLine(root.number, "") for root in self._dropped]
+        return tuple(edits)
+
+    def _preferred(self) -> dict[NormalizedName, Version]:
+        """Return the version that each line names."""
+        preferred = {}
+        for root in self._roots:
+            if isinstance(root.need, Requirement):
+                version = _named_version(root.need)
+                if version is not None:
+                    preferred[root.need.name] = version
+        return preferred
+
+    # --- what a conflict takes
+
+    def _loosen(self, refutation: Refutation) -> bool:
+        """Loosen the lines of a conflict, or state what an archive needs, or drop a line.
+
+        Return False if nothing of that is possible.
+        """
+        involved = list(self._involved(refutation.core))
+        versioned = [root for root in involved if root not in self._loose and _has_version(root)]
+        if versioned:
+            self._loose += versioned
+            return True
+        stated = self._facts_for_archives(refutation)
+        if stated is not None:
+            self._stated.append(stated)
+            return True
+        droppable = [root for root in involved if _project(root) not in self._partners]
+        if not droppable:
+            return False
+        self._drop(droppable[-1])
+        return self._changes.keeps_a_line([root.origin for root in self._dropped])
+
+    def _involved(self, core: Sequence[Constraint]) -> Iterator[RootRequirement]:
+        """Yield the lines that a conflict is about, as they are or loosened."""
+        texts = {line.text for line in core if isinstance(line, StackLine)}
+        for root in self._roots:
+            written = _without_version(root) if root in self._loose else root.origin.text
+            if written in texts and root not in self._dropped:
+                yield root
+
+    def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:
+        """Return a fact about an archive that has none yet."""
+        known = {change for stack in self._stated for change in stack.changes}
+        clauses = refutation.clauses
+        trials = self._trials.after(self._edits(), clauses.universe)
+        proposals = Proposals(clauses, trials, Changes(clauses, trials))
+        for stack in proposals.facts_for_archives(refutation.core):
+            if known.isdisjoint(stack.changes):
+                return stack
+        return None
+
+    def _drop(self, root: RootRequirement) -> None:
+        if root in self._loose:
+            self._loose.remove(root)
+        self._dropped.append(root)
+
+    # --- what a lock does without
+
+    def _with_lines_put_back(self, resolution: Resolution) -> Resolution:
+        """Put lines back as they were, where the stack still locks; return the last lock."""
+        self._loose = [root for root in self._loose if not _meets(resolution, root)]
+        for root in (*self._dropped, *self._loose):
+            loose, dropped = self._loose, self._dropped
+            self._loose = [other for other in loose if other is not root]
+            self._dropped = [other for other in dropped if other is not root]
+            answer = self._lock()
+            if isinstance(answer, Resolution):
+                resolution = answer
+                self._loose = [other for other in self._loose if not _meets(answer, other)]
+            else:
+                self._loose, self._dropped = loose, dropped
+        return resolution
+
+    def _as_changes(self, resolution: Resolution) -> ChangedStack:
+        """Return the changes that give each line the release that it has in a lock."""
+        choice: dict[Constraint, Candidate] = {}
+        for root in self._loose:
+            pin = resolution.pin(_project(root))
+            # a line whose marker is false is in no conflict, so it is not loose
+            assert pin is not None  # noqa: S101
+            part = replace(root.origin, part=VERSION_PART)
+            choice[part] = self._clauses.universe.candidate_for(Package(pin.name), pin.release)
+        dropped = [root.origin for root in self._dropped]
+        changed = self._changes.apply([*choice, *dropped], choice)
+        for stack in self._stated:
+            changed = changed.then(stack)
+        return changed.without(changed.idle(resolution))
+
+
+def _has_version(root: RootRequirement) -> bool:
+    """Return whether a line asks an index for some versions of a project."""
+    need = root.need
+    return isinstance(need, Requirement) and bool(need.specifier) and not need.url
+
+
+def _project(root: RootRequirement) -> str:
+    """Return the project of a line; empty for a line about a component."""
+    return root.need.name if isinstance(root.need, Requirement) else ""
+
+
+def _named_version(need: Requirement) -> Version | None:
+    """Return a version that a requirement names as its pin or bound; None without one."""
+    for specifier in need.specifier:
+        if specifier.operator not in ("!=", "==="):
+            return Version(specifier.version.removesuffix(".*"))
+    return None
+
+
+def _without_version(root: RootRequirement) -> str:
+    """Return a line without its versions."""
+    need = root.need
+    # only such lines are loosened
+    assert isinstance(need, Requirement)  # noqa: S101
+    extras = f"[{','.join(need.extras)}]" if need.extras else ""
+    marker = f" ; {need.marker}" if need.marker else ""
+    return f"{need.name}{extras}{marker}"
+
+
+def _meets(resolution: Resolution, root: RootRequirement) -> bool:
+    """Return whether a lock has what a line asked for."""
+    return resolution.meets(root.need)
