@@ -90,7 +90,7 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
     for report in reports:
         if report.is_dir():
             listed = files.list_files(report, ".json") or files.list_files(report, "")
-            paths |= dict.fromkeys(path for path in listed if path.is_file())
+            paths |= dict.fromkeys(path for path in listed if not path.is_dir())
         else:
             paths[report] = None
     if not paths:

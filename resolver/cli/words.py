@@ -116,7 +116,7 @@ _TO_THE_LOCK: Final = phrase(
     "`sync` never changes a lock: leave it out; "
     "ascend-lock lock STACK --check says whether the lock is up to date"
 )
-_TARGET: Final = phrase("it stands in the stack, in [target]")
+_TARGET: Final = phrase("write it into the stack, below [target]")
 _HASHES: Final = phrase("every file of a lock has its hashes, and nothing is exported without them")
 _WITHOUT: Final = phrase("it has no meaning here: leave it out")
 _GROUPS: Final = phrase("a group is named with --group NAME; without one, all groups are meant")
@@ -146,7 +146,7 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
         "-f": literal("--format"),
     },
     "import": {"--requirement": _IMPORT, "-r": _IMPORT},
-    "init": {"--name": literal("-o NAME.toml"), "--soc-version": literal("--soc")},
+    "init": {"--name": literal("-o NAME.toml")},
     "lock": {
         "--all-extras": phrase("an extra stands in the line of its project: NAME[EXTRA]"),
         "--extra": phrase("an extra stands in the line of its project: NAME[EXTRA]"),
@@ -155,8 +155,8 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
         "--locked": _CHECK,
         "--no-update": phrase("pins stay as they are unless --upgrade is given: leave it out"),
         "--output-file": phrase("a lock is a folder below that of --locks DIR"),
-        "--pre": phrase("it stands in the stack, in [policy]: prereleases"),
-        "--prerelease": phrase("it stands in the stack, in [policy]: prereleases"),
+        "--pre": phrase("write it into the stack: prereleases, below [policy]"),
+        "--prerelease": phrase("write it into the stack: prereleases, below [policy]"),
         "--refresh": literal("--anew"),
         "--regenerate": literal("--upgrade"),
         "-o": phrase("a lock is a folder below that of --locks DIR"),
