@@ -50,6 +50,8 @@ def added(line: str, need: Need, old_needs: Mapping[int, Need]) -> Addition:
         return Addition("edit.added", {"line": line}, line)
     old_lines = tuple(str(old_needs[number]) for number in replaced)
     joined = _joined(need, [old_needs[number] for number in replaced])
+    if old_lines == (str(joined),) and str(joined) == str(need):
+        return Addition("edit.unchanged", {"line": line})
     if str(joined) == str(need):
         return Addition("edit.replaced", {"old": old_lines, "new": line}, line, tuple(replaced))
     if len(replaced) == 1 and str(joined) == old_lines[0]:

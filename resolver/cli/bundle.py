@@ -23,7 +23,8 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
 from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import Settings, settings
-from resolver.config.load import stack_names
+from resolver.cli.words import SERVE
+from resolver.config.load import own_stack_names, stack_names
 from resolver.errors import (
     IndexFailure,
     InputError,
@@ -99,12 +100,12 @@ def command(
         return _check(folder, run)
     if not stacks:
         example = f"STACK {shlex.quote(last)}"
-        if last in stack_names(run.matrices):
+        if last in (*own_stack_names(run.matrices), *stack_names(run.matrices)):
             example = f"{last} DIR"
-        raise InputError(
-            phrase("a stack and a folder are needed"),
-            hint=literal(f"ascend-lock bundle {example}"),
-        )
+        hint = literal(f"ascend-lock bundle {example}")
+        if last == "serve":
+            hint = SERVE
+        raise InputError(phrase("a stack and a folder are needed"), hint=hint)
     parts = chosen_parts(stacks, run)
     _require_apart(folder, run.locks)
     with _opened(folder) as owned:

@@ -53,6 +53,9 @@ _EXAMPLES: Final = """\b
 Examples:
   ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
   ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
+  eval "$(_ASCEND_LOCK_COMPLETE=bash_source ascend-lock)"  complete with Tab in bash
+
+Completion in zsh and fish: docs/completion.md.
 """
 
 _last_interrupt = -_IGNORED_FOR

@@ -16,7 +16,7 @@ from resolver.cli.console import Progress
 from resolver.cli.options import ALL, Settings
 from resolver.cli.selection import named_locks
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, stack_names
+from resolver.config.load import load, own_stack_names, stack_names
 from resolver.errors import ResolverError
 from resolver.lock import file as lock_file
 from resolver.model.problem import Problem
@@ -27,7 +27,8 @@ def stacks(context: click.Context, prefix: str) -> list[CompletionItem]:
     """Return the stacks whose names begin with `prefix`; else files."""
     names: list[str] = [ALL]
     with suppress(ResolverError):
-        names = [*stack_names(_settings(context).matrices), ALL]
+        matrices = _settings(context).matrices
+        names = [*own_stack_names(matrices), *stack_names(matrices), ALL]
     return _items(names, prefix) or [CompletionItem(prefix, type="file")]
 
 

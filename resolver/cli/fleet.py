@@ -47,7 +47,8 @@ def command(
 ) -> int:
     """Compare the nodes of a cluster by their reports.
 
-    REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files.
+    REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files:
+    those that end in .json or, where none does, all of them.
     Nodes that are alike are shown together, the largest group first.
 
     The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has
@@ -88,7 +89,8 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
     paths: dict[Path, None] = {}
     for report in reports:
         if report.is_dir():
-            paths |= dict.fromkeys(files.list_files(report, ".json"))
+            listed = files.list_files(report, ".json") or files.list_files(report, "")
+            paths |= dict.fromkeys(path for path in listed if not path.is_dir())
         else:
             paths[report] = None
     if not paths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,10 +12,12 @@ from resolver.cli.common import Group
 from resolver.cli.former import find_former
 from resolver.cli.words import ANSWERS
 from resolver.errors import InputError, did_you_mean
-from resolver.phrase import phrase
+from resolver.phrase import literal, phrase
 
 # The key of the former name in `Context.meta`.
 FORMER = f"{__name__}.former"
+# The group of uv whose words are those of pip.
+_PIP: Final = "pip"
 
 
 class LazyGroup(Group):
@@ -64,9 +66,18 @@ class RootGroup(LazyGroup):
         """Return the name and the command that arguments begin with, and the other arguments."""
         # A word that a shell completes is one of today.
         found = None if ctx.resilient_parsing else find_former(args)
+        if args[0] == _PIP and len(args) > 1 and not ctx.resilient_parsing:
+            raise self._word_of_pip(args[1])
         if found is not None:
             ctx.meta[FORMER], args = found
         return super().resolve_command(ctx, args)
+
+    def _word_of_pip(self, word: str) -> InputError:
+        """Return the error for a word after `pip`, as uv has them."""
+        hint = ANSWERS.get(word, ANSWERS[_PIP])
+        if word in self._modules:
+            hint = literal(f"ascend-lock {word}")
+        return InputError(phrase("there is no command `{name}`", name=f"{_PIP} {word}"), hint=hint)
 
     def _unknown(self, context: click.Context, name: str) -> InputError:
         error = super()._unknown(context, name)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -36,10 +37,13 @@ from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
+from resolver.model.patterns import NAME
 from resolver.model.target import PLATFORMS, Platform
 from resolver.phrase import phrase
 from resolver.report.imported import imported_blocks, imported_json
 from resolver.report.terminal import WIDTH
+
+_PYPROJECT: Final = "pyproject.toml"
 
 
 def _read_python(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -50,7 +54,10 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
 @click.command("import", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @options.output("stdout")
-@click.option("--name", help="Name of the stack (default: that of the file written, or read).")
+@click.option(
+    "--name",
+    help="Name of the stack (default: that of the file written, of the project, or of FILE).",
+)
 @click.option(
     "--python",
     default="",
@@ -60,7 +67,7 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
 )
 @click.option(
     "--platform",
-    type=click.Choice(PLATFORMS),
+    type=options.PlatformChoice(),
     default=PLATFORMS[0],
     show_default=True,
     help="Platform of the target.",
@@ -156,9 +163,9 @@ def command(
             where=str(file),
             hint=phrase("in a pyproject.toml, only [project] and [dependency-groups] are read"),
         )
-    stack_name = name or (output or file).stem
+    stack_name = name or _default_name(source.name, file, output)
     target = {"python": source.python, "platform": platform, "glibc": glibc}
-    text = stack.text(stack_name, file.name, target, system)
+    text = stack.text(stack_name, file.name, target, system, run.language)
     # Raise now what `lock` would raise.
     document = read_text(text, StackFile, str(output or "the stack"))
     compile_problems(load_with(document, run.matrices))
@@ -179,6 +186,20 @@ def command(
     elif results:
         _print_results(results, run.command("add", str(output)), run)
     return max((result.exit_status for result in results), default=0)
+
+
+def _default_name(project: str, file: Path, output: Path | None) -> str:
+    """Return the name of a stack that is given none.
+
+    It is that of the file written, of the project or environment in the file read, or of this file.
+    Every pyproject.toml is called alike, so that of its folder is before it.
+    """
+    if output is not None:
+        return output.stem
+    names = [project]
+    if file.name == _PYPROJECT:
+        names.append(file.resolve().parent.name)
+    return next((name for name in names if NAME.matches(name)), file.stem)
 
 
 def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:

@@ -19,13 +19,13 @@ from resolver.cli.console import print_json
 from resolver.cli.options import Settings, settings
 from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, NothingToLock, escaped, harmless
+from resolver.errors import InputError, NothingToLock, did_you_mean, escaped, harmless
 from resolver.i18n import translate
+from resolver.model import text as texts
 from resolver.model.component import Component, Components
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
 from resolver.model.patterns import GLIBC
-from resolver.model.target import PLATFORMS
-from resolver.phrase import literal, phrase
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.report.matrix import read_matrix
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
@@ -57,7 +57,7 @@ _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
     metavar="FAMILY",
     help="The family of its chips, such as A2 or A3; the matrix has nothing for `none`.",
 )
-@click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
+@click.option("--platform", type=options.PlatformChoice(), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
 @click.option(
     "--glibc",
@@ -84,6 +84,7 @@ def command(
     machine = this_machine()
     components = load_components(run.matrices)
     fields = _fields(machine, {**options_of_target, "use": use}, components)
+    _require_known(fields, matrix)
     if not sys.stdin.isatty():
         _require_all(fields, matrix)
     for key in _FIELDS:
@@ -235,26 +236,46 @@ def _glibc_version(text: str, glibc: Component) -> str:
 
 
 def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:
-    """Return the value of a field. Ask the user if `fields` do not have it.
-
-    Raise InputError if the matrix does not have the value.
-    """
+    """Return the value of a field. Ask the user if `fields` do not have it."""
+    if key in fields:
+        return fields[key]
     others = {name: value for name, value in fields.items() if name != key}
     choices = _values(key, matrix, others)
-    if key not in fields:
-        question = translate(f"matrix.page-{key}", run.language)
-        shown = {harmless(choice): choice for choice in choices}
-        names = list(shown)
-        # Its texts are harmless.
-        answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
-        return shown[str(answer)]
-    if fields[key] not in _values(key, matrix, {}):
+    question = translate(f"matrix.page-{key}", run.language)
+    shown = {harmless(choice): choice for choice in choices}
+    names = list(shown)
+    # Its texts are harmless.
+    answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
+    return shown[str(answer)]
+
+
+def _require_known(fields: Mapping[str, str], matrix: Matrix) -> None:
+    """Raise InputError if the matrix does not have the value of a field."""
+    for key, value in fields.items():
+        if value in _values(key, matrix, {}):
+            continue
+        others = {name: text for name, text in fields.items() if name != key}
+        choices = _values(key, matrix, others)
+        hint = phrase("it has {values}", values=", ".join(choices))
+        if key == "use":
+            hint = _uses_of(value, matrix) or did_you_mean(value, choices, hint)
         raise InputError(
-            phrase("the matrix has no cell for `{value}`", value=fields[key]),
+            phrase("the matrix has no cell for `{value}`", value=value),
             where=_FIELDS[key],
-            hint=phrase("it has {values}", values=", ".join(choices)),
+            hint=hint,
         )
-    return fields[key]
+
+
+def _uses_of(project: str, matrix: Matrix) -> Phrase:
+    """Return a hint at the uses whose stacks require a project; empty if none does."""
+    names = []
+    for use in matrix.uses:
+        projects = {texts.requirement(line).name for line in use.requires}
+        if texts.name(project) in projects:
+            names.append(use.name)
+    if not names:
+        return EMPTY
+    return phrase("`{project}` is in {names}", project=project, names=", ".join(names))
 
 
 def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:

@@ -23,6 +23,7 @@ from resolver.i18n import translate
 from resolver.model.component import Components, Value, find_component
 from resolver.model.message import message
 from resolver.model.problem import PolicyOptions, Problem
+from resolver.model.target import PLATFORMS
 from resolver.model.text import Language
 from resolver.phrase import cause, phrase
 
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 
 # Stands for every stack on a command line.
 ALL: Final = "all"
+# Names of processors beside those that Linux has.
+_PROCESSORS: Final = {
+    "arm64": "aarch64",
+    "arm": "aarch64",
+    "armv8": "aarch64",
+    "amd64": "x86_64",
+    "x64": "x86_64",
+    "x86-64": "x86_64",
+    "x86": "x86_64",
+}
 # Stands for a component that a target does not state.
 NONE: Final = "none"
 _LOCKS: Final = Path("locks")
@@ -329,6 +340,20 @@ def require_absent(path: Path) -> None:
         )
 
 
+class PlatformChoice(click.Choice):  # type: ignore[type-arg]
+    """A platform of targets. Its processor alone will do, by any of its names."""
+
+    def __init__(self) -> None:
+        super().__init__(PLATFORMS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the platform. Raise click.BadParameter for another value."""
+        text = str(value).lower().replace("_", "-").rpartition("linux-")[2]
+        processor = _PROCESSORS.get(text, text.replace("-", "_"))
+        platform = f"linux-{processor}"
+        return super().convert(platform if platform in PLATFORMS else value, param, ctx)
+
+
 stack = click.argument("stack", shell_complete=completed("stacks"))
 environment = click.option(
     "--python",
@@ -341,6 +366,7 @@ environment = click.option(
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "targets": click.option(
         "--target",
+        "--group",
         "targets",
         multiple=True,
         metavar="NAME",

@@ -12,7 +12,7 @@ import msgspec
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, read_stack, stack_names
+from resolver.config.load import Inputs, own_stack_names, read_stack, stack_names
 from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at
@@ -286,8 +286,8 @@ def _own_file(name: str, run: Settings) -> Path:
 
 
 def print_stacks(run: Settings) -> None:
-    """Print the name and the summary of each stack."""
-    names = stack_names(run.matrices)
+    """Print the name and the summary of each stack, those of the current folder first."""
+    names = [*own_stack_names(run.matrices), *stack_names(run.matrices)]
     width = max(map(len, names), default=0)
     rows = []
     for name in names:

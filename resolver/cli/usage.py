@@ -13,6 +13,7 @@ from typing import Final
 
 import click
 
+from resolver.cli.words import option_answer
 from resolver.errors import InputError
 from resolver.phrase import Phrase, literal, phrase
 
@@ -67,6 +68,12 @@ def usage_error(error: click.ClickException) -> InputError:
     command = "ascend-lock"
     if isinstance(error, click.UsageError) and error.ctx:
         command = error.ctx.command_path
+    if isinstance(error, click.NoSuchOption) and error.ctx:
+        answer = option_answer(error.ctx.command.name or "", error.option_name)
+        # Without the option that click takes for similar.
+        if answer:
+            name = f"'{error.option_name}'"
+            return InputError(phrase("No such option {name}.", name=name), hint=answer)
     # click writes each choice of an option on a line of its own.
     message = " ".join(error.format_message().split())
     return InputError(sentence(message), hint=_see_help(command))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import closing
 
@@ -21,23 +22,30 @@ from resolver.cli.explain import (
 )
 from resolver.cli.options import Settings, settings
 from resolver.cli.session import Session
+from resolver.config.load import own_stack_names, stack_names
 from resolver.errors import InputError
+from resolver.i18n import translate
 from resolver.model import text
 from resolver.model.requirement import Requirement
-from resolver.phrase import phrase
+from resolver.phrase import literal, phrase
 
 
 @click.command("why", cls=Command)
-@options.stack
-@click.argument("name", metavar="NAME[==V]", shell_complete=options.completed("projects"))
+@click.argument("stack", metavar="[STACK]", shell_complete=options.completed("stacks"))
+@click.argument(
+    "name", metavar="NAME[==V]", required=False, shell_complete=options.completed("projects")
+)
 @settings("targets", "cutoff", "as_of", "seconds")
-def command(run: Settings, stack: str, name: str) -> int:
+def command(run: Settings, stack: str, name: str | None) -> int:
     """Explain why a project is pinned as it is.
 
-    With NAME==V, say what this release would break.
+    With NAME==V, say what this release would break. Without STACK, it is the only stack of the
+    current folder.
 
     For a stack without a solution, the conflict is explained.
     """
+    if name is None:
+        stack, name = _only_stack(stack, run), stack
     requirement = _requirement(name)
     page = ConflictPage(None if run.as_json else sys.stdout, run.progress, run.repeated_options)
     with closing(Catalogs(run)) as catalogs:
@@ -48,6 +56,31 @@ def command(run: Settings, stack: str, name: str) -> int:
     else:
         print_reports(conflicts, run)
     return status_of(conflicts)
+
+
+def _only_stack(name: str, run: Settings) -> str:
+    """Return the only stack of the current folder, and say on stderr that it is meant.
+
+    Raise InputError if there are several or none, or if the `name` of the project is that of a
+    stack.
+    """
+    own = own_stack_names(run.matrices)
+    where = "ascend-lock why STACK NAME"
+    if name in (*own, *stack_names(run.matrices)) or name.endswith(".toml"):
+        raise InputError(
+            phrase("a stack and a project are needed"),
+            where=where,
+            hint=literal(f"ascend-lock why {shlex.quote(name)} NAME"),
+        )
+    if len(own) != 1:
+        command = f"ascend-lock why STACK {shlex.quote(name)}"
+        hint = phrase("name the stack: {command}", command=command)
+        if own:
+            names = ", ".join(own)
+            hint = phrase("{command}, where STACK is one of {names}", command=command, names=names)
+        raise InputError(phrase("a stack and a project are needed"), where=where, hint=hint)
+    run.progress.say(translate("why.only-stack", run.language, stack=own[0], name=name))
+    return own[0]
 
 
 def _requirement(package: str) -> Requirement:

@@ -1,11 +1,11 @@
-"""Words that people know from uv, pip, pip-tools, poetry and pixi, and what does the same here."""
+"""Words and options of uv, pip, pip-tools, poetry and pixi, and what does the same here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from resolver.phrase import Phrase, literal, phrase
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 
 _INSTALL: Final = phrase(
     "ascend-lock sync STACK brings an environment to the lock, "
@@ -17,9 +17,26 @@ _UPGRADE: Final = phrase(
 )
 _SHOW: Final = phrase("ascend-lock tree STACK shows who requires what; report.md lists every pin")
 _ENVIRONMENT: Final = phrase("python3.11 -m venv env, with the Python of the lock's target")
+_CLEAN: Final = literal("ascend-lock cache clear")
+_COMPILE: Final = phrase(
+    "ascend-lock lock STACK; first, ascend-lock import FILE makes a stack of a file"
+)
 _BUILD: Final = phrase("install.sh builds what has no wheel; --build-wheels DIR keeps the wheels")
+_IMPORT: Final = phrase("ascend-lock import FILE makes a stack of a file")
+_FREEZE: Final = phrase(
+    "requirements.txt in the lock's folder has every pin with its hashes, "
+    "verify says whether the environment has them"
+)
 _VERSION: Final = literal("ascend-lock --version")
 _HELP: Final = phrase("ascend-lock --help, or ascend-lock COMMAND --help")
+_INDEXES: Final = phrase(
+    "indexes are in matrices/indexes.toml, pip's settings in `pip config list`"
+)
+# What makes an index of a bundle.
+SERVE: Final = phrase(
+    "ascend-lock bundle STACK DIR --index, and then any web server: "
+    "python3 -m http.server --directory DIR"
+)
 _NOTHING: Final = phrase(
     "this program locks, explains, installs and checks; see ascend-lock --help"
 )
@@ -28,18 +45,24 @@ _NOTHING: Final = phrase(
 ANSWERS: Final[Mapping[str, Phrase]] = {
     "about": _VERSION,
     "activate": _ACTIVATE,
+    "audit": phrase("an SBOM is what scanners read: ascend-lock export STACK --format sbom"),
     "auth": phrase("credentials are pip's, netrc's and git's own: docs/indexes.md"),
     "build": _BUILD,
-    "clean": literal("ascend-lock cache clear"),
-    "compile": phrase(
-        "ascend-lock lock STACK; first, ascend-lock import FILE makes a stack of a file"
-    ),
-    "config": phrase("indexes are in matrices/indexes.toml, pip's settings in `pip config list`"),
+    "clean": _CLEAN,
+    "compile": _COMPILE,
+    "config": _INDEXES,
+    "convert": _IMPORT,
+    "create": _ENVIRONMENT,
     "debug": phrase("ascend-lock verify STACK says what is wrong with a machine"),
+    "dependencies": _SHOW,
     "download": literal("ascend-lock bundle STACK DIR"),
     "env": _ENVIRONMENT,
+    "environment": _ENVIRONMENT,
     "exec": _ACTIVATE,
-    "freeze": _SHOW,
+    "deps": _SHOW,
+    "develop": phrase("a stack names commits of git, no folders: ascend-lock import leaves -e out"),
+    "doctor": phrase("ascend-lock verify STACK says what is wrong with a machine"),
+    "freeze": _FREEZE,
     "global": _NOTHING,
     "hash": phrase("lock.toml and requirements.txt have the sha256 of every file"),
     "help": _HELP,
@@ -50,25 +73,134 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "list": _SHOW,
     "new": phrase("ascend-lock init writes a stack"),
     "outdated": literal("ascend-lock check STACK --upstream"),
+    "pin": literal("ascend-lock add STACK NAME==VERSION"),
     "pip": _INSTALL,
+    "pip-compile": _COMPILE,
+    "pip-sync": _INSTALL,
+    "platform": phrase("`platform` in [target] of the stack; ascend-lock init writes one"),
+    "prune": _CLEAN,
     "publish": _NOTHING,
     "python": _ENVIRONMENT,
     "reinstall": _INSTALL,
+    "relock": _UPGRADE,
+    "repo": _INDEXES,
+    "resolve": literal("ascend-lock lock STACK --dry-run"),
     "run": _ACTIVATE,
     "search": phrase("ascend-lock matrix show --package NAME shows which releases go together"),
     "self": _VERSION,
+    "serve": SERVE,
     "shell": _ACTIVATE,
     "shell-hook": _ACTIVATE,
     "show": _SHOW,
     "solve": literal("ascend-lock lock STACK --dry-run"),
     "status": literal("ascend-lock check STACK"),
     "task": _NOTHING,
+    "test": phrase("ascend-lock verify STACK imports what the stack names in [check]"),
     "tool": _NOTHING,
+    "unlock": literal("ascend-lock lock STACK --upgrade"),
     "uninstall": phrase("ascend-lock remove STACK NAME takes it out of a stack"),
     "update": _UPGRADE,
     "upgrade": _UPGRADE,
     "upload": _NOTHING,
     "venv": _ENVIRONMENT,
+    "validate": literal("ascend-lock check STACK"),
     "version": _VERSION,
     "wheel": _BUILD,
 }
+
+_CHECK: Final = phrase(
+    "ascend-lock lock STACK --check fails if locking would change anything, "
+    "ascend-lock check STACK if an input has changed"
+)
+_TO_THE_LOCK: Final = phrase(
+    "`sync` never changes a lock: leave it out; "
+    "ascend-lock lock STACK --check says whether the lock is up to date"
+)
+_TARGET: Final = phrase("write it into the stack, below [target]")
+_HASHES: Final = phrase("every file of a lock has its hashes, and nothing is exported without them")
+_WITHOUT: Final = phrase("it has no meaning here: leave it out")
+_GROUPS: Final = phrase("a group is named with --group NAME; without one, all groups are meant")
+_NO_INSTALLING: Final = phrase("only `sync` and install.sh install: leave it out")
+
+# What to do instead of an option that a command does not have, by the command and its option.
+OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
+    "add": {
+        "--dev": _GROUPS,
+        "--editable": phrase("a stack names commits of git, no folders"),
+        "--no-install": _NO_INSTALLING,
+        "--no-sync": _NO_INSTALLING,
+        "--optional": _GROUPS,
+        "--requirement": _IMPORT,
+        "--requirements": _IMPORT,
+        "-D": _GROUPS,
+        "-G": _GROUPS,
+        "-r": _IMPORT,
+    },
+    "bundle": {"--serve": SERVE},
+    "check": {"--frozen": _CHECK, "--lock": _CHECK, "--locked": _CHECK},
+    "export": {
+        "--generate-hashes": _HASHES,
+        "--no-hashes": _HASHES,
+        "--output-file": literal("-o FILE"),
+        "--without-hashes": _HASHES,
+        "-f": literal("--format"),
+    },
+    "import": {"--requirement": _IMPORT, "-r": _IMPORT},
+    "init": {"--name": literal("-o NAME.toml")},
+    "lock": {
+        "--all-extras": phrase("an extra stands in the line of its project: NAME[EXTRA]"),
+        "--extra": phrase("an extra stands in the line of its project: NAME[EXTRA]"),
+        "--frozen": _CHECK,
+        "--generate-hashes": _HASHES,
+        "--locked": _CHECK,
+        "--no-update": phrase("pins stay as they are unless --upgrade is given: leave it out"),
+        "--output-file": phrase("a lock is a folder below that of --locks DIR"),
+        "--pre": phrase("write it into the stack: prereleases, below [policy]"),
+        "--prerelease": phrase("write it into the stack: prereleases, below [policy]"),
+        "--refresh": literal("--anew"),
+        "--regenerate": literal("--upgrade"),
+        "-o": phrase("a lock is a folder below that of --locks DIR"),
+        "-r": _IMPORT,
+    },
+    "remove": {"--dev": _GROUPS, "--no-sync": _NO_INSTALLING, "-D": _GROUPS, "-G": _GROUPS},
+    "sync": {
+        "--active": literal("--python PATH"),
+        "--check": literal("--dry-run"),
+        "--frozen": _TO_THE_LOCK,
+        "--inexact": phrase("the install.sh in the lock's folder removes nothing"),
+        "--locked": _TO_THE_LOCK,
+        "--no-dev": _GROUPS,
+        "--reinstall": literal("--full"),
+    },
+    "tree": {
+        "--outdated": literal("ascend-lock check STACK --upstream"),
+        "--reverse": literal("--invert"),
+        "-i": literal("--invert"),
+        "-p": literal("--package"),
+    },
+    "why": {"--package": literal("ascend-lock why STACK NAME")},
+}
+# The same of any command.
+_OPTION_ANSWERS: Final[Mapping[str, Phrase]] = {
+    "--default-index": _INDEXES,
+    "--extra-index-url": _INDEXES,
+    "--find-links": _INDEXES,
+    "--index": _INDEXES,
+    "--index-url": _INDEXES,
+    "--no-cache": phrase("ascend-lock cache clear empties the cache; `lock --anew` solves anew"),
+    "--no-progress": literal("-q"),
+    "--platform": _TARGET,
+    "--python": _TARGET,
+    "--python-platform": _TARGET,
+    "--python-version": _TARGET,
+    "--resolution": _WITHOUT,
+    "--universal": phrase("a lock is for one target; a stack may have several"),
+    "-f": _INDEXES,
+    "-i": _INDEXES,
+}
+
+
+def option_answer(command: str, option: str) -> Phrase:
+    """Return what to do instead of an option that a command does not have; empty if unknown."""
+    answers = OPTION_ANSWERS.get(command, {})
+    return answers.get(option) or _OPTION_ANSWERS.get(option) or EMPTY

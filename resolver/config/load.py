@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shlex
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -39,6 +41,9 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 GENERATED: Final = "generated"
 # The most bytes of a file that are read.
 LARGEST: Final = 8 * 1024 * 1024
+# How the names of requirements files and environments of other tools end.
+_FOREIGN: Final = (".txt", ".in", ".yml", ".yaml", ".lock")
+_FOREIGN_TOML: Final = re.compile(r"(pyproject|pylock(\.[^.]+)?)\.toml")
 _UTF_8: Final = phrase("save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW")
 
 
@@ -465,11 +470,29 @@ def stack_names(matrices: Path) -> list[str]:
     return [path.stem for path in _list_files(matrices / "stacks") if not path.is_dir()]
 
 
+def own_stack_names(matrices: Path) -> list[str]:
+    """Return the names by which `find_stack` finds the stacks of the current folder, sorted.
+
+    One that has the name of a stack of `matrices` is named by its file.
+    """
+    names = []
+    # A folder that cannot be listed has no stacks, as for a shell.
+    with suppress(InputError):
+        for path in _list_files(Path()):
+            shared = matrices / "stacks" / path.name
+            is_hidden = os.path.lexists(shared)
+            if (is_hidden and path.samefile(shared)) or not stack_name(path):
+                continue
+            names.append(path.name if is_hidden else path.stem)
+    return names
+
+
 def find_stack(stack: str, matrices: Path) -> Path:
     """Return the file of a stack, given by a path that ends in .toml, or by name.
 
     A name stands for a file of `matrices` or else of the current folder. Raises InputError.
     """
+    _require_no_requirements(Path(stack))
     if stack.endswith(".toml") or os.sep in stack:
         return _find_by_path(Path(stack), stack, matrices)
     path = matrices / "stacks" / f"{stack}.toml"
@@ -482,7 +505,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if not matrices.is_dir():
         hint = phrase("give the folder of facts and stacks with --matrices DIR")
         raise InputError(phrase("there is no folder `{matrices}`", matrices=matrices), hint=hint)
-    known = stack_names(matrices)
+    known = [*own_stack_names(matrices), *stack_names(matrices)]
     all_names = phrase("known stacks are {names}", names=", ".join(known))
     if not known:
         all_names = phrase("it has none: give another folder with --matrices DIR")
@@ -491,11 +514,27 @@ def find_stack(stack: str, matrices: Path) -> Path:
     raise InputError(phrase("there is no stack `{stack}`", stack=stack), where=where, hint=hint)
 
 
+def _require_no_requirements(path: Path) -> None:
+    """Raise InputError if a path is a file of another tool, of which a stack can be made."""
+    is_foreign = path.suffix in _FOREIGN or _FOREIGN_TOML.fullmatch(path.name)
+    if is_foreign and path.is_file():
+        raise InputError(
+            phrase("`{path}` is no stack; one can be made of it", path=path),
+            where=str(path),
+            hint=literal(f"ascend-lock import {shlex.quote(str(path))}"),
+        )
+
+
 def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
     """Return the path if it is a file. Raises InputError that names it as it was given."""
     if path.is_file():
         return path
-    hint = did_you_mean(path.stem, stack_names(matrices), phrase("give a path to a .toml file"))
+    known = [*own_stack_names(matrices), *stack_names(matrices)]
+    hint = did_you_mean(path.stem, known, phrase("give a path to a .toml file"))
+    stack, _, target = given.partition(os.sep)
+    if stack in known and target:
+        option = f"{stack} --target {shlex.quote(target)}"
+        hint = phrase("a target or a group is named so: {option}", option=option)
     neighbours = [neighbour.name for neighbour in _list_files(path.parent)]
     hint = did_you_mean(path.name, neighbours, hint)
     raise InputError(

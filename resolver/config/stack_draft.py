@@ -33,6 +33,7 @@ from resolver.config.requirement_files.file_requirements import (
 )
 from resolver.config.schema import ImportRow
 from resolver.errors import InputError, escaped
+from resolver.i18n import translate_phrase
 from resolver.model import text as texts
 from resolver.model.component import Components
 from resolver.model.constraint import StackKey
@@ -40,6 +41,8 @@ from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Platform, Target
+from resolver.model.text import Language
+from resolver.phrase import Phrase, phrase
 from resolver.redaction import without_secrets
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
@@ -60,21 +63,18 @@ _SETTLED: Final = frozenset(
     (
         TEXT,
         "import.brought",
+        "import.build-option",
         "import.cuda",
         "import.extra",
         "import.index",
         "import.option",
+        "import.run-option",
         "import.tool",
         "import.unbounded",
         "import.unwanted",
     )
 )
 _ALL: Final = SpecifierSet(">=0")
-_HEAD: Final = """\
-# What {file} asks for, as `ascend-lock import` took it over.
-# The target is an assumption where no option named it: check it.
-
-"""
 
 
 class Outcome(Enum):
@@ -118,17 +118,39 @@ class Draft(msgspec.Struct, frozen=True):
     lacking: tuple[str, ...]
 
     def text(
-        self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]
+        self,
+        name: str,
+        file: str,
+        target: Mapping[str, str],
+        system: Mapping[str, str],
+        language: Language = "en",
     ) -> str:
-        """Return the text of the stack's file, made of `file`, for this target."""
-        summary = f"What {escaped(file)} asks for"
-        stack = {"name": name, "summary": summary, "requires": self.requires}
+        """Return the text of the stack's file, made of `file`, for this target.
+
+        Its comments are in the language; its summary is in every language, as those of any stack.
+        """
+        summary = phrase("What {file} asks for", file=escaped(file))
+        stack = {
+            "name": name,
+            "summary": str(summary),
+            "summary-zh": translate_phrase(summary, "zh"),
+            "requires": self.requires,
+        }
         if self.constraints:
             stack["constraints"] = self.constraints
         if self.overrides:
             stack["overrides"] = self.overrides
         tables = {"stack": stack, "target": {**target, "system": system} if system else target}
-        return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
+        head = "".join(f"# {translate_phrase(line, language)}\n" for line in _head(escaped(file)))
+        return f"{head}\n{tomli_w.dumps(tables)}"
+
+
+def _head(file: str) -> tuple[Phrase, ...]:
+    """Return the lines of the comment that a stack begins with."""
+    return (
+        phrase("What {file} asks for, as `ascend-lock import` took it over.", file=file),
+        phrase("The target is an assumption where no option named it: check it."),
+    )
 
 
 class _UsableLine(NamedTuple):

@@ -92,8 +92,9 @@ class StackText:
             "summary-zh": "{original} 的解决办法 {letter}（{summary}）",
         }
         for key, form in summaries.items():
-            summary = self._raw["stack"].get(key)
-            if summary is not None:
+            # A summary in one language alone, whichever, is what people of the other one read, too.
+            summary = self._raw["stack"].get(key) or self._raw["stack"].get("summary")
+            if summary:
                 summary = form.format(letter=letter, original=original, summary=summary)
                 stack = stack.with_key(("stack", key), summary)
         cutoff, as_of = cutoff_text(options.exclude_newer), options.as_of

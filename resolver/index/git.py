@@ -48,6 +48,7 @@ _IGNORED: Final = (
     "GIT_COMMON_DIR",
 )
 _QUOTED_ADDRESS: Final = re.compile(r" *'[^']*(//|@).*'")
+_NO_REPOSITORY: Final = "not a git repository"
 _NO_REASON: Final = "fatal: Could not read from remote repository."
 
 
@@ -181,6 +182,15 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
                 texts[existing / path] = _git_in(existing, "cat-file", "blob", blob)
         return texts
     except (GitError, UnicodeDecodeError) as error:
+        if isinstance(error, GitError) and _NO_REPOSITORY in error.output:
+            raise InputError(
+                phrase("{folder} is in no git repository", folder=folder),
+                where=f"{folder}@{revision}",
+                hint=phrase(
+                    "name two folders or files of locks: {command}",
+                    command="ascend-lock diff OLD NEW",
+                ),
+            ) from None
         hint = phrase("see `git log -- {folder}`", folder=shlex.quote(str(folder)))
         raise InputError(
             phrase("there is no `{revision}` of {folder}", revision=revision, folder=folder),

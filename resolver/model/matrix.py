@@ -108,6 +108,9 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
         "requires": [f"{cell.package}=={cell.release}", *use.requires],
         "practices": practices,
     }
+    # The stacks of cells are many, and people do not read them.
+    if name and use.summary_zh:
+        stack["summary-zh"] = use.summary_zh
     system = {TOOLKIT: cell.toolkit, CHIP: cell.chip}
     target = {
         "python": cell.python,

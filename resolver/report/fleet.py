@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -31,6 +32,8 @@ from resolver.report.document import (
 FORMAT: Final = 1
 # The version of verify.py's JSON that is read.
 _SCHEMA: Final = 1
+# What is no part of a node's name, which may have dots of its own: `node7.cluster.local`.
+_ENDING: Final = re.compile(r"\.(json|txt|log|out)$", re.IGNORECASE)
 # Of a cell that says nothing.
 _NOTHING: Final = "-"
 # How many runs of nodes are named; the JSON names all nodes.
@@ -76,13 +79,14 @@ class _Report(msgspec.Struct, frozen=True):
 def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
     """Return the nodes that have these reports, by name, and the expected ones that have none.
 
-    A node is called like its file, or by the whole path if several files are called so. A report
-    that cannot be read is a finding of its node: it must not hide the others.
+    A node is called like its file without `.json` or the like, or by the whole path if several
+    files are called so. A report that cannot be read is a finding of its node: it must not hide
+    the others.
     """
-    stems = [path.stem for path in paths]
+    stems = [_ENDING.sub("", path.name) for path in paths]
     nodes = []
-    for path in paths:
-        name = path.stem if stems.count(path.stem) == 1 else str(path)
+    for path, stem in zip(paths, stems, strict=True):
+        name = stem if stems.count(stem) == 1 else str(path)
         nodes.append(_read_node(path, name))
     missing = NodeFinding("report-missing", "wrong", message("fleet.missing"))
     absent = set(expected) - set(stems)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.functional.workspace import Workspace, targets
@@ -119,5 +121,9 @@ def test_outside_of_a_repository(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
     workspace.locked_stack("a")
     run = workspace.run("diff", "demo", GIT_CEILING_DIRECTORIES=str(workspace.root.parent))
-    assert (run.status, run.error) == (2, "there is no `HEAD` of locks/demo")
-    assert "not a git repository" in run.stderr
+    assert (run.status, run.error) == (2, "locks/demo is in no git repository")
+    assert run.stderr.endswith(
+        "\nhint: name two folders or files of locks: ascend-lock diff OLD NEW\n"
+    )
+    shutil.copytree(workspace.locks, workspace.root / "old")
+    assert workspace.run("diff", "old/demo", "locks/demo").status == 0

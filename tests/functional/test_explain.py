@@ -166,7 +166,9 @@ def way_out(letter: str, name: str, text: str) -> str:
     """The text of a way out, whose lines these are."""
     head = f"# Way out {letter} of `demo`: what follows was written for that stack.\n"
     summary = f'"way out {letter} of demo (a stack of tests)"'
-    return head + text.replace('"demo"', f'"{name}"').replace('"a stack of tests"', summary)
+    in_chinese = f'summary-zh = "demo 的解决办法 {letter}（a stack of tests）"\n'
+    text = text.replace('"demo"', f'"{name}"').replace('"a stack of tests"', summary)
+    return head + text.replace("\n]\n", f"\n]\n{in_chinese}", 1)
 
 
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:

@@ -149,6 +149,23 @@ def test_fleet_warning_is_no_error(workspace: Workspace, tmp_path: Path) -> None
     assert "Warnings\n  - no NPU [npu-absent]\n    on 1 of 1: n1\n" in run.stdout
 
 
+def test_fleet_reports_may_have_any_ending(workspace: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    for name in ("n1", "n2.cluster.local", "n3.txt"):
+        write(folder, name).rename(folder / name)
+    names = tmp_path / "names"
+    names.write_text("n1\nn2.cluster.local\nn3\n")
+    run = workspace.run("fleet", str(folder), "--nodes", str(names), "--json")
+    assert run.status == 0, run
+    assert run.json["groups"][0]["nodes"] == names.read_text().split()
+    files = map(str, sorted(folder.iterdir()))
+    assert workspace.run("fleet", *files, "--nodes", str(names), "--json") == run
+    # A folder that has some in .json may have other files, too.
+    write(folder, "n4")
+    run = workspace.run("fleet", str(folder), "--json")
+    assert run.json["groups"][0]["nodes"] == ["n4"]
+
+
 def test_fleet_unreadable_report_hides_no_other(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "r"
     write(folder, "fine")

@@ -130,7 +130,7 @@ not a requirement
             "https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`"
         ),
         "requirements.txt:20",
-        "requirements.txt:21: `-e`",
+        "requirements.txt:21: `-e .`",
         "requirements.txt:24: `odd ; 'x' in extras`",
         "requirements.txt:25",
         "requirements.txt:2: `--index-url https://example.org/simple`",
@@ -281,6 +281,7 @@ def test_what_is_written_locks(workspace: Workspace) -> None:
         "# What reqs.txt asks for, as `ascend-lock import` took it over.\n"
         "# The target is an assumption where no option named it: check it.\n\n"
         '[stack]\nname = "my"\nsummary = "What reqs.txt asks for"\n'
+        'summary-zh = "reqs.txt 所要求的软件包"\n'
         'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n    "torch-npu",\n]\n\n'
         '[target]\npython = "3.11"\nplatform = "linux-x86_64"\nglibc = "2.35"\n\n'
         '[target.system]\ncann = "8.5.1"\nsoc = "A3"\n'
@@ -646,6 +647,80 @@ def test_a_pylock(workspace: Workspace) -> None:
     assert len(left_out) == 1
 
 
+def test_options_of_pip_are_left_out_with_what_to_do(workspace: Workspace) -> None:
+    write(
+        workspace,
+        requirements_txt="six\n-e ./a\n-e ../b[x,y]\n-e ./u:word@h\n--no-build-isolation\n"
+        "--upgrade\nsix2 --no-build-isolation\n",
+    )
+    document = imported_json(workspace, "requirements.txt")
+    assert told(document) == [
+        "requirements.txt:2: `-e ./a`",
+        "requirements.txt:3: `-e ../b[x,y]`",
+        "requirements.txt:4: `-e`",
+        "requirements.txt:5: `--no-build-isolation`",
+        "requirements.txt:6: `--upgrade`",
+        "requirements.txt:7: `--no-build-isolation`",
+    ]
+    why = reasons(document)
+    assert why["--no-build-isolation"].startswith("left-out: install.sh chooses how")
+    assert "[[fact.builds]]" in why["--no-build-isolation"]
+    assert why["--upgrade"].startswith("left-out: it says how pip runs")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stack"),
+    [
+        ("mine/pyproject.toml", '[project]\nname = "My-Project"\n', "My-Project"),
+        ("mine/pyproject.toml", "[project]\n", "mine"),
+        ("mine/requirements.txt", "", "requirements"),
+        ("mine/environment.yml", "name: 'research'\n", "research"),
+        ("mine/environment.yml", "name: a b\n", "environment"),
+    ],
+)
+def test_stack_is_named_after_the_project(
+    workspace: Workspace, name: str, text: str, stack: str
+) -> None:
+    lines = {"toml": 'dependencies = ["six"]\n', "txt": "six\n", "yml": CONDA_SIX}[
+        name.split(".")[1]
+    ]
+    (workspace.root / "mine").mkdir()
+    (workspace.root / name).write_text(text + lines)
+    document = imported_json(workspace, name)
+    assert document["stack"] == tomli.loads(document["text"])["stack"]["name"] == stack
+    assert imported_json(workspace, name, "-o", "own.toml")["stack"] == "own"
+
+
+CONDA_SIX = "dependencies:\n  - pip:\n    - six\n"
+
+
+def test_stack_has_comments_and_a_summary_in_chinese(workspace: Workspace) -> None:
+    write(workspace, reqs_txt="six\n")
+    text = workspace.run("import", "reqs.txt", "-o", "my.toml", "--lang", "zh")
+    assert text.status == 0
+    written = (workspace.root / "my.toml").read_text()
+    assert written.startswith("# 由 `ascend-lock import` 从 reqs.txt 转换而来。\n# 没有用选项指明")
+    assert "What" in written.splitlines()[5]
+    listed = workspace.run("lock", "--lang", "zh")
+    assert listed.stdout == "  my  reqs.txt 所要求的软件包\n"
+
+
+def test_platform_is_named_by_its_processor(workspace: Workspace) -> None:
+    write(workspace, reqs_txt="six\n")
+    for spelt, platform in {
+        "aarch64": "linux-aarch64",
+        "ARM64": "linux-aarch64",
+        "linux-arm64": "linux-aarch64",
+        "x86-64": "linux-x86_64",
+        "amd64": "linux-x86_64",
+        "linux_x86_64": "linux-x86_64",
+    }.items():
+        document = imported_json(workspace, "reqs.txt", "--platform", spelt)
+        assert tomli.loads(document["text"])["target"]["platform"] == platform
+    run = workspace.run("import", "reqs.txt", "--platform", "riscv64")
+    assert "'riscv64' is not one of 'linux-aarch64', 'linux-x86_64'." in run.stderr
+
+
 # --- what is no such file
 
 
@@ -654,7 +729,7 @@ def test_a_pylock(workspace: Workspace) -> None:
     [
         ("gone.txt", None, "`gone.txt` cannot be read", "gone.txt"),
         ("binary.txt", b"\x7fELF\x02\x01\xff\xfe", "`binary.txt` is not UTF-8", "binary.txt:1"),
-        ("part.txt", b"-r gone.txt\n", "a file cannot be read", "part.txt:1"),
+        ("part.txt", b"six\n-r gone.txt\n", "`gone.txt` cannot be read", "part.txt:2"),
         ("part.txt", b"-r u:word@h/../part.txt\n", "a file cannot be read", "part.txt:1"),
         (
             "long.txt",

@@ -8,6 +8,7 @@ import io
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,25 @@ def bind_vendor(workspace: Workspace, *projects: str) -> None:
         url = "{workspace.index.url_of("vendor")}"
         packages = [{rows}]
     """)
+
+
+def test_environment_of_ascend_lock_itself_is_refused(workspace: Workspace, python: Path) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    own = packages / "ascend_lock-1.0.dist-info"
+    own.mkdir()
+    (own / "METADATA").write_text("Metadata-Version: 2.1\nName: ascend-lock\nVersion: 1.0\n")
+    active = {"VIRTUAL_ENV": str(python.parents[1])}
+    command = [str(workspace.folder() / "install.sh"), "--dry-run"]
+    run = execute(workspace, command, **active)
+    assert run.status == 1
+    assert "ascend-lock itself is installed in the environment of" in run.stderr
+    assert f"deactivate; python{PYTHON_LINE} -m venv env && . env/bin/activate" in run.stderr
+    assert install(workspace, python, "--dry-run").status == 0
+    assert execute(workspace, [*command, "--system"], **active).status == 0
+    shutil.rmtree(own)
+    assert execute(workspace, command, **active).status == 0
 
 
 # --- the whole of it

@@ -402,6 +402,19 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     assert known.run("init", *options(python="3.12", **{"for": "train"})).status == 1
 
 
+def test_init_hints_at_the_value_that_is_meant(known: Workspace) -> None:
+    for words, hint in {
+        ("--for", "Trainer"): "`Trainer` is in train",
+        ("--for", "serving"): "did you mean `serve`?",
+        ("--for", "cooking"): "it has serve, train",
+    }.items():
+        run = known.run("init", *words)
+        assert (run.status, run.error) == (2, f"the matrix has no cell for `{words[1]}`")
+        assert f"  at --for\nhint: {hint}\n" in run.stderr
+    assert known.run("init", *options(platform="aarch64")).status == 0
+    assert 'platform = "linux-aarch64"' in (known.root / "serve.toml").read_text()
+
+
 def test_init_takes_glibc_by_the_name_of_a_system(known: Workspace) -> None:
     systems = known.matrices / "systems.toml"
     systems.write_text(systems_text(KNOWN, glibc={"names": {"openEuler 22.03": "2.34"}}))

@@ -8,14 +8,16 @@ import pytest
 
 from resolver.cli import COMMANDS
 from resolver.cli.former import find_former
-from resolver.cli.words import ANSWERS
+from resolver.cli.words import ANSWERS, OPTION_ANSWERS, SERVE
 from tests.functional.workspace import Workspace
 
 # From the help of uv, pip, pip-tools, poetry and pixi, without what manages those tools themselves.
 WORDS = """
-    add build cache check clean compile config download env exec export freeze hash help import index
-    info init inspect install list lock new outdated pip publish python reinstall remove run search
-    self shell show sync task tool tree uninstall update upgrade upload venv version wheel why
+    activate add audit build cache check clean compile config create dependencies deps develop
+    doctor download env environment exec export freeze hash help import index info init inspect
+    install list lock new outdated pin pip pip-compile pip-sync platform prune publish python
+    reinstall relock remove repo resolve run search self serve shell show sync task test tool tree
+    uninstall unlock update upgrade upload validate venv version wheel why
 """
 
 
@@ -24,7 +26,7 @@ def test_word_of_another_tool_is_known(workspace: Workspace, word: str) -> None:
     if word in COMMANDS:
         assert workspace.run(word, "--help").status == 0
         return
-    run = workspace.run(word, "something")
+    run = workspace.run(word)
     assert (run.status, run.error) == (2, f"there is no command `{word}`")
     assert f"hint: {ANSWERS[word]}" in run.stderr
 
@@ -34,6 +36,121 @@ def test_answers_name_commands_that_exist() -> None:
         assert word not in COMMANDS
         for command in re.findall(r"ascend-lock ([a-z]+)", str(answer)):
             assert command in COMMANDS, answer
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("pip compile reqs.in", ANSWERS["compile"]),
+        ("pip freeze", ANSWERS["freeze"]),
+        ("pip nonsense", ANSWERS["pip"]),
+        ("pip sync reqs.txt", "ascend-lock sync"),
+    ],
+)
+def test_word_after_pip_is_answered(workspace: Workspace, words: str, hint: object) -> None:
+    run = workspace.refused(f"there is no command `{' '.join(words.split()[:2])}`", *words.split())
+    assert run.stderr.endswith(f"\nhint: {hint}\n")
+
+
+def option_answers() -> list[tuple[str, str, str]]:
+    """Return each command and option of other tools, with the answer."""
+    return [
+        (command, option, str(answer))
+        for command, answers in OPTION_ANSWERS.items()
+        for option, answer in answers.items()
+    ]
+
+
+@pytest.mark.parametrize(("command", "option", "answer"), option_answers())
+def test_option_of_another_tool_is_answered(
+    workspace: Workspace, command: str, option: str, answer: str
+) -> None:
+    run = workspace.refused(f"No such option '{option}'.", command, "demo", option)
+    assert run.stderr.endswith(f"\nhint: {answer}\n")
+    for name in re.findall(r"ascend-lock ([a-z]+)", answer):
+        assert name in COMMANDS
+
+
+def test_option_of_any_command_is_answered(workspace: Workspace) -> None:
+    run = workspace.run("lock", "demo", "--index-url", "x", "--lang", "zh")
+    assert run.stderr == (
+        "错误：没有选项 '--index-url'。\n"
+        "提示：软件源见 matrices/indexes.toml，pip 的设置见 `pip config list`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "sub/dev.in", "environment.yml", "pyproject.toml", "uv.lock"]
+)
+@pytest.mark.parametrize("command", ["lock", "tree", "check"])
+def test_file_of_another_tool_is_to_be_imported(
+    workspace: Workspace, command: str, name: str
+) -> None:
+    (workspace.root / "sub").mkdir()
+    (workspace.root / name).touch()
+    if command == "tree" and not name.endswith(".toml"):
+        pytest.skip("the folder of a lock may have any name")
+    run = workspace.refused(f"`{name}` is no stack; one can be made of it", command, name)
+    assert run.stderr.endswith(f"\nhint: ascend-lock import {name}\n")
+
+
+def own_stack(workspace: Workspace, name: str) -> None:
+    """Write a stack into the folder of the workspace."""
+    workspace.stack("base", name=name).rename(workspace.root / f"{name}.toml")
+
+
+def test_stacks_of_the_folder_are_listed_and_suggested(workspace: Workspace) -> None:
+    own_stack(workspace, "mine")
+    own_stack(workspace, "demo")
+    workspace.stack("base", name="demo")
+    (workspace.root / "pyproject.toml").write_text("[project]\n")
+    run = workspace.run("lock")
+    assert [line.split()[0] for line in run.stdout.splitlines()] == ["demo.toml", "mine", "demo"]
+    run = workspace.refused("there is no stack `mien`", "lock", "mien")
+    assert run.stderr.endswith("\nhint: did you mean `mine`?\n")
+    run = workspace.refused("there is no stack `zzz`", "lock", "zzz")
+    assert run.stderr.endswith("\nhint: known stacks are demo.toml, mine, demo\n")
+    run = workspace.refused("there is no stack file `mine/train`", "lock", "mine/train")
+    assert run.stderr.endswith("named so: mine --target train\n")
+
+
+def test_why_without_a_stack_takes_the_only_one(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    own_stack(workspace, "mine")
+    run = workspace.run("why", "base")
+    assert run.status == 0
+    assert run.stderr.startswith("The stack is mine, the only one in this folder")
+    assert run.stdout == workspace.run("why", "mine", "base").stdout
+    error = "a stack and a project are needed"
+    assert "\nhint: ascend-lock why mine NAME\n" in workspace.refused(error, "why", "mine").stderr
+    own_stack(workspace, "other")
+    hint = "hint: ascend-lock why STACK base, where STACK is one of mine, other\n"
+    assert hint in workspace.refused(error, "why", "base").stderr
+    for name in ("mine", "other"):
+        (workspace.root / f"{name}.toml").unlink()
+    hint = "hint: name the stack: ascend-lock why STACK base\n"
+    assert hint in workspace.refused(error, "why", "base").stderr
+
+
+def test_group_is_named_like_a_target(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.stack(
+        "base", more='[group.train]\nrequires = ["base"]\n[group.eval]\nrequires = ["base"]\n'
+    )
+    assert workspace.run("lock", "demo", "--group", "train").status == 0
+    assert [path.name for path in (workspace.locks / "demo").iterdir()] == ["there-train"]
+    assert workspace.run("tree", "demo/train").status == 0
+
+
+def test_bundle_is_served_by_any_server(workspace: Workspace) -> None:
+    run = workspace.refused("a stack and a folder are needed", "bundle", "serve")
+    assert run.stderr.endswith(f"\nhint: {SERVE}\n")
+
+
+def test_help_names_completion(workspace: Workspace) -> None:
+    run = workspace.run("--help")
+    assert '  eval "$(_ASCEND_LOCK_COMPLETE=bash_source ascend-lock)"  complete' in run.stdout
+    assert "docs/completion.md" in run.stdout
 
 
 def test_lock_without_a_stack_lists_them(workspace: Workspace) -> None:

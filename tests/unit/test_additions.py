@@ -12,6 +12,8 @@ from tests.components import COMPONENTS
 @pytest.mark.parametrize(
     ("old", "line", "code", "result"),
     [
+        ("torch==2.8.0", "torch==2.8.0", "edit.unchanged", ""),
+        ("torch==2.8.0", "Torch == 2.8.0", "edit.unchanged", ""),
         ("torch==2.8.0", "torch", "edit.kept", ""),
         ("torch==2.8.0", "torch>=2", "edit.kept", ""),
         ("torch>=2", "torch==2.8.0", "edit.replaced", "torch==2.8.0"),

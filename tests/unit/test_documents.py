@@ -87,13 +87,16 @@ def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -
     assert "..." not in told.partition("Commands:\n")[2].partition("\n\n")[0], (
         "a sentence is cut off"
     )
-    examples = [line.split() for line in told.partition("Examples:\n")[2].splitlines()]
-    assert [words[:3] for words in examples] == [
+    listed = told.partition("Examples:\n")[2].partition("\n\n")[0]
+    examples = [line.split() for line in listed.splitlines()]
+    *of_stacks, completion = examples
+    assert [words[:3] for words in of_stacks] == [
         ["ascend-lock", "lock", "verl-qwen3.5"],
         ["ascend-lock", "explain", "trl-guide"],
     ]
+    assert completion[:2] == ["eval", '"$(_ASCEND_LOCK_COMPLETE=bash_source']
     assert all(
-        (REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in examples
+        (REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in of_stacks
     )
 
 

@@ -55,6 +55,8 @@ class _EnvironmentReader:
         if key := _KEY.match(row):
             self._section = key[1]
             self._pip_indentation = None
+            if key[1] == "name":
+                self._result.name = key[2].strip().strip("'\"")
             has_value = key[2].strip() != ""
             return not has_value
         if item := _ITEM.match(row):

@@ -38,6 +38,57 @@ INDEX_OPTIONS: Final = frozenset(
         "--trusted-host",
     )
 )
+# Options of pip and uv about builds, which install.sh decides for each project by facts.
+BUILD_OPTIONS: Final = frozenset(
+    (
+        "--no-build-isolation",
+        "--no-build-isolation-package",
+        "--build-constraint",
+        "--no-build",
+        "--no-build-package",
+        "--use-pep517",
+        "--no-use-pep517",
+        "--check-build-dependencies",
+    )
+)
+# Options of pip and uv about how pip runs: a lock has every file, and install.sh runs pip.
+WITHOUT_MEANING: Final = frozenset(
+    (
+        "-U",
+        "--upgrade",
+        "--no-deps",
+        "--user",
+        "-t",
+        "--target",
+        "--no-cache-dir",
+        "--cache-dir",
+        "--force-reinstall",
+        "--ignore-installed",
+        "--break-system-packages",
+        "--no-compile",
+        "--progress-bar",
+        "--timeout",
+        "--default-timeout",
+        "--retries",
+        "--proxy",
+        "--cert",
+        "--client-cert",
+        "-q",
+        "--quiet",
+        "-v",
+        "--verbose",
+        "--disable-pip-version-check",
+        "--no-warn-script-location",
+        "--index-strategy",
+        "--prerelease",
+        "--resolution",
+        "--emit-index-url",
+        "--process-dependency-links",
+        "--isolated",
+        "--no-input",
+    )
+)
+_EDITABLE: Final = ("-e", "--editable")
 _OTHER_OPTIONS: Final = frozenset(
     (
         "-e",
@@ -58,8 +109,12 @@ _OTHER_OPTIONS: Final = frozenset(
         "--config-setting",
         "--global-option",
         "--install-option",
+        *BUILD_OPTIONS,
+        *WITHOUT_MEANING,
     )
 )
+# A folder that is to be installed editable, with extras: no address, and so without a password.
+_FOLDER: Final = re.compile(r"\.{1,2}(/[\w./-]*)?(\[[\w,-]+\])?")
 _OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
 # Line breaks for Python, and so for pip, which are white space for others: a password may have it.
 _ODD_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -100,6 +155,8 @@ class FileRequirements(msgspec.Struct):
 
     # The Python of the target, given by the user or else by the file.
     python: str
+    # What the file calls its project or environment; empty if it has no such name.
+    name: str = ""
     lines: list[FileLine] = []
     # Lines that count only for projects that are required.
     constraints: list[FileLine] = []
@@ -138,7 +195,8 @@ def with_whole_lines(content: str) -> str:
 def shown_option(text: str) -> str:
     """Return what may be shown of an option of pip; "" for anything else.
 
-    It is the name of the option, and the address of an index without its password.
+    It is the name of the option, with the address of an index without its password, or with the
+    relative path of an editable folder.
     """
     match = _OPTION.fullmatch(text)
     if match is None:
@@ -146,6 +204,8 @@ def shown_option(text: str) -> str:
     option, value = match.groups()
     if option in INDEX_OPTIONS and _WHOLE_ADDRESS.fullmatch(value):
         return f"{option} {shown_address(value)}"
+    if option in _EDITABLE and _FOLDER.fullmatch(value):
+        return f"{option} {value}"
     is_known = option in INDEX_OPTIONS or option in _OTHER_OPTIONS
     return option if is_known else ""
 

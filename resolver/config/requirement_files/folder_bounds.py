@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path, PurePath
+from typing import Final
 
 from resolver import files
 from resolver.config.load import LARGEST, as_text
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
-from resolver.phrase import phrase
+from resolver.phrase import Phrase, phrase
+
+# The path of a requirements file, which no address or password is taken for.
+_PLAIN_PATH: Final = re.compile(r"[\w./-]+\.(txt|in)")
+
+
+def _unreadable(name: str, *, is_given: bool = False) -> Phrase:
+    """Return that a file cannot be read, by its name if that may be shown."""
+    if is_given or _PLAIN_PATH.fullmatch(name):
+        return phrase("`{name}` cannot be read", name=name)
+    return phrase("a file cannot be read")
 
 
 class FolderBounds:
@@ -42,17 +54,14 @@ class FolderBounds:
     def text(self, inside: PurePath, name: str, where: str) -> str:
         """Return the text of a file in the folder, which is named at `where`.
 
-        Raises InputError. It calls the file by `name` only if the user gave it or it exists.
+        Raises InputError, which calls the file by `name` if the user gave it, or if it is surely
+        the name of a file.
         """
         try:
             content = self._read(inside)
         except OSError as error:
-            what = (
-                phrase("`{name}` cannot be read", name=name)
-                if name == where
-                else phrase("a file cannot be read")
-            )
-            raise files.input_error(error, what, where) from None
+            is_given = name == where
+            raise files.input_error(error, _unreadable(name, is_given=is_given), where) from None
         return as_text(content, name)
 
     def _read(self, inside: PurePath) -> bytes:
@@ -72,7 +81,7 @@ class FolderBounds:
         # path, and its text may have a password.
         if ".." in path.parts and not path.exists():
             missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            raise files.input_error(missing, phrase("a file cannot be read"), where)
+            raise files.input_error(missing, _unreadable(str(path)), where)
         real = Path(os.path.realpath(path))
         is_below = real.is_relative_to(self._root)
         if self._is_given and is_below:

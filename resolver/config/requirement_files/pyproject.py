@@ -55,6 +55,7 @@ def read_pyproject(
         raise InputError(what, where=document.name, why=cause(error)) from None
     project = content.project
     result.admit(project.requires_python)
+    result.name = project.name
     settings = UvSettings(document, content.tool.get("uv"))
     all_groups = (*settings.default_groups(content.dependency_groups), *groups)
     _ProjectReader(document, content, result).take(extras, all_groups)

@@ -11,8 +11,10 @@ from urllib.parse import parse_qs
 import msgspec
 
 from resolver.config.requirement_files.file_requirements import (
+    BUILD_OPTIONS,
     INDEX_OPTIONS,
     LONGEST_LINE,
+    WITHOUT_MEANING,
     FileLine,
     FileRequirements,
     shown_option,
@@ -156,9 +158,14 @@ class RequirementsFiles:
     def _leave_out_option(self, text: str, where: str) -> None:
         """Leave out a line that begins with `-`, whether or not that is an option of pip."""
         line = FileLine(text, where, shown_option(text))
+        option = line.shown.partition(" ")[0]
         code = "import.option" if line.shown else "import.unread"
-        if line.shown.partition(" ")[0] in INDEX_OPTIONS:
+        if option in INDEX_OPTIONS:
             code = "import.index"
+        elif option in BUILD_OPTIONS:
+            code = "import.build-option"
+        elif option in WITHOUT_MEANING:
+            code = "import.run-option"
         self._result.leave_out(line, code)
 
 

@@ -139,6 +139,13 @@ def test_stack_text_way_out_says_so_in_both_languages() -> None:
     assert StackText(text).way_out("A", "demo", "demo").text == head + wanted
 
 
+def test_stack_text_way_out_has_a_summary_in_each_language() -> None:
+    changed = StackText(STACK).way_out("A", "demo", "demo").text
+    stack = tomli.loads(changed)["stack"]
+    assert stack["summary"] == "way out A of demo (demo)"
+    assert stack["summary-zh"] == "demo 的解决办法 A（demo）"
+
+
 def test_stack_text_policy_on_one_line_or_none() -> None:
     head, _, _ = STACK.partition("[policy]")
     text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head
