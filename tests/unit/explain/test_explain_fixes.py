@@ -420,6 +420,24 @@ def test_fix_names_one_value_of_a_component() -> None:
     assert [told(each) for each in listed] == [["8.5.0 -> 8.3.RC1"]]
 
 
+def test_fix_without_an_extra_is_listed_once() -> None:
+    """The newer `app` has no extra `fast`, so whether the line still names it is all the same."""
+    catalog = DataCatalog({"engine": {"1": [], "2": []}})
+    catalog.add_wheel("app", "1", ["engine==1 ; extra == 'fast'"], extras=["fast"])
+    catalog.add_wheel("app", "2", ["engine==2"])
+    fixes = ways_out(catalog, "app[fast]==1", "engine==2")
+    fix = next(fix for fix in fixes if told(fix) == ["app[fast]==1 -> app==2"])
+    (change,) = fix.changes
+    (environment,) = fix.environments
+    with_extra = replace(
+        fix,
+        changes=(replace(change, after="app[fast]==2"),),
+        environments=(replace(environment, gone=("app[fast]",)),),
+    )
+    losses = [(loss_of(fix), fix), (loss_of(with_extra, price=1), with_extra)]
+    assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
+
+
 def test_fix_warns_of_a_release_that_no_line_pins() -> None:
     """The stack did not say which release of `kernels` it is to be."""
     catalog = DataCatalog({"plugin": {"2": []}, "kernels": {"1": []}})
