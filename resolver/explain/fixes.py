@@ -144,10 +144,10 @@ def lettered(
     """Yield the fixes of a stack with letters, the smallest loss first.
 
     One that goes against a fact, or falls back to releases of years before, is left out if it
-    changes all of the stack that one before it changes without that, and so is one that differs
-    from one before it in the values of components alone, or in extras that releases lack. The files of each carry its letter, the
-    name of the stack, and the options that replaced parts of the stack's policy, since that is what
-    was solved.
+    changes all of the stack that one before it changes without that. So is one that differs from
+    one before it in the values of components alone, or in extras that releases lack. The files of
+    each carry its letter, the name of the stack, and the options that replaced parts of the stack's
+    policy, since that is what was solved.
     """
     listed: list[tuple[Loss, Fix]] = []
     for loss, fix in sorted(fixes, key=itemgetter(0)):
