@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
+from resolver.cli import console
 from resolver.cli.console import ConflictPage, Progress
 from resolver.config.compile import StackCompiler
 from resolver.config.load import read_text
@@ -71,6 +72,23 @@ def test_fix_solves_what_the_first_conflict_hides() -> None:
         )
         == 1
     )
+
+
+@pytest.mark.parametrize(("room", "is_told"), [(11, True), (8, False)])
+def test_hidden_conflict_is_told_shortly_if_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, room: int, is_told: bool
+) -> None:
+    catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
+    found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
+    monkeypatch.setattr(console, "_WHY", room)
+    out = StringIO()
+    pages = ConflictPage(out, Progress(enabled=False))
+    pages.why(found.problem, found.contradictions[:1])
+    pages.ways(found)
+    text = " ".join(out.getvalue().split())
+    assert "1 more conflict was hidden by the ones above; see the report. " in text
+    assert ("the stack asks for plugin; the target has CANN 8.5.0" in text) == is_told
+    assert "Another conflict, hidden" not in text
 
 
 def test_fix_allows_prereleases_with_another_version() -> None:
