@@ -123,7 +123,7 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
     if not recorded or not any(is_open(constraint, clauses) for constraint in refutation.core):
         return None
     catalog = UnhashedCatalog(universe.catalog, recorded)
-    answer = decide(Universe(universe.problem, catalog), tick=tick)
+    answer = decide(universe.over(catalog), tick=tick)
     if isinstance(answer, Refutation):
         return None
     expected = expected_pins(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from string import ascii_uppercase
 
@@ -144,10 +144,10 @@ def lettered(
     """Yield the fixes of a stack with letters, the smallest loss first.
 
     One that goes against a fact, or falls back to releases of years before, is left out if it
-    changes all of the stack that one before it changes without that, and so is one that differs
-    from one before it in the values of components alone. The files of each carry its letter, the
-    name of the stack, and the options that replaced parts of the stack's policy, since that is what
-    was solved.
+    changes all of the stack that one before it changes without that. So is one that differs from
+    one before it in the values of components alone, or in extras that releases lack. The files of
+    each carry its letter, the name of the stack, and the options that replaced parts of the stack's
+    policy, since that is what was solved.
     """
     listed: list[tuple[Loss, Fix]] = []
     for loss, fix in sorted(fixes, key=itemgetter(0)):
@@ -183,12 +183,27 @@ def _takes_prerelease(change: Change) -> bool:
 
 
 def _apart_from_components(fix: Fix) -> frozenset[object]:
-    """Return what a fix changes, with the components that change and without their values."""
+    """Return what a fix changes, with the components that change and without their values.
+
+    Lines come without the extras that their releases lack.
+    """
+    gone = {name for environment in fix.environments for name in environment.gone}
     changed: set[object] = set()
     for change in fix.changes:
-        is_component = change.kind is ChangeKind.COMPONENT
-        changed.add((change.kind, change.subject, change.target, is_component or change.after))
+        after: str | bool = change.after
+        if change.kind is ChangeKind.COMPONENT:
+            after = True
+        elif change.kind is ChangeKind.VERSION and project_of(change.after):
+            after = _without_extras(change.after, gone)
+        changed.add((change.kind, change.subject, change.target, after))
     return frozenset(changed)
+
+
+def _without_extras(line: str, gone: Collection[str]) -> str:
+    """Return a line about a project without the extras that are gone (`name[extra]`)."""
+    need = texts.requirement(line)
+    kept = tuple(extra for extra in need.extras if f"{need.name}[{extra}]" not in gone)
+    return str(replace(need, extras=kept))
 
 
 def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:

@@ -201,16 +201,19 @@ class Repairs:
             ]
             # the lock may choose other releases than the row, which take more practices
             for stack in (changed.without(unused), changed):
-                self._propose(self._with_fewest_lines(stack), self._results.attempts)
+                fewest = self._with_fewest_lines(stack, row.solution)
+                self._propose(fewest, self._results.attempts, row.solution)
                 if len(self._results.fixes) > known:
                     return
 
-    def _with_fewest_lines(self, changed: ChangedStack) -> ChangedStack:
+    def _with_fewest_lines(self, changed: ChangedStack, near: Resolution) -> ChangedStack:
         """Return a changed stack without changes of lines that it locks without."""
         for change in changed.changes:
             if change.kind is ChangeKind.VERSION:
                 fewer = changed.without([change])
-                if fewer.changes and isinstance(self._trials.lock(fewer.edits), Resolution):
+                if not fewer.changes:
+                    continue
+                if isinstance(self._trials.lock(fewer.edits, near), Resolution):
                     changed = replace(fewer, price=fewer.price - costs.VERSION)
         return changed
 
@@ -345,10 +348,12 @@ class Repairs:
 
     # --- changed stacks
 
-    def _propose(self, changed: ChangedStack, attempts: list[Attempt]) -> None:
-        """Lock a changed stack, unless it was tried before."""
+    def _propose(
+        self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
+    ) -> None:
+        """Lock a changed stack, unless it was tried before, with the releases of what is near."""
         if self._seen(changed) is None:
-            self._repair(changed, self._lock(changed, attempts), self._trials)
+            self._repair(changed, self._lock(changed, attempts, near), self._trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
         """Lock a proposed stack, unless a fix changes the same, such as another Python."""
@@ -588,10 +593,12 @@ class Repairs:
     def _key(self, changed: ChangedStack) -> tuple[int, EditSet]:
         return self._trials.current_target, changed.key
 
-    def _lock(self, changed: ChangedStack, attempts: list[Attempt]) -> Answer:
+    def _lock(
+        self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
+    ) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
         results, key = self._results, self._key(changed)
-        answer = self._trials.lock(changed.edits)
+        answer = self._trials.lock(changed.edits, near)
         results.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             attempts.append(attempt(changed, answer))
@@ -652,7 +659,8 @@ class Repairs:
         unused = [practice for practice in practices if practice.subject not in used]
         for removed in (unused, *([practice] for practice in practices if practice not in unused)):
             fewer = changed.without(removed)
-            answer = self._trials.lock(fewer.edits)
+            # what does without a practice that is on does without it when it is off
+            answer = self._trials.lock(fewer.edits, resolution)
             if isinstance(answer, Resolution):
                 changed, resolution = fewer, answer
         needed = [practice for practice in practices if practice in changed.changes]

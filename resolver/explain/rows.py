@@ -66,8 +66,13 @@ class SolvedRow(NamedTuple):
     """A row that goes with the other lines of the stack."""
 
     changed: ChangedStack
-    # the practices without which a part of it would not go with another
-    practices: frozenset[str]
+    # what it was solved to
+    solution: Resolution
+
+    @property
+    def practices(self) -> frozenset[str]:
+        """Return the practices without which a part of it would not go with another."""
+        return frozenset(practice.id for practice in self.solution.used_practices)
 
 
 class Rows:
@@ -92,6 +97,8 @@ class Rows:
         self._anchor = _anchor(family, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
+        # variables that, assumed, rule out what policies did where rows had no solution
+        self._excludes: list[int] = []
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
         """Return whether a line that a row sets is in a core."""
@@ -163,8 +170,9 @@ class Rows:
             for constraint in self._clauses.known
             if isinstance(constraint, Unavailable) and constraint.why is RejectionReason.DYNAMIC
         ]
-        with self._clauses.without([*versions, *archives, *relaxed]):
-            return self._clauses.satisfiable(map(self._clauses.variable, chosen))
+        assumed = [*self._excludes, *map(self._clauses.variable, chosen)]
+        with self._clauses.without([*versions, *archives, *relaxed], reading=False):
+            return self._clauses.satisfiable(assumed)
 
     def _follow(self, release: Candidate, depth: int) -> None:
         """Open a release, and those that it pins."""
@@ -208,13 +216,12 @@ class Rows:
             edits = (*unbound, row.anchor, *also.edits)
             answer = self._trials.nearest(edits, self._preferred)
             if isinstance(answer, Resolution):
-                practices = frozenset(practice.id for practice in answer.used_practices)
-                return SolvedRow(self._row(answer).then(also), practices)
+                return SolvedRow(self._row(answer).then(also), answer)
             if isinstance(answer, Undecided):
                 return answer
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
             if not facts:
-                self._clauses.import_clauses(answer.clauses)
+                self._excludes.append(self._clauses.import_clauses(answer.clauses))
                 return None
             for stack in facts:
                 also = also.then(stack)

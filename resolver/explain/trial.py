@@ -223,14 +223,17 @@ class Trials:
         names = self._compiler.edited(edits).names
         return StackText(self.files.stack.text).with_edits(edits, names).text
 
-    def lock(self, edits: Edits) -> Answer:
-        """Solve a changed stack, including its builds."""
+    def lock(self, edits: Edits, near: Resolution | None = None) -> Answer:
+        """Solve a changed stack, including its builds.
+
+        What is `near` is the lock of a similar one, whose releases are preferred.
+        """
         key = self.current_target, frozenset(edits)
         if key in self._locked:
             return self._locked[key]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
-            answer = self._solve(edits, clock)
+            answer = self._solve(edits, clock, near)
         except Expired:
             self.clock.limited = True
             return Undecided()
@@ -257,8 +260,11 @@ class Trials:
         except ResolverError as error:
             return Undecided(error.phrases["message"])
 
-    def _solve(self, edits: Edits, clock: Clock) -> Resolution | Refutation:
-        universe = self._universe.variant(self._compile(edits)[self.current_target])
+    def _solve(
+        self, edits: Edits, clock: Clock, near: Resolution | None
+    ) -> Resolution | Refutation:
+        preferred = {pin.name: pin.version for pin in near.pins} if near is not None else None
+        universe = self._universe.variant(self._compile(edits)[self.current_target], preferred)
         with polling(clock.look):
             alike = refuted_alike(universe, self._proofs[-_PROOFS:])
             if alike is not None:

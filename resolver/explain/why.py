@@ -17,6 +17,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.constraint import (
     SUPPOSED,
+    Constraint,
     Excluded,
     Exclusive,
     Line,
@@ -24,12 +25,13 @@ from resolver.model.constraint import (
     Requires,
 )
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.package import Package
+from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.phrase import EMPTY, phrase
+from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project
 from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
@@ -62,9 +64,20 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     moves: tuple[_Move, ...] = ()
     untried = EMPTY
     limited = False
+    gave_way: tuple[str, ...] = ()
+    practices: tuple[facts.Practice, ...] = ()
     if tried:
+        tried_universe, gave_way = _supposing(resolution, universe, name, tried)
         try:
-            contradictions, moves = _try(resolution, universe, name, tried, clock)
+            answer = decide(tried_universe, tick=clock.tick)
+            if isinstance(answer, Resolution):
+                moves = tuple(_moves(resolution, answer))
+            else:
+                found = found_cores(answer, clock)
+                contradictions = tuple(
+                    contradiction(answer.clauses, core, clock.expired) for core in found
+                )
+                practices = tuple(_helpful_practices(answer.clauses, found))
         except Expired:
             tried, limited = "", True
         except (IndexFailure, UndecidedError) as error:
@@ -87,6 +100,8 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         day=day,
         after_day=sum(_is_later(project, version, day) for version in newer),
         later=tuple(_later(project, pin, newer, day)),
+        gave_way=gave_way,
+        practices=practices,
     )
 
 
@@ -169,16 +184,58 @@ def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) ->
     raise InputError(message, where=SUPPOSED, hint=hint)
 
 
-def _try(
-    resolution: Resolution, universe: Universe, name: NormalizedName, version: str, clock: Clock
-) -> tuple[tuple[Contradiction, ...], tuple[_Move, ...]]:
-    """Return what clashes if the stack requires this release as well, or which pins would move."""
+def _supposing(
+    resolution: Resolution, universe: Universe, name: NormalizedName, version: str
+) -> tuple[Universe, tuple[str, ...]]:
+    """Return the universe in which the stack requires a release, with the other pins preferred.
+
+    The bounds of its own lines that do not admit the release do not count: whoever asks would
+    change them. These lines are returned as well.
+    """
+    stack = universe.problem.stack
+    roots = []
+    gave_way = []
+    for root in stack.requirements:
+        need = root.need
+        if not isinstance(need, Requirement) or need.name != name or need.url:
+            roots.append(root)
+        elif need.specifier.contains(version, prereleases=True):
+            roots.append(root)
+        else:
+            gave_way.append(root.origin.text)
+            need = replace(need, specifier=SpecifierSet())
+            origin = replace(root.origin, text=str(need))
+            roots.append(replace(root, need=need, origin=origin))
     preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
-    answer = decide(universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tick=clock.tick)
-    if isinstance(answer, Resolution):
-        return (), tuple(_moves(resolution, answer))
-    found = found_cores(answer, clock)
-    return tuple(contradiction(answer.clauses, core, clock.expired) for core in found), ()
+    if gave_way:
+        problem = replace(universe.problem, stack=replace(stack, requirements=tuple(roots)))
+        as_of = universe.as_of
+        universe = universe.variant(problem)
+        universe.as_of = as_of
+    return universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tuple(gave_way)
+
+
+def _helpful_practices(
+    clauses: Clauses, found: Iterable[Iterable[Constraint]]
+) -> Iterator[facts.Practice]:
+    """Yield the practices that drop a requirement which is in one of these cores.
+
+    That the rest has a solution with them is not said.
+    """
+    needs: list[tuple[NormalizedName, Version, NormalizedName]] = []
+    for core in found:
+        for constraint in core:
+            if not isinstance(constraint, Requires):
+                continue
+            for parent, edge in clauses.edges.get(constraint, ()):
+                if parent is not None and edge.package.kind is PackageKind.PROJECT:
+                    name, other = text.name(parent.package.name), text.name(edge.package.name)
+                    needs.append((name, parent.version, other))
+    for practice in clauses.universe.problem.available_practices:
+        if not isinstance(practice, facts.Replaces):
+            continue
+        if any(practice.is_about(name, at) and other in practice.drop for name, at, other in needs):
+            yield practice
 
 
 def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:

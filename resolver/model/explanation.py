@@ -8,7 +8,7 @@ import msgspec
 
 from resolver.model.component import Component
 from resolver.model.edit import Edit
-from resolver.model.fact import Warns
+from resolver.model.fact import Practice, Warns
 from resolver.model.message import Message
 from resolver.model.problem import Problem, Recorded
 from resolver.model.reason import Reason, ReleaseRange
@@ -260,3 +260,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     day: str = ""
     # how many of the newer releases appeared after it
     after_day: int = 0
+    # the stack's lines that do not admit the release that was tried, and did not count
+    gave_way: tuple[str, ...] = ()
+    # practices that drop a requirement in the contradictions
+    practices: tuple[Practice, ...] = ()

@@ -171,7 +171,7 @@ class Candidates:
         elif lookup is None:
             lookup = self.catalog.lookup(name)
         ordered = self._ordered.get(name)
-        if ordered is None or ordered.lookup is not lookup:
+        if ordered is None or not ordered.is_of(lookup):
             ordered = self._ordered[name] = OrderedReleases(lookup)
         return self._projects.setdefault(name, self._project(ordered, name, source))
 

@@ -72,6 +72,13 @@ class OrderedReleases:
         self._days: dict[int, str] = {}
         self._masks: dict[str, int] = {}
 
+    def is_of(self, lookup: Lookup) -> bool:
+        """Return whether a look-up found the same: a catalog answers anew for each look-ahead."""
+        known = self.lookup
+        if len(known.pages) != len(lookup.pages) or known.unreachable != lookup.unreachable:
+            return False
+        return all(page is other for page, other in zip(known.pages, lookup.pages, strict=True))
+
     def position(self, version: Version) -> int | None:
         """Return the position of a version; None if there is no such release."""
         position = self._first(lambda other: other <= version)

@@ -57,14 +57,18 @@ class SatSolver:
         self._solver.add_clause(clause)
 
     @contextmanager
-    def without(self, relaxed: Iterable[Constraint] = ()) -> Iterator[None]:
-        """Relax these constraints and no others in a `with` block."""
-        previous = self.relaxed
+    def without(
+        self, relaxed: Iterable[Constraint] = (), *, reading: bool | None = None
+    ) -> Iterator[None]:
+        """Relax these constraints and no others in a `with` block, and set `reading` if given."""
+        previous = self.relaxed, self.reading
         self.relaxed = frozenset(relaxed)
+        if reading is not None:
+            self.reading = reading
         try:
             yield
         finally:
-            self.relaxed = previous
+            self.relaxed, self.reading = previous
 
     # --- answers
 

@@ -129,6 +129,16 @@ class Universe(Candidates):
         variant.__dict__.pop("as_of", None)
         return variant
 
+    def over(self, catalog: Catalog) -> Universe:
+        """Return the universe of the same problem over another catalog, without preferences.
+
+        What is known of pages that both have is shared.
+        """
+        fresh = Universe(self.problem, catalog)
+        fresh._ordered = self._ordered.copy()
+        fresh._shared = self._shared
+        return fresh
+
     def _has_edges_of(self, other: Universe) -> bool:
         """Return whether releases have the same edges in both, if only the stack's lines differ."""
         commits = {name: commit for name, (_, commit) in self.sources.items()}

@@ -131,3 +131,11 @@ def test_a_day_that_is_none_is_refused(dated: Workspace, written: str) -> None:
     run = dated.run("lock", "demo", "--as-of", written)
     assert run.status == 2
     assert "neither a day such as 2026-03-01 nor `auto` or `newest`" in run.stderr
+
+
+def test_why_gives_no_advice_on_days_where_a_line_decides(dated: Workspace) -> None:
+    """Another day would not make the lock take a newer `a`, which the line rules out."""
+    dated.stack("a<2", more="[policy]\nas-of = 2026-01-31\n")
+    run = dated.run("why", "demo", "a")
+    assert "allows nothing newer" in run.stdout
+    assert "--as-of newest" not in run.stdout

@@ -380,13 +380,28 @@ def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Works
         "numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
     )
     told = why(solvable, "numpy", "--json").json
-    assert (told["newer"], told["tried"], told["moves"]) == (["2.1.0"], "2.1.0", [])
-    (one,) = told["contradictions"]
-    assert [row["text"] for row in one["statements"]] == [
-        "the stack asks for numpy<2",
-        "suppose numpy==2.1.0 is used",
-    ]
+    assert (told["newer"], told["tried"], told["gave_way"]) == (["2.1.0"], "2.1.0", ["numpy<2"])
+    assert told["moves"] == [{"name": "numpy", "old": "1.26.4", "new": "2.1.0"}]
+    assert "The stack's own line `numpy<2` does not count in what follows." in run.stdout
     assert not solvable.locks.exists()
+
+
+def test_why_names_the_practice_that_drops_a_requirement(workspace: Workspace) -> None:
+    """`kernels` wants an older `image` than `app`; images of the vendor install it last."""
+    workspace.serve("app 1.0: image>=2", "app 0.9", "kernels 1.0: image<2", "image 1.0 2.0")
+    workspace.facts(
+        "app",
+        '[[replaces]]\nid = "app-image"\nversions = "==1.0"\ndrop = ["image"]\n'
+        'add = ["image>=1"]\nstrength = "practice"\nrisk = "it is older"\n'
+        'reason = "the image installs it last"\n',
+    )
+    workspace.stack("app<1", "kernels==1.0")
+    told = why(workspace, "app==1.0", "--json").json
+    assert (told["practices"], told["gave_way"]) == (["app-image"], ["app<1"])
+    (found,) = told["contradictions"]
+    assert "suppose app==1.0 is used" in [row["text"] for row in found["statements"]]
+    run = why(workspace, "app==1.0")
+    assert "The practice `app-image` drops one of these requirements" in run.stdout
 
 
 def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 
@@ -112,12 +111,25 @@ def conflict_pages(
     yield conflict_blocks(problem, contradictions, awaited, expected)
     bare = [replace(contradiction, notes=()) for contradiction in contradictions]
     yield conflict_blocks(problem, bare, awaited, expected)
-    items = _brief_items(bare)
-    for count in range(len(items), 0, -1):
-        verdict = _verdict_blocks(problem, contradictions, awaited, expected)
-        more = message("conflict.more-in-report", count=len(items) - count)
-        rest = _paragraph(message("conflict.whole-in-report"))
-        yield chain(verdict, [Items(items, count, more), rest])
+    for items in (_brief_items(bare), _brief_items(bare, shortest=True)):
+        yield _brief_page(problem, contradictions, awaited, expected, items, len(items))
+    for count in range(len(items) - 1, 0, -1):
+        yield _brief_page(problem, contradictions, awaited, expected, items, count)
+
+
+def _brief_page(
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    awaited: Sequence[Awaited],
+    expected: Expected | None,
+    items: tuple[Item, ...],
+    count: int,
+) -> Iterator[Block]:
+    """Yield the verdict with this many of the brief items, and that the report has the rest."""
+    more = message("conflict.more-in-report", count=len(items) - count)
+    yield from _verdict_blocks(problem, contradictions, awaited, expected)
+    yield Items(items, count, more)
+    yield _paragraph(message("conflict.whole-in-report"))
 
 
 def _verdict_blocks(
@@ -132,15 +144,22 @@ def _verdict_blocks(
     yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
 
 
-def _brief_items(contradictions: Sequence[Contradiction]) -> tuple[Item, ...]:
-    """Return the contradictions as sentences, without what they rest on."""
+def _brief_items(
+    contradictions: Sequence[Contradiction], *, shortest: bool = False
+) -> tuple[Item, ...]:
+    """Return the contradictions as sentences, without what they rest on.
+
+    The `shortest` have two lines or three: what somebody chose, and where it leaves no choice.
+    """
     items = []
     for number, group in enumerate(alike(sentences.condensed(contradictions)), 1):
         first, *others = group
         ends = [message("conflict.result", text=end) for end in sentences.brief_ends(first)]
         if others:
             ends += sentences.likewise(first, others)
-        lines = (line(sentences.brief(first)),)
+        if shortest:
+            ends = ends[:1]
+        lines = (line(sentences.brief(first, shortest=shortest)),)
         items.append(Item(label=str(number), lines=lines, details=tuple(map(line, ends))))
     return tuple(items)
 
@@ -153,11 +172,14 @@ def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 
 
 def further_pages(contradictions: Sequence[Contradiction]) -> Iterator[Iterator[Block]]:
-    """Yield the same as `further_blocks`, then that the report has it."""
+    """Yield the same as `further_blocks`, then ever shorter, and at last that the report has it."""
+    bare = [replace(contradiction, notes=()) for contradiction in contradictions]
+    told = _paragraph(message("conflict.further-in-report", count=len(contradictions)))
     yield further_blocks(contradictions)
-    yield further_blocks([replace(contradiction, notes=()) for contradiction in contradictions])
-    count = len(contradictions)
-    yield iter([_paragraph(message("conflict.further-in-report", count=count))])
+    yield further_blocks(bare)
+    for shortest in (False, True):
+        yield iter([told, Items(_brief_items(bare, shortest=shortest))])
+    yield iter([told])
 
 
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
@@ -382,11 +404,18 @@ def why_blocks(why: Why) -> Iterator[Block]:
         yield Heading(message("conflict.why-facts"))
         yield _items(reason_items(why.facts))
     yield _paragraph(*_newer(why))
+    if why.gave_way:
+        gave_way = joined("comma", [f"`{line}`" for line in why.gave_way])
+        yield _paragraph(message("conflict.gave-way", count=len(why.gave_way), lines=gave_way))
     if why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
         code = "conflict.cannot-take"
         yield Heading(message(code, name=why.name, version=why.tried, claim=claim))
         yield from _contradictions(why.contradictions)
+        names = [f"`{practice.id}`" for practice in why.practices]
+        if names:
+            listed = joined("comma", names)
+            yield _paragraph(message("conflict.practices-help", count=len(names), names=listed))
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]
         code = "conflict.can-take" if others else "conflict.can-take-alone"
@@ -401,7 +430,8 @@ def _newer(why: Why) -> Iterator[Message]:
     else:
         versions = first_of(why.newer, _NEWER)
         yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
-    if why.after_day:
+    # where requirements allow nothing newer, the day decides nothing
+    if why.after_day and not why.bound:
         yield message("conflict.after-day", count=why.after_day, day=why.day, name=why.name)
     for version, facts in why.later:
         places = joined("comma", [with_strength(fact, fact.where) for fact in facts])

@@ -310,6 +310,8 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "after_day": why.after_day,
         "contradictions": [_contradiction(found, language) for found in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
+        "gave_way": list(why.gave_way),
+        "practices": [practice.id for practice in why.practices],
     }
     linked: dict[str, Any] = _with_links(view, way_to_matrices)
     return linked

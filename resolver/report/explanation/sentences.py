@@ -325,16 +325,19 @@ def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Mess
     return said
 
 
-def brief(contradiction: Contradiction) -> Message:
+def brief(contradiction: Contradiction, *, shortest: bool = False) -> Message:
     """Return the reasons of a contradiction in one sentence.
 
-    If it branches, they are those that somebody chose: the cases have the others.
+    If it branches, or the `shortest` is wanted, they are those that somebody chose: the cases, or
+    the report, have the others. If nobody chose any, it is all of them.
     """
-    reasons = [
+    chosen = [
         reason
         for reason in contradiction.reasons
-        if not contradiction.branches or isinstance(reason.constraint, StackLine | ComponentValue)
+        if isinstance(reason.constraint, StackLine | ComponentValue)
     ]
+    is_chosen_only = bool(contradiction.branches) or (shortest and bool(chosen))
+    reasons = chosen if is_chosen_only else contradiction.reasons
     return joined("semicolon", map(sentence, reasons))
 
 

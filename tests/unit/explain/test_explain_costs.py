@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+from resolver.errors import UndecidedError
 from resolver.explain import costs
+from resolver.index.protocol import polling
 from resolver.model.constraint import ComponentValue
 from resolver.model.fact import Strength
 from tests.components import COMPONENTS
@@ -68,3 +71,36 @@ def test_corrections_exclude_a_set_and_its_supersets() -> None:
     assert corrections.cheapest() == [B]
     corrections.exclude([B])
     assert corrections.cheapest() is None
+
+
+@pytest.mark.parametrize(("demands", "is_decided"), [(8, True), (9, False)])
+def test_corrections_give_up_on_what_is_too_hard(demands: int, is_decided: bool) -> None:
+    """Pigeons and holes: no clause is long, and the proof grows exponentially with them."""
+    holes = range(demands - 1)
+    rows = [[ComponentValue(f"{at}-{hole}", "1", "") for hole in holes] for at in range(demands)]
+    corrections = costs.Corrections()
+    for row in rows:
+        corrections.add_core(dict.fromkeys(row, 1))
+    for hole in holes:
+        for first, second in combinations(rows, 2):
+            corrections.exclude([first[hole], second[hole]])
+    if is_decided:
+        assert corrections.cheapest() is None
+    else:
+        with pytest.raises(UndecidedError, match="within the search limits"):
+            corrections.cheapest()
+
+
+def test_corrections_look_at_the_clock_before_each_question() -> None:
+    """Time that is up ends a search for the cheapest set of changes."""
+
+    class LateError(Exception):
+        pass
+
+    def look() -> None:
+        raise LateError
+
+    corrections = costs.Corrections()
+    corrections.add_core({A: 3, B: 2})
+    with polling(look), pytest.raises(LateError):
+        corrections.cheapest()

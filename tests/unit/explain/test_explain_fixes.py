@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
+from resolver.cli import console
 from resolver.cli.console import ConflictPage, Progress
 from resolver.config.compile import StackCompiler
 from resolver.config.load import read_text
@@ -71,6 +72,23 @@ def test_fix_solves_what_the_first_conflict_hides() -> None:
         )
         == 1
     )
+
+
+@pytest.mark.parametrize(("room", "is_told"), [(11, True), (8, False)])
+def test_hidden_conflict_is_told_shortly_if_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, room: int, is_told: bool
+) -> None:
+    catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
+    found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
+    monkeypatch.setattr(console, "_WHY", room)
+    out = StringIO()
+    pages = ConflictPage(out, Progress(enabled=False))
+    pages.why(found.problem, found.contradictions[:1])
+    pages.ways(found)
+    text = " ".join(out.getvalue().split())
+    assert "1 more conflict was hidden by the ones above; see the report. " in text
+    assert ("the stack asks for plugin; the target has CANN 8.5.0" in text) == is_told
+    assert "Another conflict, hidden" not in text
 
 
 def test_fix_allows_prereleases_with_another_version() -> None:
@@ -418,6 +436,24 @@ def test_fix_names_one_value_of_a_component() -> None:
     losses = [(loss_of(fix), fix), (loss_of(other, price=1), other)]
     listed = list(lettered(losses, "demo", NO_OPTIONS))
     assert [told(each) for each in listed] == [["8.5.0 -> 8.3.RC1"]]
+
+
+def test_fix_without_an_extra_is_listed_once() -> None:
+    """The newer `app` has no extra `fast`, so whether the line still names it is all the same."""
+    catalog = DataCatalog({"engine": {"1": [], "2": []}})
+    catalog.add_wheel("app", "1", ["engine==1 ; extra == 'fast'"], extras=["fast"])
+    catalog.add_wheel("app", "2", ["engine==2"])
+    fixes = ways_out(catalog, "app[fast]==1", "engine==2")
+    fix = next(fix for fix in fixes if told(fix) == ["app[fast]==1 -> app==2"])
+    (change,) = fix.changes
+    (environment,) = fix.environments
+    with_extra = replace(
+        fix,
+        changes=(replace(change, after="app[fast]==2"),),
+        environments=(replace(environment, gone=("app[fast]",)),),
+    )
+    losses = [(loss_of(fix), fix), (loss_of(with_extra, price=1), with_extra)]
+    assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
 
 
 def test_fix_warns_of_a_release_that_no_line_pins() -> None:

@@ -14,7 +14,7 @@ from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
 from resolver.model.release import CoreMetadata, File
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import inputs_of, refutation, target
+from tests.unit.explain.inputs import fact, inputs_of, refutation, target
 
 SECONDS = 10
 MANY = 60
@@ -82,6 +82,61 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
             catalog.add_wheel(f"d{at}", f"2.{release}", metadata_python=">=4")
     explanation, _ = explained(catalog, "a==1", "b==1", seconds=10 * SECONDS)
     assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]
+
+
+# a table pairs each `plugin` with a `base` of the same number
+PAIRED = "".join(
+    fact("requires", "plugin", f"=={one}", f'needs = ["cann in 8.5.0", "base=={one}"]')
+    for one in ("1", "2", "3", "4")
+)
+
+
+def first_way(catalog: Slow, *lines: str) -> tuple[list[str], int]:
+    """What the first way out asks for, and how long it took to find it."""
+    inputs = inputs_of(*lines, more=target() + PAIRED)
+    answer = refutation(inputs, catalog)
+    began = catalog.now
+    found: list[tuple[list[str], int]] = []
+    explanation_of(
+        answer,
+        StackCompiler(inputs),
+        Clock(12 * SECONDS),
+        lambda _: catalog,
+        report_fix=lambda changes: found.append(
+            ([change.after for change in changes], catalog.now - began)
+        ),
+    )
+    return found[0]
+
+
+@pytest.mark.parametrize(("files", "is_by_row"), [(5, True), (40, False)])
+def test_a_row_takes_a_twelfth_of_the_time(catalog: Slow, files: int, is_by_row: bool) -> None:
+    """`plugin` 3 leads to many files that are read in vain, and other rows would take as long."""
+    catalog.serve("base 1 2 3 4", "plugin 1", "plugin 2", "tool 1: base>=3", "tool 2")
+    for one in ("3", "4"):
+        catalog.add_wheel("plugin", one, ["many"])
+    catalog.add_wheel("many", "0")
+    for release in range(files):
+        catalog.add_wheel("many", f"1.{release}", metadata_python=">=4")
+    changes, took = first_way(catalog, "base==1", "plugin==2", "tool==1")
+    assert (changes == ["base==3", "plugin==3"]) == is_by_row
+    assert took <= files + SECONDS
+
+
+@pytest.mark.parametrize(("files", "conflicts"), [(3, 2), (12 * SECONDS, 1)])
+def test_contradictions_take_an_eighth_of_the_time(
+    catalog: Slow, files: int, conflicts: int
+) -> None:
+    """Around the stack is much to read, and what helps is found in the time that is left."""
+    catalog.serve("a 1: c==1, junk", "a 2: c==2", "b 1: c==2", "c 1 2", "junk 0")
+    catalog.serve("e 1: g==1", "e 2: g==2", "f 1: g==2", "g 1 2")
+    for at in range(files):
+        catalog.add_wheel("junk", f"1.{at}", metadata_python=">=4")
+    lines = ("a==1", "b==1", "e==1", "f==1")
+    explanation, _ = explained(catalog, *lines, seconds=10 * SECONDS)
+    assert len(explanation.contradictions) == conflicts
+    changed = [sorted(change.after for change in fix.changes) for fix in explanation.fixes]
+    assert ["a==2", "e==2"] in changed
 
 
 def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,82 @@
+"""Changed stacks that are refuted like an earlier one, and the releases that they share."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.config.compile import StackCompiler
+from resolver.explain import trial
+from resolver.explain.trial import Clock, Trials
+from resolver.model.edit import SetLine
+from resolver.model.problem import NO_OPTIONS
+from resolver.resolve.solver import Refutation, refuted_alike
+from resolver.resolve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.unit.explain.inputs import inputs_of, refutation, target
+
+# `a` and `b` clash, whatever `other` is
+ROWS = ("a 1: c==1", "b 1: c==2", "c 1 2", "other 1 2 3", "d 1: e==1", "e 2")
+
+
+def proof_of(*lines: str) -> Refutation:
+    return refutation(inputs_of(*lines, more=target()), DataCatalog().serve(*ROWS))
+
+
+def universe_of(catalog: DataCatalog, *lines: str) -> Universe:
+    (problem,) = StackCompiler(inputs_of(*lines, more=target())).problems()
+    return Universe(problem, catalog)
+
+
+def test_refuted_alike_opens_only_what_the_proof_is_about() -> None:
+    catalog = DataCatalog().serve(*ROWS)
+    proof = proof_of("a", "b", "other==1")
+    answer = refuted_alike(universe_of(catalog, "a", "b", "other==2"), [proof])
+    assert isinstance(answer, Refutation)
+    assert set(answer.core) == set(proof.core)
+    assert not [name for name in catalog.asked if name.startswith("other")]
+
+
+def test_refuted_alike_says_nothing_of_another_conflict() -> None:
+    proof = proof_of("a", "b")
+    for lines in (["a", "other"], ["a", "d"]):
+        catalog = DataCatalog().serve(*ROWS)
+        assert refuted_alike(universe_of(catalog, *lines), [proof]) is None
+        assert "d-1-py3-none-any.whl" not in catalog.asked
+
+
+@pytest.mark.parametrize(("others", "is_solved"), [(5, False), (6, True)])
+def test_trials_try_the_last_six_proofs_first(
+    monkeypatch: pytest.MonkeyPatch, others: int, is_solved: bool
+) -> None:
+    """Whoever tries older ones as well opens more for each changed stack than it saves."""
+    catalog = DataCatalog().serve(*ROWS)
+    inputs = inputs_of("a", "b", "other==1", more=target())
+    first = refutation(inputs, catalog)
+    trials = Trials(
+        StackCompiler(inputs), first.clauses.universe, Clock(60), NO_OPTIONS, lambda _: catalog
+    )
+    trials.learn(first)
+    for _ in range(others):
+        trials.learn(proof_of("other==9"))
+    solved: list[Universe] = []
+    decide = trial.decide
+    monkeypatch.setattr(
+        trial, "decide", lambda universe, tick: solved.append(universe) or decide(universe)
+    )
+    assert isinstance(trials.lock((SetLine(2, "other==2"),)), Refutation)
+    assert bool(solved) == is_solved
+
+
+def test_variants_share_releases_whatever_look_up_found_them() -> None:
+    """Look-ahead hands in a look-up of its own, with the pages that the catalog has."""
+    catalog = DataCatalog().serve(*ROWS)
+    universe = universe_of(catalog, "a", "b", "other==1")
+    lookup = catalog.lookup("other")
+    project = universe.project("other", lookup)
+    (problem,) = StackCompiler(inputs_of("a", more=target())).problems()
+    again = type(lookup)(lookup.pages, lookup.unreachable)
+    assert universe.variant(problem).project("other", again) is project
+    assert universe.over(catalog).project("other", again) is project
+    assert universe.over(catalog).project("other", catalog.lookup("other")) is not project
+    unreachable = type(lookup)(lookup.pages, ("elsewhere",))
+    assert universe.over(catalog).project("other", unreachable) is not project
