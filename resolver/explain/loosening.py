@@ -17,7 +17,7 @@ from packaging.version import Version
 from resolver.explain import costs
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
-from resolver.explain.trial import Answer, ChangedStack, Trials, edit_of
+from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials, edit_of
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
@@ -63,7 +63,7 @@ class Loosening:
 
     def _lock(self) -> Answer:
         """Solve the stack as it is loosened, near the releases that its lines pin."""
-        return self._trials.nearest(self._edits(), self._preferred())
+        return self._trials.nearest(self._edits(), self._preferred(), SHARE)
 
     def _edits(self) -> Edits:
         edits = [edit_of(change) for stack in self._stated for change in stack.changes]

@@ -253,6 +253,8 @@ class Repairs:
 
     def try_loosening(self) -> None:
         """Lock the stack with other versions of all lines that clash."""
+        if self._trials.clock.expired():
+            return
         changed = Loosening(self._clauses, self._trials, self._changes).changed_stack()
         if changed is not None:
             self._propose(changed, self._results.attempts)

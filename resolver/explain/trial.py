@@ -42,9 +42,9 @@ from resolver.resolve.universe import Universe
 # seconds for one of CPU time
 _PATIENCE = 3
 # of the time for all, at most, for one changed stack
-_SHARE = 1 / 4
+SHARE = 1 / 4
 # likewise, for a row of the tables: many are tried, and what takes long is seldom near
-_ROW_SHARE = 1 / 12
+SHARE_OF_ROW = 1 / 12
 # refutations that are tried for further variants
 _PROOFS = 6
 # fixes after which no more are looked for
@@ -231,7 +231,7 @@ class Trials:
         key = self.current_target, frozenset(edits)
         if key in self._locked:
             return self._locked[key]
-        clock = self.clock.within(self.clock.seconds * _SHARE)
+        clock = self.clock.within(self.clock.seconds * SHARE)
         try:
             answer = self._solve(edits, clock, near)
         except Expired:
@@ -243,12 +243,18 @@ class Trials:
             self._locked[key] = answer
         return answer
 
-    def nearest(self, edits: Edits, preferred: Mapping[NormalizedName, Version]) -> Answer:
+    def nearest(
+        self,
+        edits: Edits,
+        preferred: Mapping[NormalizedName, Version],
+        share: float = SHARE_OF_ROW,
+    ) -> Answer:
         """Solve a changed stack without its builds, near preferred releases.
 
-        Nothing but the releases of these projects is of use.
+        Nothing but the releases of these projects is of use. At most a `share` of the time for all
+        is taken.
         """
-        clock = self.clock.within(self.clock.seconds * _ROW_SHARE)
+        clock = self.clock.within(self.clock.seconds * share)
         problem = self._compile((*self._edits, *edits))[self.current_target]
         universe = self._universe.variant(problem, preferred)
         universe.takes_nearest = True

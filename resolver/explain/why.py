@@ -197,9 +197,12 @@ def _supposing(
     gave_way = []
     for root in stack.requirements:
         need = root.need
-        if not isinstance(need, Requirement) or need.name != name or need.url:
-            roots.append(root)
-        elif need.specifier.contains(version, prereleases=True):
+        if (
+            not isinstance(need, Requirement)
+            or need.name != name
+            or need.url
+            or need.specifier.contains(version, prereleases=True)
+        ):
             roots.append(root)
         else:
             gave_way.append(root.origin.text)
