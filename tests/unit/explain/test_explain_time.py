@@ -54,7 +54,7 @@ def explained(catalog: Slow, *lines: str, seconds: int) -> tuple[Explanation, in
     [
         # another `a` leaves releases of `b` only that need what there is not: the search reads each
         # in one round
-        (["a==1", "b"], {"a": "2", "c": "1"}, {"name": "b", "requires": ["c==9"]}, SECONDS),
+        (["a==1", "b"], {"a": "2", "c": "1"}, {"name": "b", "requires": ["c==9"]}, SECONDS + 1),
         # the files of `b` are of no use, which shows when they are read
         (["a==1", "b"], {"a": "2"}, {"name": "b", "metadata_python": ">=4"}, SECONDS + 1),
         # each other release of `a` clashes with what the stack asks for, too
