@@ -28,6 +28,8 @@ FILE = "verify.py"
 
 # Each module is after the modules that it uses; the last starts the program.
 MODULES = (
+    "address",
+    "redaction",
     "pip",
     "model/system",
     "ascend/names",

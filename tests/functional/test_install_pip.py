@@ -339,6 +339,31 @@ def test_install_shows_no_line_of_a_broken_file(workspace: Workspace, python: Pa
     assert "hunter2" not in run.stdout + run.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "setting", "address", "shown"),
+    [
+        ("PIP_INDEX_URL", "index-url", "https://me:hun/ter2@127.0.0.1/simple", "https://…"),
+        ("PIP_INDEX_URL", "index-url", "https://me:hunter2@a.example:99999/x", "https://a.example"),
+        ("PIP_PROXY", "proxy", "http://me:hunter2@a.example:99999", "http://a.example:99999"),
+    ],
+)
+def test_install_starts_no_pip_with_a_malformed_address(
+    workspace: Workspace, python: Path, variable: str, setting: str, address: str, shown: str
+) -> None:
+    """Its own error would show the address."""
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    (site_packages(python) / "witness.pth").write_text("import witness\n")
+    (site_packages(python) / "witness.py").write_text(_WITNESS)
+    log = workspace.root / "log"
+    run = install(workspace, python, WITNESS=str(log), **{variable: address})
+    assert run.status == 1, run
+    assert f"{setting} is no address with which pip can be started: {shown}" in run.stderr, run
+    assert "ter2" not in run.stdout + run.stderr
+    assert not log.exists()
+    assert installed(python) == {}
+
+
 def test_install_uses_the_password_of_an_address(workspace: Workspace, python: Path) -> None:
     """It is in a variable for pip, not among its arguments, which every user of a machine can list."""
     workspace.serve("base 1.0")
