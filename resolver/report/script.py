@@ -122,6 +122,7 @@ def script(lock: Lock) -> str:
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
     sources = [pin.git for pin in lock.pin if pin.git is not None]
     archives = [pin for pin in lock.pin if pin.git is None and pin.mode != "wheels"]
+    rewriting = _rewriting(lock)
     return render(
         "install.sh.j2",
         lock=lock,
@@ -139,7 +140,8 @@ def script(lock: Lock) -> str:
         variants=bool(variants(lock)),
         apart=any(pin.mode == "built-apart" for pin in lock.pin),
         archives=any(pin.mode == "built-apart" for pin in archives),
-        rewriting=_rewriting(lock),
+        rewriting=rewriting,
+        rewritten=sorted({name for names in rewriting.values() for name in names}),
         all_files=list(stage_texts(lock)),
         elsewhere=list(_elsewhere(lock)),
     )

@@ -42,9 +42,10 @@ if sys.orig_argv[1:4] == ["-I", "-m", "venv"]:
             shutil.copy(os.path.splitext(__file__)[0] + ending, folder)
 
     venv.EnvBuilder.post_setup = join
-if sys.orig_argv[1:4] == ["-I", "-m", "pip"] or sys.orig_argv[1:3] == ["-m", "pip"]:
+is_noting = sys.orig_argv[1:3] == ["-I", "-c"] and "run_module(\\"pip\\"" in sys.orig_argv[3]
+if is_noting or sys.orig_argv[1:4] == ["-I", "-m", "pip"] or sys.orig_argv[1:3] == ["-m", "pip"]:
     variables = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-    arguments = sys.orig_argv[sys.orig_argv.index("pip") + 1 :]
+    arguments = sys.orig_argv[4:] if is_noting else sys.orig_argv[sys.orig_argv.index("pip") + 1 :]
     wanted = "".join(open(word).read() for word in arguments if word.endswith(".txt"))
     with open(os.environ["WITNESS"], "a") as file:
         file.write(json.dumps([arguments, variables, wanted]) + "\\n")
