@@ -1,24 +1,24 @@
-"""Addresses (URLs): split into parts, joined, and made ready to be sent.
+"""Addresses (URLs): split into parts, and joined.
 
-Whatever a text holds, these functions return a result or raise AddressError. The libraries raise
-four kinds of exceptions, some of them only when a part of the result is read. So no other module
-calls urllib's or httpx's parser, which ruff's rule TID251 checks.
+Whatever a text holds, these functions return a result or raise AddressError. urllib raises several
+kinds of exceptions, some of them only when a part of the result is read. So no other module calls
+its parser, which ruff's rule TID251 checks; `index/net/sendable` alone calls that of httpx.
+
+verify.py contains this module, so it uses only the standard library.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
-
-from resolver.phrase import phrase
-
-if TYPE_CHECKING:
-    import httpx
 
 
 class AddressError(ValueError):
     """A text is no address. The message is a clause that quotes nothing of the text."""
+
+    def __init__(self) -> None:
+        super().__init__("it cannot be read")
 
 
 class Address(NamedTuple):
@@ -71,7 +71,7 @@ def _split(url: str) -> Address:
             password=parts.password,
         )
     except ValueError:
-        raise AddressError(phrase("it cannot be read")) from None
+        raise AddressError from None
 
 
 _split_and_keep = lru_cache(_KEPT)(_split)
@@ -82,29 +82,4 @@ def join(base: str, reference: str) -> str:
     try:
         return urljoin(base, reference)
     except ValueError:
-        raise AddressError(phrase("it cannot be read")) from None
-
-
-def sendable(url: str) -> tuple[httpx.URL, str, str]:
-    """Return an address for httpx, with its host as it is sent (IDNA) and as people read it.
-
-    Raises AddressError.
-    """
-    return _sendable(url) if len(url) > _LONGEST_KEPT else _sendable_and_keep(url)
-
-
-def _sendable(url: str) -> tuple[httpx.URL, str, str]:
-    # it takes 60 ms, which a run without the network saves
-    import httpx
-
-    # httpx accepts ports that no connection has
-    split(url)
-    try:
-        parsed = httpx.URL(url)
-        # httpx decodes the host, which may be no IDNA, only here
-        return parsed, parsed.raw_host.decode("ascii"), parsed.host
-    except (httpx.InvalidURL, ValueError):
-        raise AddressError(phrase("it cannot be read")) from None
-
-
-_sendable_and_keep = lru_cache(_KEPT)(_sendable)
+        raise AddressError from None

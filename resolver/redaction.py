@@ -5,16 +5,17 @@ its scheme is shown.
 
 The texts are anybody's, so a long one is cut before it is looked at, and every regular expression
 takes time in proportion to the length of its text.
+
+verify.py contains this module, so it uses only the standard library.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
 # The most characters of a text that are looked at. A path has at most 4,096.
-LONGEST: Final = 5_000
+LONGEST = 5_000
 
 _USER = re.compile(r"://[^\s/?#\"']*@")
 # No scheme is longer; without a limit, each letter of a long text would be tried as its beginning.
@@ -22,7 +23,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 _KNOWN_SCHEME = re.compile(r"(https?|ssh|file)://", re.IGNORECASE)
 # The beginning of a query, of a fragment or of parameters.
 _QUERY = re.compile(r"[?#;]")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_COMMIT_HASH = re.compile(r"[0-9a-f]{40}")
 # A host with a port, or nothing, as in file:///path. Anything else may be part of a password.
 _HOST = re.compile(r"(?P<name>[\w.-]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
 # What ends in `…` was cut, perhaps before the `@` after a password.
@@ -35,8 +36,8 @@ _WORD = re.compile(r"[^ \t\n]+")
 # What a word has that may hold an address, besides `//` before a letter or digit.
 _ADDRESS_MARK = re.compile(r"[A-Za-z]:/|[^@]@+[^@]")
 _WORD_CHARACTER = re.compile(r"\w")
-_OPENING: Final = "([{<\"'`"
-_CLOSING: Final = ")]}>\"'`,.;:"
+_OPENING = "([{<\"'`"
+_CLOSING = ")]}>\"'`,.;:"
 # What a word has that may end an address whose password has spaces.
 _LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
 _BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
@@ -76,7 +77,7 @@ def _is_path(path: str, *, is_git: bool, may_follow_user: bool) -> bool:
         return True
     form = _TAG if may_follow_user else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
-    return is_revision or _COMMIT.fullmatch(revision) is not None
+    return is_revision or _COMMIT_HASH.fullmatch(revision) is not None
 
 
 def is_certain(address: str) -> bool:

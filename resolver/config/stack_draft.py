@@ -350,7 +350,11 @@ class _Drafter:
         if source is None or (source.is_index and project in self._bound):
             return None
         self._asked_elsewhere.add(project)
-        return message("import.uv-elsewhere", where=source.line.where)
+        where = source.line.where
+        if source.repository:
+            line = f"{project} @ git+{source.repository}@COMMIT"
+            return message("import.uv-branch", where=where, line=line)
+        return message("import.uv-elsewhere", where=where)
 
     def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
         """Return what to ask for instead of a requirement, and why; None if it is fine.

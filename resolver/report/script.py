@@ -51,6 +51,9 @@ _NAME = re.compile(r"[^A-Za-z0-9._-]")
 def stage_texts(lock: Lock) -> dict[str, str]:
     """Return the requirements files of all stages: relative path -> text."""
     texts = {}
+    rewriters: dict[str, str] = {}
+    for plugin, others in _rewriting(lock).items():
+        rewriters |= dict.fromkeys(others, plugin)
     for number, stage in enumerate(lock.stage, 1):
         title = translate(stage_title(lock, stage), "en")
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {title}"
@@ -63,6 +66,9 @@ def stage_texts(lock: Lock) -> dict[str, str]:
             ]
             built = [pin for pin in file.pins if pin.git is None and pin.mode != "wheels"]
             lines[-1:] = [_built_line(lock, pin) for pin in built]
+            # The files of these need not be as RECORD has them.
+            changed = [pin for pin in file.pins if pin.name in rewriters]
+            lines += [_rewritten_line(pin, rewriters[pin.name]) for pin in changed]
             lines.append("")
             lines += sources or pin_lines(file.pins, labelled=True)
             texts[file.path] = "\n".join([*lines, ""])
@@ -77,6 +83,10 @@ def _source_lines(lock: Lock, pin: LockedPin, git: LockedGit) -> str:
 
 def _built_line(lock: Lock, pin: LockedPin) -> str:
     return f"# {pin.name}=={pin.version} is built as {build_key(lock, pin)}"
+
+
+def _rewritten_line(pin: LockedPin, plugin: str) -> str:
+    return one_line(f"# {pin.name}=={pin.version} is rewritten by {plugin}")
 
 
 def build_key(lock: Lock, pin: LockedPin) -> str:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 from resolver.files import json_text
@@ -23,11 +25,14 @@ from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import written_comparisons
 from resolver.report.document import in_every_language, one_line
 from resolver.report.script import build_key, build_tools
+from resolver.verify.starter import START_OPTION
 
 FILE = "verify.py"
 
 # Each module is after the modules that it uses; the last starts the program.
 MODULES = (
+    "address",
+    "redaction",
     "pip",
     "model/system",
     "ascend/names",
@@ -68,15 +73,31 @@ It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
 """
 
-from __future__ import annotations
-
-{imports}
+import sys
 
 if sys.version_info < (3, 8):
     sys.stderr.write("error: this is Python %d.%d, but the lock is for \
 {python}\\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
     sys.exit(1)
+
+# A file beside this one, or on PYTHONPATH, could stand for a module of the standard library. So it
+# starts itself again without these, with what is a part of the interpreter, before it imports any
+# other module. (That is also why annotations are texts: the module __future__ is a file.)
+if sys.argv[1:] == ["{start}"]:
+    # for the imports of a user's program, which has no such folder on its path
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+elif not (sys.flags.isolated and sys.flags.no_site) and "posix" in sys.builtin_module_names:
+    import posix
+
+    try:
+        posix.execv(sys.executable, [sys.executable, "-I", "-S", __file__, *sys.argv[1:]])
+    except OSError as error:
+        sys.stderr.write("error: %r cannot be run: %s\\n" % (sys.executable, error))
+        sys.exit(2)
+
+{imports}
 '''
 
 _FOOT = '''
@@ -96,7 +117,8 @@ def verify(lock: Lock) -> str:
     """Return the text of verify.py."""
     imports, body = _program()
     title = _in_docstring(lock.title)
-    head = _HEAD.format(title=title, python=lock.target.python_line, imports=imports)
+    line = lock.target.python_line
+    head = _HEAD.format(title=title, python=line, start=START_OPTION, imports=imports)
     return head + body + _FOOT.format(lock=_data(lock))
 
 
@@ -111,7 +133,8 @@ def _program() -> tuple[str, str]:
     imports: dict[str, set[str]] = {}
     parts: list[str] = []
     for module in MODULES:
-        source = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        written = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        source = with_quoted_annotations(written)
         tree = ast.parse(source)
         end = 0
         for node in tree.body:
@@ -124,12 +147,42 @@ def _program() -> tuple[str, str]:
         title = "\n".join(f"# {line}".rstrip() for line in docstring)
         code = "\n".join(source.split("\n")[end:]).strip()
         parts.append(f"\n\n# --- {name}\n#\n{title}\n\n{code}\n")
-    lines = [f"import {name}" for name in sorted(imports.pop(""))]
+    lines = [f"import {name}" for name in sorted(imports.pop("") - {"sys"})]
     for module in sorted(imports.keys() - {"__future__"}):
         names = sorted(imports[module])
         if not module.startswith("resolver."):
             lines.append(f"from {module} import {', '.join(names)}")
     return "\n".join(lines), "".join(parts)
+
+
+def with_quoted_annotations(source: str) -> str:
+    """Return code whose annotations are texts, so that it needs no `from __future__` (PEP 563)."""
+    content = source.encode()
+    lengths = [len(line) for line in content.splitlines(keepends=True)]
+    starts = [0, *accumulate(lengths)]
+    spans = []
+    for node in _annotations(ast.parse(source)):
+        end_line, end_column = node.end_lineno or 0, node.end_col_offset or 0
+        span = starts[node.lineno - 1] + node.col_offset, starts[end_line - 1] + end_column
+        spans.append(span)
+    for begin, end in sorted(spans, reverse=True):
+        annotation = " ".join(content[begin:end].decode().split())
+        quoted = repr(annotation) if '"' in annotation else f'"{annotation}"'
+        content = content[:begin] + quoted.encode() + content[end:]
+    return content.decode()
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the annotations of arguments, results and variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.arg, ast.AnnAssign)):
+            annotation = node.annotation
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            annotation = node.returns
+        else:
+            annotation = None
+        if annotation is not None:
+            yield annotation
 
 
 def _data(lock: Lock) -> str:

@@ -51,6 +51,10 @@ _PROOF = "python"
 def run(text: str, file: str, arguments: Sequence[str]) -> int:
     """Check this machine and environment against the lock in `text`; return the exit status.
 
+    The program has started itself isolated, as what is on PYTHONPATH or in the user's site-packages
+    is not installed here, and without site, as nothing of the environment is to run before it is
+    judged.
+
     0: as locked. 1: something differs. 2: the command is wrong. `file` is this program.
     """
     if sys.stdout is None:
@@ -61,11 +65,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
-    # isolated, as what is on PYTHONPATH or in the user's site-packages is not installed here
-    # and without site, as nothing of the environment is to run before it is judged
-    is_alone = sys.flags.isolated and sys.flags.no_site
-    if options.python or not is_alone:
-        return _restart(options.python or sys.executable, file, arguments)
+    if options.python:
+        return _restart(options.python, file, arguments)
     search_path = SearchPath.of_this_python()
     if options.pip_settings:
         return print_pip_variables()

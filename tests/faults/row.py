@@ -14,6 +14,8 @@ from tests.faults.kills import Score
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
+# What is locked in turns: each measurement comes after whole turns, so that all are alike.
+_TURNS = 4
 _MORE_BLOCKS = 1.005  # that many times as many after all runs as after two tenths
 _MORE_PEAK = 1.1  # the same of the peak, which fragments push up for a while
 
@@ -47,9 +49,9 @@ def lock_often(root: Path, number: int, every: int) -> list[Held]:
         before = set(threading.enumerate())
         for at in range(1, number + 1):
             index.clear()  # its log would be what grows
-            match at % 4:
+            match at % _TURNS:
                 case 1:  # a release that was not there, in a page that changed
-                    index.add_wheel("demo", f"1.{at // 4 % 10}", requires=["base"])
+                    index.add_wheel("demo", f"1.{at // _TURNS % 10}", requires=["base"])
                     workspace.locked("--upgrade")
                 case 2:
                     workspace.locked("--offline", "--anew")
@@ -64,12 +66,13 @@ def lock_often(root: Path, number: int, every: int) -> list[Held]:
 
 
 def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
-    """Lock five times so often.
+    """Lock about five times so often, and measure ten times, each after the same kinds of locks.
 
     From the second tenth on nothing more is held, and hardly more memory taken.
     """
-    total = 5 * number
-    held = lock_often(root, total, max(total // 10, 4))
+    every = _TURNS * max(5 * number // (10 * _TURNS), 1)
+    total = 10 * every
+    held = lock_often(root, total, every)
     settled = held[1:]
     assert len({one[:3] for one in settled}) == 1, held
     assert settled[-1].blocks <= settled[0].blocks * _MORE_BLOCKS, held

@@ -31,11 +31,25 @@ _SSHD = shutil.which("sshd", path=f"/usr/sbin:{os.environ['PATH']}")
 
 pytestmark = [
     pytest.mark.fleet,
-    pytest.mark.skipif(_PLAYBOOK is None or _SSHD is None, reason="needs ansible-core and sshd"),
+    pytest.mark.skipif(_PLAYBOOK is None, reason="needs ansible-core"),
 ]
+_over_ssh = pytest.mark.skipif(_SSHD is None, reason="needs sshd")
 
 NODES = ("node1", "node2", "node3")
 _PLAYED = re.compile(r"^(node\d)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=\d+\s+failed=(\d+)", re.M)
+
+
+def settings(root: Path) -> dict[str, str]:
+    """Return the variables of ansible."""
+    return {
+        **os.environ,
+        "ANSIBLE_HOST_KEY_CHECKING": "False",
+        "ANSIBLE_LOCAL_TEMP": str(root / "ansible"),
+        "ANSIBLE_REMOTE_TEMP": str(root / "remote"),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_PIPELINING": "True",
+        "HOME": str(root),
+    }
 
 
 class Cluster:
@@ -82,18 +96,10 @@ class Cluster:
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Start the playbook."""
         command = [str(_PLAYBOOK), "-i", str(self.root / "inventory"), "site.yml", *arguments]
-        settings = {
-            "ANSIBLE_HOST_KEY_CHECKING": "False",
-            "ANSIBLE_LOCAL_TEMP": str(self.root / "ansible"),
-            "ANSIBLE_REMOTE_TEMP": str(self.root / "remote"),
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PIPELINING": "True",
-            "HOME": str(self.root),
-        }
         return subprocess.Popen(
             command,
             cwd=self.playbook,
-            env={**os.environ, **settings},
+            env=settings(self.root),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -186,6 +192,7 @@ def played(run: Run) -> dict[str, tuple[int, int]]:
     }
 
 
+@_over_ssh
 def test_ansible_installs_a_lock_on_every_node(cluster: Cluster) -> None:
     """A node with another toolkit stops all before a change; a killed run is taken up again."""
     cluster.give_toolkit("node2", "8.3.RC1")
@@ -216,3 +223,169 @@ def test_ansible_installs_a_lock_on_every_node(cluster: Cluster) -> None:
     assert played(again) == dict.fromkeys(NODES, (0, 0)), again.stdout
     fleet = cluster.fleet()
     assert (fleet.status, fleet.stdout.splitlines()[0]) == (0, "3 nodes: all alike, and as locked")
+
+
+# --- a node that lies
+
+# What it says in place of a report: escapes, and what ansible would take for a template.
+_SAID = "\x1b]0;pwned\x07 \u202e \x9b31m {{ lookup('pipe', 'touch MARKER') }}"
+# The bash of the node. It says nothing true, and keeps what it was given.
+_BASH = """\
+#!{python}
+import json, os, sys
+
+words = " ".join(sys.argv[1:])
+if "install.sh" not in words and "verify.py" not in words:
+    os.execv("/bin/bash", ["bash", *sys.argv[1:]])
+with open({given!r}, "a") as file:
+    file.write(sys.stdin.read())
+said = {said!r}
+if "install.sh" in words:
+    print(said)
+    sys.stderr.write(said + "x" * {size})
+    sys.exit({status})
+finding = dict(code="c", state="fine", what=said + "x" * {size}, mend="")
+print(json.dumps(dict(schema=1, stack=said, target="", groups=[dict(findings=[finding])]), ensure_ascii=False))
+"""
+# Its Python, which runs ansible's modules: it makes up which wheels there are.
+_INTERPRETER = """\
+#!{python}
+import json, os, sys
+
+module = sys.stdin.buffer.read() if len(sys.argv) == 1 else b""
+if not any("AnsiballZ_find" in word for word in sys.argv) and b"AnsiballZ_find" not in module:
+    if len(sys.argv) > 1:
+        os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+    import subprocess
+    sys.exit(subprocess.run([{python!r}], input=module).returncode)
+print(json.dumps(dict(changed=False, matched=9, examined=9, msg="", files={files})))
+"""
+_VARIABLES = {"PIP_INDEX_URL": "https://me:hunter2@index.example/simple", "ODD": "it's\n$(x) `y`"}
+
+
+class Liar:
+    """A node, reached without ssh, whose programs say what they like."""
+
+    def __init__(self, workspace: Workspace, *, status: int = 0, size: int = 0) -> None:
+        self.root = workspace.root
+        self.marker = self.root / "marker"
+        self.given = self.root / "given"
+        self._folder = self.root / "liar"
+        tools = self.root / "tools"
+        tools.mkdir()
+        said = _SAID.replace("MARKER", str(self.marker))
+        self._program(
+            tools / "bash", _BASH, given=str(self.given), said=said, size=size, status=status
+        )
+        self._program(tools / "interpreter", _INTERPRETER, files=self._wheels())
+        variables = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": tools / "interpreter",
+            "ascend_lock_dir": self._folder,
+            "ascend_lock_python": sys.executable,
+        }
+        row = " ".join(f"{name}={value}" for name, value in variables.items())
+        (self.root / "inventory").write_text(f"liar {row}\n")
+        (self.root / "more.json").write_text(json.dumps({"ascend_lock_environment": _VARIABLES}))
+
+    def _program(self, path: Path, text: str, **values: object) -> None:
+        path.write_text(text.format(python=sys.executable, **values))
+        path.chmod(0o755)
+
+    def _wheels(self) -> list[dict[str, object]]:
+        """Make the node's files, and return what it says of them."""
+        built = self._folder / "built"
+        folder = built / ("0" * 16)
+        folder.mkdir(parents=True)
+        outside = self.root / "outside.whl"
+        names = {"good-1-py3-none-any.whl": 1, "huge-1-py3-none-any.whl": 9 << 30}
+        for path in (outside, *(folder / name for name in names)):
+            path.write_text("a wheel")
+        paths = {
+            **{str(folder / name): size for name, size in names.items()},
+            f"{built}/../../outside.whl": 1,
+            f"{folder}/../../../outside.whl": 1,
+            f"{folder}/\x1b[31m\u202e.whl": 1,
+            "/etc/hostname": 1,
+        }
+        return [{"path": path, "size": size} for path, size in paths.items()]
+
+    def play(self, *arguments: str) -> Run:
+        """Run the playbook."""
+        more = ["-e", f"@{self.root / 'more.json'}", *arguments]
+        done = subprocess.run(
+            [str(_PLAYBOOK), "-i", str(self.root / "inventory"), "site.yml", *more],
+            cwd=self.root / "playbook",
+            env={
+                **settings(self.root),
+                "PATH": f"{self.root / 'tools'}:{os.environ['PATH']}",
+                "ANSIBLE_PIPELINING": "False",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return Run(done.returncode, done.stdout, "")
+
+
+@pytest.fixture
+def exported(workspace: Workspace) -> Workspace:
+    """A playbook for a lock of a wheel and of what is built for the machine."""
+    add_backend(workspace.index)
+    add_source(workspace.index, "apart", "1.0")
+    workspace.serve("base 1.0")
+    workspace.facts("apart", built_here(isolation=True))
+    workspace.locked_stack("apart", "base", target=HERE)
+    run = workspace.run("export", "demo", "--format", "ansible", "-o", "playbook")
+    assert (run.status, run.stderr) == (0, "")
+    return workspace
+
+
+def require_harmless(liar: Liar, run: Run) -> None:
+    """Assert that a terminal acts on nothing of the output, and that no password is in it."""
+    assert [char for char in "\x1b\x07\x9b\u202e" if char in run.stdout] == []
+    assert "hunter2" not in run.stdout
+    assert not liar.marker.exists()
+
+
+def test_ansible_fetches_only_wheels_below_their_folder(exported: Workspace) -> None:
+    liar = Liar(exported)
+    run = liar.play()
+    assert run.status == 0, run.stdout
+    require_harmless(liar, run)
+    playbook = liar.root / "playbook"
+    built = [str(path.relative_to(playbook)) for path in playbook.rglob("*.whl")]
+    assert built == [f"built/{'0' * 16}/good-1-py3-none-any.whl"]
+    assert not (playbook / "outside.whl").exists()
+    fleet = exported.run("fleet", str(playbook / "reports"))
+    assert [char for char in "\x1b\x07\x9b\u202e" if char in fleet.stdout] == []
+
+
+def test_ansible_cuts_what_a_node_says(exported: Workspace) -> None:
+    liar = Liar(exported, size=6_000_000)
+    run = liar.play()
+    assert run.status == 0, run.stdout[-3000:]
+    for report in liar.root.glob("playbook/reports/**/*.json"):
+        assert 4_194_304 < report.stat().st_size < 4_300_000, report
+    fleet = exported.run("fleet", str(liar.root / "playbook" / "reports"))
+    assert "cannot be read" in fleet.stdout + fleet.stderr, fleet
+
+
+@pytest.mark.parametrize("verbosity", ["-v", "-vvvvv"])
+def test_ansible_shows_no_variable_of_the_environment(exported: Workspace, verbosity: str) -> None:
+    """Neither where the installation fails: what was said is shown then."""
+    liar = Liar(exported, status=1)
+    run = liar.play(verbosity)
+    assert run.status != 0
+    require_harmless(liar, run)
+    assert "Fail with what was said last" in run.stdout
+    shown = subprocess.run(
+        ["bash", "-c", '. "$1"; printf "%s\\0" "$PIP_INDEX_URL" "$ODD"', "-", str(liar.given)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    assert shown.split("\0")[:2] == [*_VARIABLES.values()]

@@ -23,7 +23,7 @@ from resolver.index.store.cache import FILE
 from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited
-from tests.faults.row import lock_often
+from tests.faults.row import lock_in_a_row, lock_often
 from tests.functional.machine import environment, install, installed, make_environment
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
@@ -530,3 +530,8 @@ def test_locks_in_a_row_leave_no_file_thread_or_temporary_file(
         (one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held
     } == {(0, 0, 0)}, held
     assert held[-1].blocks < held[0].blocks * 1.02, held
+
+
+def test_row_of_faults_takes_any_number(tmp_path: Path) -> None:
+    """`make faults N=1` measures as often as with any other number."""
+    assert lock_in_a_row(tmp_path / "work", 1, 1).ended == 40

@@ -479,6 +479,9 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(
         {"a-plugin": "1.0", "plain": "1.0"},
         "x = 2\n",
     )
+    # a plugin may remove files, too
+    target.unlink()
+    assert install(workspace, python).stdout.count(": already installed") == 2
 
 
 def test_a_plugin_that_patches_an_editable_checkout_does_it_once(

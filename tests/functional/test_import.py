@@ -487,16 +487,15 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     assert stack["stack"]["requires"] == [
         f"datasets @ {source}",
         "numpy<2",
-        "tqdm",
         "transformers==4.57.3",
     ]
     assert stack["stack"]["constraints"] == ["torch==2.7.1"]
     assert stack["stack"]["overrides"] == ["numpy<2"]
     assert changes == [
-        "pyproject.toml:18: `tool.uv.sources`",
         "pyproject.toml:13: `tool.uv.exclude-newer`",
         "pyproject.toml:12: `x @ git+https://github.com/o/x@v1`",
         "pyproject.toml:3: `six`",
+        "pyproject.toml:3: `tqdm`",
         "pyproject.toml:11: taken as `torch==2.7.1`",
         "pyproject.toml:11: `pip`",
         f"pyproject.toml:3: taken as `datasets @ {source}`",
@@ -505,7 +504,7 @@ def test_import_takes_over_what_uv_has(workspace: Workspace) -> None:
     run = workspace.run("import", "pyproject.toml")
     assert "hunter2" not in run.stdout + run.stderr
     assert f"@{COMMIT[:12]}…" in run.stderr
-    assert "kept       1 override unchanged" in run.stderr
+    assert "1 override unchanged" in run.stderr
     write(workspace, pyproject_toml=UV.replace('["stable"]', '"all"'))
     assert "ruff" in imported(workspace, "pyproject.toml")[0]["stack"]["requires"]
     write(workspace, pyproject_toml=UV.replace('["stable"]', '["nothing"]'))
@@ -555,6 +554,37 @@ unasked = {{ path = "../unasked" }}
     ]
     became = reasons(imported_json(workspace, "pyproject.toml"))["My.Lib<2"]
     assert became.startswith("to-decide: `pyproject.toml:7` takes it from elsewhere")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{ git = "https://me:hunter2@git.example/o/lib" }',
+        '{ git = "https://git.example/o/lib?token=hunter2", branch = "hunter2" }',
+        '[{ git = "https://git.example/o/lib", branch = "hunter2", marker = "os_name == \'nt\'" }]',
+    ],
+)
+def test_import_tells_what_to_write_for_a_branch(workspace: Workspace, source: str) -> None:
+    """On an index, anybody may own the name of what is from a repository."""
+    write(
+        workspace,
+        pyproject_toml=f"""\
+[project]
+name = "demo"
+dependencies = ["lib>=1", "numpy"]
+[tool.uv.sources]
+lib = {source}
+other = {source}
+""",
+    )
+    stack, _ = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["requires"] == ["numpy"]
+    document = imported_json(workspace, "pyproject.toml")
+    assert "hunter2" not in str(document)
+    became = reasons(document)
+    assert became["lib>=1"].startswith("to-decide: `pyproject.toml:5` takes it from a git repo")
+    assert "write lib @ git+https://git.example/o/lib@COMMIT in the stack" in became["lib>=1"]
+    assert became["tool.uv.sources"].startswith("to-decide: it is not one commit or tag")
 
 
 # --- environment.yml

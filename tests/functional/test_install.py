@@ -796,3 +796,37 @@ def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
         execute(two, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"]).stdout
         == "posix          \toff\n"
     )
+
+
+@pytest.mark.parametrize("stages", ["one", "two"])
+@pytest.mark.parametrize(("giver", "taker"), [("alpha", "omega"), ("omega", "alpha")])
+def test_install_keeps_a_file_that_moves_to_another(
+    workspace: Workspace, python: Path, giver: str, taker: str, stages: str
+) -> None:
+    """pip removes the file with the distribution that had it, even if the other one has it by now."""
+    moving = {"moving/__init__.py": "", "moving/part.py": ""}
+    for name in (giver, taker):
+        workspace.index.add_wheel(
+            name, "1.0", files={f"{name}.py": "", **(moving if name == giver else {})}
+        )
+        workspace.index.add_wheel(
+            name, "2.0", files={f"{name}.py": "", **(moving if name == taker else {})}
+        )
+    if stages == "two":
+        workspace.facts(giver, f'[[after]]\nothers = ["{taker}"]\nreason = "r"\n')
+    for version in ("1.0", "2.0"):
+        workspace.locked_stack(*(f"{name}=={version}" for name in (giver, taker)), target=HERE)
+        run = install(workspace, python)
+        assert (run.status, run.stderr) == (0, ""), run
+    assert [name for name in moving if not (site_packages(python) / name).exists()] == []
+    assert "already installed" in install(workspace, python).stdout
+
+
+def test_install_mends_a_distribution_that_lacks_a_file(workspace: Workspace, python: Path) -> None:
+    workspace.index.add_wheel("base", "1.0", files={"base/__init__.py": "", "base/part.py": ""})
+    workspace.locked_before("base", target=HERE)
+    for _ in range(2):
+        run = install(workspace, python)
+        assert (run.status, run.stderr) == (0, ""), run
+        assert (site_packages(python) / "base" / "part.py").exists()
+        (site_packages(python) / "base" / "part.py").unlink()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -220,3 +221,35 @@ def test_install_shows_no_control_characters(workspace: Workspace, python: Path)
     require_escaped(
         lambda name, locale: install(workspace, python, "--wheelhouse", name, LC_ALL=locale)
     )
+
+
+@pytest.mark.parametrize("name", ["install.sh", "verify.py", "stages", "stages/STAGE"])
+def test_install_uses_no_link_in_place_of_a_lock_file(
+    workspace: Workspace, python: Path, name: str
+) -> None:
+    """Nobody sees in a change that the file of another lock, or of none, takes its place."""
+    workspace.serve("base 1.0", "other 1.0")
+    workspace.locked_stack("other", name="other", target=HERE)
+    workspace.locked_stack("base", target=HERE)
+    folder = workspace.folder()
+    (stage,) = (path.name for path in (folder / "stages").iterdir())
+    name = name.replace("STAGE", stage)
+    theirs, ours = workspace.folder("other") / name, folder / name
+    if ours.is_dir():
+        shutil.rmtree(ours)
+    else:
+        ours.unlink()
+    ours.symlink_to(theirs)
+    run = install(workspace, python)
+    assert (run.status, installed(python)) == (1, {}), run
+    assert "is a link" in run.error
+    assert run.error.startswith(f"<root>/{ours.relative_to(workspace.root)} ")
+
+
+def test_install_is_called_through_a_link_elsewhere(workspace: Workspace, python: Path) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    link = workspace.root / "install-demo"
+    link.symlink_to(workspace.folder() / "install.sh")
+    run = execute(workspace, [str(link), "--python", str(python)])
+    assert (run.status, installed(python)) == (0, {"base": "1.0"}), run

@@ -42,9 +42,10 @@ if sys.orig_argv[1:4] == ["-I", "-m", "venv"]:
             shutil.copy(os.path.splitext(__file__)[0] + ending, folder)
 
     venv.EnvBuilder.post_setup = join
-if sys.orig_argv[1:4] == ["-I", "-m", "pip"] or sys.orig_argv[1:3] == ["-m", "pip"]:
+is_noting = sys.orig_argv[1:3] == ["-I", "-c"] and "run_module(\\"pip\\"" in sys.orig_argv[3]
+if is_noting or sys.orig_argv[1:4] == ["-I", "-m", "pip"] or sys.orig_argv[1:3] == ["-m", "pip"]:
     variables = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-    arguments = sys.orig_argv[sys.orig_argv.index("pip") + 1 :]
+    arguments = sys.orig_argv[4:] if is_noting else sys.orig_argv[sys.orig_argv.index("pip") + 1 :]
     wanted = "".join(open(word).read() for word in arguments if word.endswith(".txt"))
     with open(os.environ["WITNESS"], "a") as file:
         file.write(json.dumps([arguments, variables, wanted]) + "\\n")
@@ -337,6 +338,31 @@ def test_install_shows_no_line_of_a_broken_file(workspace: Workspace, python: Pa
     run = install(workspace, python, PIP_CONFIG_FILE=str(config))
     assert (run.status, run.error) == (1, "pip of <root>/env/bin/python does not run")
     assert "hunter2" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "setting", "address", "shown"),
+    [
+        ("PIP_INDEX_URL", "index-url", "https://me:hun/ter2@127.0.0.1/simple", "https://…"),
+        ("PIP_INDEX_URL", "index-url", "https://me:hunter2@a.example:99999/x", "https://a.example"),
+        ("PIP_PROXY", "proxy", "http://me:hunter2@a.example:99999", "http://a.example:99999"),
+    ],
+)
+def test_install_starts_no_pip_with_a_malformed_address(
+    workspace: Workspace, python: Path, variable: str, setting: str, address: str, shown: str
+) -> None:
+    """Its own error would show the address."""
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    (site_packages(python) / "witness.pth").write_text("import witness\n")
+    (site_packages(python) / "witness.py").write_text(_WITNESS)
+    log = workspace.root / "log"
+    run = install(workspace, python, WITNESS=str(log), **{variable: address})
+    assert run.status == 1, run
+    assert f"{setting} is no address with which pip can be started: {shown}" in run.stderr, run
+    assert "ter2" not in run.stdout + run.stderr
+    assert not log.exists()
+    assert installed(python) == {}
 
 
 def test_install_uses_the_password_of_an_address(workspace: Workspace, python: Path) -> None:

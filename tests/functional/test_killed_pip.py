@@ -250,15 +250,23 @@ _UNPACKED = "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0])"
 
 def kill_install(workspace: Workspace, python: Path, moment: str = _UNPACKED) -> None:
     """Kill install.sh with its pip at an event of Python's audit hooks."""
+    script = str(workspace.folder() / "install.sh")
+    kill(workspace, python, [script, "--python", str(python)], moment)
+
+
+def kill_pip(workspace: Workspace, python: Path, *pins: str) -> None:
+    """Kill a pip that somebody has started, before it writes a record."""
+    kill(workspace, python, [str(python), "-m", "pip", "install", "--no-deps", *pins], _UNPACKED)
+
+
+def kill(workspace: Workspace, python: Path, command: list[str], moment: str) -> None:
+    """Kill a command, with what it has started, at an event of the audit hooks of the Python."""
     killer = site_packages(python) / "killer.pth"
     killer.write_text(
         "import os, sys; sys.addaudithook(lambda event, values: "
         f"event in ('open', 'os.rename', 'shutil.rmtree') and {moment} and os.killpg(0, 9))\n"
     )
-    script = str(workspace.folder() / "install.sh")
-    run = workspace.begin(
-        [script, "--python", str(python)], env=environ(workspace), start_new_session=True
-    )
+    run = workspace.begin(command, env=environ(workspace), start_new_session=True)
     run.communicate()
     assert run.returncode == -signal.SIGKILL
     killer.unlink()
@@ -315,16 +323,15 @@ def test_a_folder_put_aside_without_a_record_is_removed(
 
 
 def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
-    """pip is killed before it writes a record, and the lock goes on to a release that lacks the
-    files.
+    """Somebody's pip is killed before it writes a record, and the lock is of a release that lacks
+    the files.
     """
     site = site_packages(python)
     old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
     workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})
     workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
     workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": ""})
-    workspace.locked_stack("boot==1", target=HERE)
-    kill_install(workspace, python)
+    kill_pip(workspace, python, "boot==1")
     assert [name for name in old if not (site / name).exists()] == []
     pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "tool"]
     assert execute(workspace, pip).status == 0
@@ -357,12 +364,83 @@ def test_killed_release_hides_nothing_of_the_next(
 ) -> None:
     workspace.index.add_wheel("boot", "1", files={old: ""})
     workspace.index.add_wheel("boot", "2", files={new: ""})
-    workspace.locked_stack("boot==1", target=HERE)
-    kill_install(workspace, python)
+    kill_pip(workspace, python, "boot==1")
     workspace.locked_stack("boot==2", target=HERE)
     run = install(workspace, python)
     assert run.status == 1
     assert re.findall(r"(?m)^error: .*  \[([a-z-]+)\]$", run.stdout) == codes
+
+
+@pytest.mark.parametrize("way", ["install", "sync"])
+def test_files_without_a_record_are_removed(workspace: Workspace, python: Path, way: str) -> None:
+    """install.sh is killed with its pip, and the next lock is of a release that lacks the files."""
+    site = site_packages(python)
+    old = (
+        "boot_old.pth",
+        "boot/old.so",
+        "boot.libs/libold-1a2b.so.3",
+        "boot/sub/old.py",
+        "old.abi3.so",
+        "tool.txt",
+        "boot-1.data/scripts/boot-old",
+    )
+    workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
+    workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": "", "boot.json": ""})
+    workspace.index.add_wheel("tool", "1", files={"tool.txt": ""})
+    workspace.locked_stack("boot==2", target=HERE)
+    assert install(workspace, python).status == 0
+    steady = everything(python)
+    workspace.locked_stack("boot==1", target=HERE)
+    kill_install(workspace, python)
+    assert (site / "boot.libs/libold-1a2b.so.3").exists()
+    # what somebody made meanwhile stays
+    (site / "boot" / "mine.txt").write_text("")
+    (site / "boot_mine.py").write_text("")
+    workspace.locked_stack("boot==2", target=HERE)
+    if way == "install":
+        run = install(workspace, python)
+    else:
+        run = workspace.run("sync", "demo", "--yes", "--python", str(python))
+    assert run.status == 0, run
+    (site / "boot" / "mine.txt").unlink()
+    (site / "boot_mine.py").unlink()
+    assert everything(python) == steady
+
+
+def everything(python: Path) -> Tree:
+    """Return all files of an environment, without bytecode."""
+    return {
+        path: content
+        for path, content in tree(python.parents[1]).items()
+        if "__pycache__" not in path
+    }
+
+
+@pytest.mark.parametrize("way", ["install", "sync"])
+def test_files_of_others_stay_that_a_killed_pip_wrote(
+    workspace: Workspace, python: Path, way: str
+) -> None:
+    """Another distribution has them now, or a link leads to them."""
+    site = site_packages(python)
+    outside = workspace.root / "outside"
+    outside.mkdir()
+    workspace.index.add_wheel("boot", "1", files={"shared.py": "", "linked/work.py": ""})
+    workspace.index.add_wheel("boot", "2", files={"boot.py": ""})
+    workspace.index.add_wheel("tool", "1", files={"shared.py": ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    kill_install(workspace, python)
+    shutil.rmtree(site / "linked")
+    (outside / "work.py").write_text("")
+    (site / "linked").symlink_to(outside)
+    pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "tool"]
+    assert execute(workspace, pip).status == 0
+    workspace.locked_stack("boot==2", "tool", target=HERE)
+    if way == "install":
+        install(workspace, python)
+    else:
+        workspace.run("sync", "demo", "--yes", "--python", str(python))
+    assert (site / "shared.py").exists()
+    assert (outside / "work.py").exists()
 
 
 def test_what_another_distribution_owns_stays(environment: Environment) -> None:

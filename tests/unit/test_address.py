@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from resolver import address
 from resolver.address import AddressError
+from resolver.index.net.sendable import sendable
 
 PIECES = [
     "https",
@@ -40,14 +41,14 @@ ADDRESSES = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=9).
 @example("https://[v1.x]/", "https://\ud800/")
 @example("https://h:１２/", "https://℀.example/")
 def test_address_of_any_text_is_read_or_refused(base: str, reference: str) -> None:
-    for call in (address.split, address.sendable, lambda text: address.join(base, text)):
+    for call in (address.split, sendable, lambda text: address.join(base, text)):
         with suppress(AddressError):
             call(reference)
 
 
 @pytest.mark.parametrize("url", ["https://h:99999/", "https://h:x/", "https://[/"])
 def test_address_that_is_invalid_has_no_parts(url: str) -> None:
-    for call in (address.split, address.sendable):
+    for call in (address.split, sendable):
         with pytest.raises(AddressError):
             call(url)
 

@@ -29,10 +29,18 @@ CHINESE = {entry.msgid: entry.msgstr for entry in CATALOG}
 HAN = r"[\u4e00-\u9fff]"
 # What no phrase of the code has: texts of the operating system, of tomli and of packaging.
 OF_SYSTEM = re.compile(
-    r"[A-Z][A-Za-z/ ,@()'=\]\\-]+|it is not a regular file|it is a symbolic link"
+    r"[A-Z][A-Za-z/ ,@()'=\]\\-]+|it is not a regular file|it is a symbolic link|it cannot be read"
 )
 # Programs that run without the package, and what is stored of files that were rejected.
-STORED = ("verify/", "ascend/", "index/parse/", "owned_folder.py", "openat.py", "files.py")
+STORED = (
+    "verify/",
+    "ascend/",
+    "index/parse/",
+    "owned_folder.py",
+    "openat.py",
+    "files.py",
+    "address.py",
+)
 # Errors that carry the text of another error.
 CARRIERS = {"ValueError", "PageError", "NoAnswerError", "LimitError", "AddressError"}
 # How a command begins.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.pip import pip_variables
+from resolver.pip import RefusedAddressError, is_index, is_proxy, pip_variables
 
 _ADDRESS = "https://reader:hunter2@index.example/simple"
 # Options of pip that change what `pip config list` prints, or whether it prints anything.
@@ -106,3 +106,61 @@ def test_pip_variables_show_no_line_of_a_broken_file(
     with pytest.raises(subprocess.CalledProcessError) as failure:
         pip_variables(sys.executable, given)
     assert "hunter2" not in "".join([*capfd.readouterr(), str(failure.value)])
+
+
+# Each has the password hunter2. pip shows several of them, in an error or a line of its output.
+_REFUSED = [
+    "https://me:hunter2@127.0.0.1:99999/simple",
+    "https://me:hunter2@127.0.0.1:port/simple",
+    "https://me:hunter2@/simple",
+    "https://me:hunter2@[::1/simple",
+    "https://me:hunter2@127.0.0.1\\@other/simple",
+    "https://me:hunter2\\@127.0.0.1/simple",
+    "https://me:hun/ter2@127.0.0.1/simple",
+    "https://me:hun#ter2@127.0.0.1/simple",
+    "https://me:hun?ter2@127.0.0.1/simple",
+    "https://me:hunter2@127.0.0.1/sim ple",
+    "https:/me:hunter2@127.0.0.1/simple",
+    "https://127.0.0.1/simple?token=hunter2",
+    "ftp://me:hunter2@127.0.0.1/simple",
+    "//me:hunter2@127.0.0.1/simple",
+    "me:hunter2@127.0.0.1/simple",
+    "hunter2",
+]
+
+
+@pytest.mark.parametrize("address", _REFUSED)
+def test_pip_variables_refuse_what_is_no_index(tmp_path: Path, address: str) -> None:
+    with pytest.raises(RefusedAddressError) as caught:
+        variables_with(tmp_path, f"[global]\nindex-url = {address}\n")
+    assert caught.value.setting == "index-url"
+    # a path, as far as anybody can tell
+    assert address == "hunter2" or "ter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["PIP_PROXY", "HTTPS_PROXY", "all_proxy"])
+def test_pip_variables_refuse_what_is_no_proxy(tmp_path: Path, variable: str) -> None:
+    with pytest.raises(RefusedAddressError) as caught:
+        variables_with(tmp_path, "", **{variable: "http://me:hunter2@127.0.0.1:99999"})
+    assert caught.value.setting == {"PIP_PROXY": "proxy"}.get(variable, variable)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        _ADDRESS,
+        "http://127.0.0.1:8080/simple",
+        "https://me:p%40ss@[::1]:8443/simple/",
+        "https://mirror.example",
+        "file:///srv/simple",
+        "/srv/simple",
+    ],
+)
+def test_is_index_admits(address: str) -> None:
+    assert is_index(address)
+
+
+@pytest.mark.parametrize("address", ["proxy:8080", "me:pw@proxy:8080", "socks5h://[::1]:1080"])
+def test_is_proxy_admits(address: str) -> None:
+    assert is_proxy(address)

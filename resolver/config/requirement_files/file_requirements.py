@@ -142,12 +142,17 @@ class FileLine(msgspec.Struct, frozen=True):
 
 
 class OtherSource(msgspec.Struct, frozen=True):
-    """A source of a project that a stack cannot have: a path, an address, an index of its own."""
+    """A source of a project that a stack cannot have.
+
+    It is a path, an address, an index of its own, or a repository without a commit or tag.
+    """
 
     # The place that names it.
     line: FileLine
     # Whether it is nothing but an index.
-    is_index: bool
+    is_index: bool = False
+    # What may be shown of the repository if it names no commit or tag; empty for another source.
+    repository: str = ""
 
 
 class FileRequirements(msgspec.Struct):

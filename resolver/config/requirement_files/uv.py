@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from resolver.config.requirement_files.file_requirements import (
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.phrase import cause, phrase
+from resolver.redaction import shown_address
 
 # Further keys that decide what uv installs. None of them has a place in a stack.
 _OTHER_KEYS: Final = (
@@ -110,12 +111,9 @@ class UvSettings:
             reference = _reference(source)
             if reference:
                 yield texts.name(name), reference
-            elif all("git" in item for item in _items(source)):
-                result.leave_out(self._line("sources", name), "import.uv-source")
             else:
-                is_index = all("index" in item for item in _items(source))
                 line = self._line("sources", name)
-                result.other_sources[texts.name(name)] = OtherSource(line, is_index)
+                result.other_sources[texts.name(name)] = _other_source(line, _items(source))
 
     def _line(self, key: str, *further: str) -> FileLine:
         """Return a key of the table, and its place. What is below it is not shown."""
@@ -130,6 +128,13 @@ def _items(source: Any) -> list[dict[str, Any]]:
     """
     items = source if isinstance(source, list) and source else [source]
     return [item if isinstance(item, dict) else {} for item in items]
+
+
+def _other_source(line: FileLine, items: Sequence[Mapping[str, Any]]) -> OtherSource:
+    """Return a source that is no single commit or tag, from the tables that say it."""
+    if all("git" in item for item in items):
+        return OtherSource(line, repository=shown_address(str(items[0]["git"])))
+    return OtherSource(line, is_index=all("index" in item for item in items))
 
 
 def _reference(source: Any) -> str:

@@ -10,6 +10,7 @@ import httpx
 from resolver import address
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.sendable import sendable
 from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
 from resolver.phrase import cause, phrase
 from resolver.redaction import shown_address
@@ -57,7 +58,7 @@ def _checked(written: str) -> str:
         why = phrase(
             "`{address}` is not a proxy address", address=shown_address(split_written(url)[1])
         )
-        proxy = httpx.Proxy(address.sendable(url)[0])
+        proxy = httpx.Proxy(sendable(url)[0])
         if proxy.url.host and proxy.url.port != 0:
             return url
     except WrittenError as error:

@@ -9,6 +9,7 @@ import httpx
 
 from resolver import address
 from resolver.errors import IndexFailure
+from resolver.index.net.sendable import sendable
 from resolver.index.parse.address import (
     Origin,
     is_allowed,
@@ -30,7 +31,7 @@ def require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID25
     """
     try:
         origin = origin_of(urls[-1])
-        url, sent_host, decoded_host = address.sendable(urls[-1])
+        url, sent_host, decoded_host = sendable(urls[-1])
     except address.AddressError:
         raise _refusal(urls, phrase("It cannot be read.")) from None
     except ValueError as error:

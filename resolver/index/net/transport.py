@@ -18,6 +18,7 @@ from resolver import address
 from resolver.index.net.certificates import ssl_context
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.proxies import Proxies
+from resolver.index.net.sendable import sendable
 from resolver.redaction import shown_address
 
 _KEEPALIVE: Final = 60.0  # seconds
@@ -69,7 +70,7 @@ class Transport(httpx.AsyncBaseTransport):
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar()
             )
             return AiohttpTransport(verify=context, client=session)
-        url = address.sendable(proxy)[0]
+        url = sendable(proxy)[0]
         proxy_context = context if url.scheme == "https" else None
         return httpx.AsyncHTTPTransport(
             verify=context,

@@ -96,6 +96,42 @@ def test_verify_ends_in_a_shared_python(folder: Path) -> None:
     assert [group["name"] for group in report["groups"]] == ["lock", "machine", "python"]
 
 
+def test_verify_imports_no_module_of_its_folder_or_path(folder: Path) -> None:
+    """Not even `__future__`, which is a file, too."""
+    expected = run(folder, "--json")
+    imported = set(
+        re.findall(r"(?m)^(?:import|from) ([a-z_]+)", (folder / "verify.py").read_text())
+    )
+    path = folder / "path"
+    for name in {*imported, "__future__", "posix", "ntpath"}:
+        for place in (folder, path):
+            place.mkdir(exist_ok=True)
+            # Python itself imports others from PYTHONPATH as it starts, before this program
+            if place == folder or name in {"__future__", "argparse", "shlex"}:
+                (place / f"{name}.py").write_text(
+                    f"import sys; sys.stderr.write('{name} of {place.name}')\n"
+                )
+    assert run(folder, "--json") == expected
+    done = subprocess.run(
+        [str(SHARED), "../verify.py", "--json"],
+        cwd=path,
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": ":"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    # the process that imports what is to be tried has no folder of this program on its path
+    done = subprocess.run(
+        [str(SHARED), str(folder / "verify.py"), "--start"],
+        input='{"preload": [], "targets": ["json"], "seconds": 9, "workers": 1}',
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, "/json/__init__.py" in done.stdout) == (0, "", True)
+
+
 def test_verify_removes_nothing_from_a_shared_python(folder: Path) -> None:
     """As few distributions are missing, all checks are made."""
     head, _, rest = (folder / "verify.py").read_text().partition('"pins": [\n')

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from docs.site import messages
 from resolver.lock import file as lock_file
-from resolver.report.verify import MODULES, texts, verify
+from resolver.report.verify import MODULES, texts, verify, with_quoted_annotations
 from resolver.verify.distributions import canonical_name, same_version
 from resolver.verify.report import WARNINGS
 
@@ -32,16 +32,37 @@ def program() -> str:
 def test_program_says_that_a_python_is_too_old(program: str) -> None:
     """3.8 is the oldest for which there are locks, and does not know slots of a dataclass."""
     assert "slots=" not in program
-    nodes = iter(ast.parse(program, feature_version=(3, 7)).body)
+    _, imported, check, restart, *rest = ast.parse(program, feature_version=(3, 7)).body
+    # what stands before the check must be known to that Python
+    assert ast.unparse(imported) == "import sys"
+    assert ast.unparse(check).startswith("if sys.version_info < (3, 8):")
+    # and before it has started itself again, no file is imported
+    names = [
+        name.name
+        for node in ast.walk(restart)
+        if isinstance(node, ast.Import)
+        for name in node.names
+    ]
+    assert set(names) <= set(sys.builtin_module_names)
+    nodes = iter(rest)
     for node in nodes:
-        if isinstance(node, ast.If):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
             break
-        # what stands before the check must be known to that Python
-        assert isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)), ast.unparse(node)
-    assert ast.unparse(node).startswith("if sys.version_info < (3, 8):")
     assert not [
         ast.unparse(rest) for rest in nodes if isinstance(rest, (ast.Import, ast.ImportFrom))
     ]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_quoted_annotations_are_those_of_the_module(module: str) -> None:
+    source = (REPOSITORY / "resolver" / f"{module}.py").read_text(encoding="utf-8")
+    quoted = ast.parse(with_quoted_annotations(source))
+    for node in ast.walk(quoted):
+        for field in ("annotation", "returns"):
+            annotation = getattr(node, field, None)
+            if annotation is not None:
+                setattr(node, field, ast.parse(ast.literal_eval(annotation), mode="eval").body)
+    assert ast.unparse(quoted) == ast.unparse(ast.parse(source))
 
 
 # What programs like to import and Python 3.7 does not have.
