@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
 from resolver.explain import trial
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock, Trials
-from resolver.model.edit import SetLine
+from resolver.explain.trial import Answer, Clock, Trials
+from resolver.model.edit import Edits, SetComponent, SetLine
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.resolution import Resolution
 from resolver.resolve.provider import Tick
@@ -79,10 +81,12 @@ def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.Monk
     catalog = DataCatalog().serve("base 1 2", "plugin 1", "plugin 2", "tool 1: base==2")
     inputs = inputs_of("base==1", "plugin==1", "tool", more=target() + table)
     decide = trial.decide
+    changed = ["base==2", "plugin==2", "tool"]
     helped: list[bool] = []
 
     def decided(universe: Universe, among: Universe | None, tick: Tick) -> Resolution | Refutation:
-        helped.append(among is not None)
+        if [root.origin.text for root in universe.problem.stack.requirements] == changed:
+            helped.append(among is not None)
         return decide(universe, among=among, tick=tick)
 
     monkeypatch.setattr(trial, "decide", decided)
@@ -90,8 +94,29 @@ def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.Monk
         refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
     )
     assert [change.after for change in found.fixes[0].changes] == ["base==2", "plugin==2"]
-    assert helped[0]
-    assert not helped[-1]
+    assert helped == [True, False]
+
+
+def test_rows_refuted_like_an_earlier_one_are_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a pre-release of `kernels` is for this CANN, whichever `plugin` is taken."""
+    needs = 'needs = ["cann in 8.5.0 | 8.3.RC1", "kernels"]'
+    table = "".join(fact("requires", "plugin", f"=={one}", needs) for one in ("1", "2", "3", "4"))
+    table += fact("requires", "kernels", "", 'needs = ["cann in 8.3.RC1"]').replace('""', '"<=2"')
+    catalog = DataCatalog().serve("plugin 1 2 3 4", "kernels 1 2 3rc1")
+    inputs = inputs_of("plugin==2", "kernels==9", more=target() + table)
+    rows: list[tuple[str, ...]] = []
+    nearest = Trials.nearest
+
+    def counted(trials: Trials, edits: Edits, preferred: dict[NormalizedName, Version]) -> Answer:
+        rows.append(tuple(edit.value for edit in edits if isinstance(edit, SetComponent)))
+        return nearest(trials, edits, preferred)
+
+    monkeypatch.setattr(Trials, "nearest", counted)
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    assert rows == [(), ("8.3.RC1",)]
+    assert [change.after for change in found.fixes[0].changes] == ["kernels==2", "8.3.RC1"]
 
 
 def test_variants_share_releases_whatever_look_up_found_them() -> None:
