@@ -83,8 +83,9 @@ def explanation_of(
     concerned = _projects_of(contradictions)
     solved = results.fixes or results.useless.values()
     fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
-    for changed, resolution in solved:
+    for changed, locked in solved:
         text = trials.text(changed.edits)
+        resolution = trials.exact(changed.edits, locked)
         fix = fix_of(problem, changed, text, resolution, concerned)
         loss = loss_of(
             fix,

@@ -353,7 +353,7 @@ class Repairs:
     def _propose(
         self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
     ) -> None:
-        """Lock a changed stack, unless it was tried before, with the releases of what is near."""
+        """Lock a changed stack, unless it was tried before; `near` is the lock of a similar one."""
         if self._seen(changed) is None:
             self._repair(changed, self._lock(changed, attempts, near), self._trials)
 
@@ -661,7 +661,6 @@ class Repairs:
         unused = [practice for practice in practices if practice.subject not in used]
         for removed in (unused, *([practice] for practice in practices if practice not in unused)):
             fewer = changed.without(removed)
-            # what does without a practice that is on does without it when it is off
             answer = self._trials.lock(fewer.edits, resolution)
             if isinstance(answer, Resolution):
                 changed, resolution = fewer, answer

@@ -159,6 +159,8 @@ class Trials:
         self._universes = {self.current_target: universe}
         # by target and edits
         self._locked: dict[tuple[int, EditSet], Resolution] = {}
+        # likewise, those that the lock of a similar stack may have helped to find
+        self._helped: set[tuple[int, EditSet]] = set()
         # for each target, by edits
         self._compiled: dict[Edits, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
@@ -226,7 +228,8 @@ class Trials:
     def lock(self, edits: Edits, near: Resolution | None = None) -> Answer:
         """Solve a changed stack, including its builds.
 
-        What is `near` is the lock of a similar one, whose releases are preferred.
+        What is `near` is the lock of a similar one, with whose releases a search may do that fails
+        without them.
         """
         key = self.current_target, frozenset(edits)
         if key in self._locked:
@@ -241,7 +244,22 @@ class Trials:
             return Undecided(error.phrases["message"])
         if isinstance(answer, Resolution):
             self._locked[key] = answer
+            if near is not None:
+                self._helped.add(key)
         return answer
+
+    def exact(self, edits: Edits, locked: Resolution) -> Resolution:
+        """Return the lock for the explained target that a run of its own would give.
+
+        If that takes too long, it is `locked`, which a similar one may have helped to find.
+        """
+        key = self._explained, frozenset(edits)
+        if key not in self._helped:
+            return locked
+        self._helped.discard(key)
+        del self._locked[key]
+        answer = self.lock(edits)
+        return answer if isinstance(answer, Resolution) else locked
 
     def nearest(
         self,
@@ -269,13 +287,17 @@ class Trials:
     def _solve(
         self, edits: Edits, clock: Clock, near: Resolution | None
     ) -> Resolution | Refutation:
-        preferred = {pin.name: pin.version for pin in near.pins} if near is not None else None
-        universe = self._universe.variant(self._compile(edits)[self.current_target], preferred)
+        problem = self._compile(edits)[self.current_target]
+        universe = self._universe.variant(problem)
+        among: Universe | None = None
+        if near is not None:
+            preferred = {pin.name: pin.version for pin in near.pins}
+            among = self._universe.variant(problem, preferred)
         with polling(clock.look):
             alike = refuted_alike(universe, self._proofs[-_PROOFS:])
             if alike is not None:
                 return alike
-            answer = decide(universe, tick=clock.tick)
+            answer = decide(universe, among=among, tick=clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
             else:

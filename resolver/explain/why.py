@@ -197,18 +197,12 @@ def _supposing(
     gave_way = []
     for root in stack.requirements:
         need = root.need
-        if (
-            not isinstance(need, Requirement)
-            or need.name != name
-            or need.url
-            or need.specifier.contains(version, prereleases=True)
-        ):
-            roots.append(root)
-        else:
+        if isinstance(need, Requirement) and need.name == name and _rules_out(need, version):
             gave_way.append(root.origin.text)
-            need = replace(need, specifier=SpecifierSet())
-            origin = replace(root.origin, text=str(need))
-            roots.append(replace(root, need=need, origin=origin))
+            unbound = replace(need, specifier=SpecifierSet())
+            origin = replace(root.origin, text=str(unbound))
+            root = replace(root, need=unbound, origin=origin)
+        roots.append(root)
     preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
     if gave_way:
         problem = replace(universe.problem, stack=replace(stack, requirements=tuple(roots)))
@@ -216,6 +210,11 @@ def _supposing(
         universe = universe.variant(problem)
         universe.as_of = as_of
     return universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tuple(gave_way)
+
+
+def _rules_out(need: Requirement, version: str) -> bool:
+    """Return whether the bounds of a requirement do not admit a release."""
+    return not need.url and not need.specifier.contains(version, prereleases=True)
 
 
 def _helpful_practices(

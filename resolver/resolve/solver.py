@@ -96,13 +96,18 @@ def solve(
 
 
 def decide(
-    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+    universe: Universe,
+    *,
+    hints: Iterable[NormalizedName] = (),
+    among: Universe | None = None,
+    tick: Tick | None = None,
 ) -> Resolution | Refutation:
     """Solve a given universe, as `solve` does.
 
-    `hints` are projects that will probably be needed, whose pages are requested at once.
+    `hints` are projects that will probably be needed, whose pages are requested at once. `among` is
+    the same universe with preferences that a search which fails without them will probably do with.
     """
-    answer = first_answer(universe, hints=hints, tick=tick)
+    answer = first_answer(universe, hints=hints, among=among, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     search_again = partial(search, tick=tick)
@@ -111,13 +116,20 @@ def decide(
 
 
 def first_answer(
-    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
+    universe: Universe,
+    *,
+    hints: Iterable[NormalizedName] = (),
+    among: Universe | None = None,
+    tick: Tick | None = None,
 ) -> Resolution | Refutation:
     """Solve a given universe, as `decide` does, without regard to releases of long ago.
 
     Soft requirements do not count, either.
     """
-    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    answer = search(universe, hints=hints, tick=tick)
+    if answer is None and among is not None:
+        answer = search(universe, among=among, tick=tick)
+    return answer or prove(universe, tick)
 
 
 def search(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from itertools import chain
 
 import pytest
 from msgspec.structs import replace
@@ -636,6 +637,16 @@ def test_fix_of_a_row_changes_no_line_in_vain() -> None:
     catalog.serve("tool 1: base==1", "tool 2: base==3", "tool 3: base==9")
     fixes = ways_out(catalog, "tool==3", "base==3", "engine==3", "plugin==3", facts=ROWS)
     assert told(fixes[0]) == ["tool==3 -> tool==2"]
+
+
+@pytest.mark.parametrize(("day", "years"), [("2024-01-03", 0), ("2024-01-01", -1)])
+def test_fix_counts_full_years(day: str, years: int) -> None:
+    catalog = DataCatalog().serve("base 1")
+    catalog.add_wheel("plugin", "2", ["base==2"], uploaded="2025-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "1", uploaded=f"{day}T00:00:00Z")
+    fixes = ways_out(catalog, "plugin==2", "base")
+    changes = chain.from_iterable(fix.changes for fix in fixes)
+    assert [change.years for change in changes if change.after == "plugin==1"] == [years]
 
 
 def test_fix_that_goes_against_facts_is_the_last_and_only_one() -> None:

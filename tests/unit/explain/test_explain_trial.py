@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
 from resolver.explain import trial
-from resolver.explain.trial import Clock, Trials
-from resolver.model.edit import SetLine
+from resolver.explain.explain import explanation_of
+from resolver.explain.trial import Answer, Clock, Trials
+from resolver.model.edit import Edits, SetComponent, SetLine
 from resolver.model.problem import NO_OPTIONS
+from resolver.model.resolution import Resolution
+from resolver.resolve.provider import Tick
 from resolver.resolve.solver import Refutation, refuted_alike
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import inputs_of, refutation, target
+from tests.unit.explain.inputs import fact, inputs_of, refutation, target
 
 # `a` and `b` clash, whatever `other` is
 ROWS = ("a 1: c==1", "b 1: c==2", "c 1 2", "other 1 2 3", "d 1: e==1", "e 2")
@@ -61,10 +66,57 @@ def test_trials_try_the_last_six_proofs_first(
     solved: list[Universe] = []
     decide = trial.decide
     monkeypatch.setattr(
-        trial, "decide", lambda universe, tick: solved.append(universe) or decide(universe)
+        trial, "decide", lambda universe, among, tick: solved.append(universe) or decide(universe)
     )
     assert isinstance(trials.lock((SetLine(2, "other==2"),)), Refutation)
     assert bool(solved) == is_solved
+
+
+def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the row was solved to helps to find its lock, and does not decide what is in it."""
+    table = "".join(
+        fact("requires", "plugin", f"=={one}", f'needs = ["cann in 8.5.0", "base=={one}"]')
+        for one in ("1", "2")
+    )
+    catalog = DataCatalog().serve("base 1 2", "plugin 1", "plugin 2", "tool 1: base==2")
+    inputs = inputs_of("base==1", "plugin==1", "tool", more=target() + table)
+    decide = trial.decide
+    changed = ["base==2", "plugin==2", "tool"]
+    helped: list[bool] = []
+
+    def decided(universe: Universe, among: Universe | None, tick: Tick) -> Resolution | Refutation:
+        if [root.origin.text for root in universe.problem.stack.requirements] == changed:
+            helped.append(among is not None)
+        return decide(universe, among=among, tick=tick)
+
+    monkeypatch.setattr(trial, "decide", decided)
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    assert [change.after for change in found.fixes[0].changes] == ["base==2", "plugin==2"]
+    assert helped == [True, False]
+
+
+def test_rows_refuted_like_an_earlier_one_are_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a pre-release of `kernels` is for this CANN, whichever `plugin` is taken."""
+    needs = 'needs = ["cann in 8.5.0 | 8.3.RC1", "kernels"]'
+    table = "".join(fact("requires", "plugin", f"=={one}", needs) for one in ("1", "2", "3", "4"))
+    table += fact("requires", "kernels", "", 'needs = ["cann in 8.3.RC1"]').replace('""', '"<=2"')
+    catalog = DataCatalog().serve("plugin 1 2 3 4", "kernels 1 2 3rc1")
+    inputs = inputs_of("plugin==2", "kernels==9", more=target() + table)
+    rows: list[tuple[str, ...]] = []
+    nearest = Trials.nearest
+
+    def counted(trials: Trials, edits: Edits, preferred: dict[NormalizedName, Version]) -> Answer:
+        rows.append(tuple(edit.value for edit in edits if isinstance(edit, SetComponent)))
+        return nearest(trials, edits, preferred)
+
+    monkeypatch.setattr(Trials, "nearest", counted)
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    assert rows == [(), ("8.3.RC1",)]
+    assert [change.after for change in found.fixes[0].changes] == ["kernels==2", "8.3.RC1"]
 
 
 def test_variants_share_releases_whatever_look_up_found_them() -> None:
