@@ -85,11 +85,11 @@ def find_fixes(
         with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
-        if len(cores) >= _SEVERAL:
-            first.try_loosening()
         # with practices a nearer row may do
         for repairs in reversed(with_practices):
             repairs.try_rows()
+        if len(cores) >= _SEVERAL and all(fix.dropped for fix, _ in results.fixes):
+            first.try_loosening()
         first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():

@@ -91,6 +91,12 @@ if sys.argv[1:] == ["{start}"]:
 elif not (sys.flags.isolated and sys.flags.no_site) and "posix" in sys.builtin_module_names:
     import posix
 
+    # Python takes them for its own path and its environment, even isolated.
+    for name in (b"PYTHONEXECUTABLE", b"__PYVENV_LAUNCHER__"):
+        if name in posix.environ:
+            sys.stderr.write("error: %s says which Python this is\\n" % name.decode())
+            sys.stderr.write("hint: unset %s\\n" % name.decode())
+            sys.exit(2)
     try:
         posix.execv(sys.executable, [sys.executable, "-I", "-S", __file__, *sys.argv[1:]])
     except OSError as error:

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import sysconfig
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -253,3 +254,20 @@ def test_install_is_called_through_a_link_elsewhere(workspace: Workspace, python
     link.symlink_to(workspace.folder() / "install.sh")
     run = execute(workspace, [str(link), "--python", str(python)])
     assert (run.status, installed(python)) == (0, {"base": "1.0"}), run
+
+
+@pytest.mark.parametrize("name", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+def test_no_variable_names_another_environment(
+    workspace: Workspace, python: Path, tmp_path: Path, name: str
+) -> None:
+    """Python takes these for its own path, even isolated."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    venv.create(tmp_path / "other", symlinks=True, with_pip=True)
+    other = tmp_path / "other/bin/python"
+    run = install(workspace, python, **{name: str(other)})
+    assert run.status == 0, run
+    assert (installed(python), installed(other)) == ({"base": "1.0"}, {})
+    verify = [str(other), str(workspace.folder() / "verify.py")]
+    run = execute(workspace, verify, **{name: str(python)})
+    assert (run.status, name in run.stderr) == (2, True)

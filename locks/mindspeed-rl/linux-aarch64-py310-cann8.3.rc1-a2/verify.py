@@ -9,7 +9,34 @@ It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
 """
 
-from __future__ import annotations
+import sys
+
+if sys.version_info < (3, 8):
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.10\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
+    sys.exit(1)
+
+# A file beside this one, or on PYTHONPATH, could stand for a module of the standard library. So it
+# starts itself again without these, with what is a part of the interpreter, before it imports any
+# other module. (That is also why annotations are texts: the module __future__ is a file.)
+if sys.argv[1:] == ["--start"]:
+    # for the imports of a user's program, which has no such folder on its path
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+elif not (sys.flags.isolated and sys.flags.no_site) and "posix" in sys.builtin_module_names:
+    import posix
+
+    # Python takes them for its own path and its environment, even isolated.
+    for name in (b"PYTHONEXECUTABLE", b"__PYVENV_LAUNCHER__"):
+        if name in posix.environ:
+            sys.stderr.write("error: %s says which Python this is\n" % name.decode())
+            sys.stderr.write("hint: unset %s\n" % name.decode())
+            sys.exit(2)
+    try:
+        posix.execv(sys.executable, [sys.executable, "-I", "-S", __file__, *sys.argv[1:]])
+    except OSError as error:
+        sys.stderr.write("error: %r cannot be run: %s\n" % (sys.executable, error))
+        sys.exit(2)
 
 import argparse
 import base64
@@ -39,7 +66,6 @@ import signal
 import site
 import stat
 import subprocess
-import sys
 import sysconfig
 import tempfile
 import time
@@ -51,17 +77,265 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, PathFinder, SOURCE_SUFFIXES
 from itertools import combinations
 from types import CodeType
 from typing import Any, Dict, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-if sys.version_info < (3, 8):
-    sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.10\n" % sys.version_info[:2])
-    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
-    sys.exit(1)
+
+# --- address
+#
+# Addresses (URLs): split into parts, and joined.
+#
+# Whatever a text holds, these functions return a result or raise AddressError. urllib raises several
+# kinds of exceptions, some of them only when a part of the result is read. So no other module calls
+# its parser, which ruff's rule TID251 checks; `index/net/sendable` alone calls that of httpx.
+#
+# verify.py contains this module, so it uses only the standard library.
+
+class AddressError(ValueError):
+    """A text is no address. The message is a clause that quotes nothing of the text."""
+
+    def __init__(self) -> "None":
+        super().__init__("it cannot be read")
+
+
+class Address(NamedTuple):
+    """The parts of an address. A text is empty if the address has no such part."""
+
+    # In lower case.
+    scheme: "str"
+    # User, password, host and port, as written.
+    netloc: "str"
+    # In lower case, without the brackets of IPv6.
+    host: "str"
+    port: "int | None"
+    path: "str"
+    query: "str"
+    fragment: "str"
+    # None if there is no `@`.
+    user: "str | None"
+    # None if there is no `:` before an `@`.
+    password: "str | None"
+
+    def without_query(self) -> "str":
+        """Return the address without query and fragment."""
+        return urlunsplit((self.scheme, self.netloc, self.path, "", ""))
+
+
+# Each request splits its address several times. Longer ones, of which an index may send any number,
+# are not kept.
+_LONGEST_KEPT = 1000
+_KEPT = 1000
+
+
+def split(url: "str") -> "Address":
+    """Return the parts of an address. Raises AddressError."""
+    return _split(url) if len(url) > _LONGEST_KEPT else _split_and_keep(url)
+
+
+def _split(url: "str") -> "Address":
+    try:
+        parts = urlsplit(url)
+        return Address(
+            scheme=parts.scheme,
+            netloc=parts.netloc,
+            host=parts.hostname or "",
+            # urllib parses the port only here, and may refuse it
+            port=parts.port,
+            path=parts.path,
+            query=parts.query,
+            fragment=parts.fragment,
+            user=parts.username,
+            password=parts.password,
+        )
+    except ValueError:
+        raise AddressError from None
+
+
+_split_and_keep = lru_cache(_KEPT)(_split)
+
+
+def join(base: "str", reference: "str") -> "str":
+    """Return the address of a link on the page at `base`. Raises AddressError."""
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        raise AddressError from None
+
+
+# --- redaction
+#
+# What people may see of addresses: no user, password, query or fragment.
+#
+# This holds however badly an address is written. If it is not certain where its host begins, only
+# its scheme is shown.
+#
+# The texts are anybody's, so a long one is cut before it is looked at, and every regular expression
+# takes time in proportion to the length of its text.
+#
+# verify.py contains this module, so it uses only the standard library.
+
+# The most characters of a text that are looked at. A path has at most 4,096.
+LONGEST = 5_000
+
+_USER = re.compile(r"://[^\s/?#\"']*@")
+# No scheme is longer; without a limit, each letter of a long text would be tried as its beginning.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
+_KNOWN_SCHEME = re.compile(r"(https?|ssh|file)://", re.IGNORECASE)
+# The beginning of a query, of a fragment or of parameters.
+_QUERY = re.compile(r"[?#;]")
+_COMMIT_HASH = re.compile(r"[0-9a-f]{40}")
+# A host with a port, or nothing, as in file:///path. Anything else may be part of a password.
+_HOST = re.compile(r"(?P<name>[\w.-]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
+# What ends in `…` was cut, perhaps before the `@` after a password.
+_PATH = re.compile(r"[^\"'`<>\\@…]*")
+_REVISION = re.compile(r"[\w.+-]*")
+# A revision that is no name of a host.
+_TAG = re.compile(r"v[0-9][\w.+-]*")
+# A text is cut at no other white space: a password may have it.
+_WORD = re.compile(r"[^ \t\n]+")
+# What a word has that may hold an address, besides `//` before a letter or digit.
+_ADDRESS_MARK = re.compile(r"[A-Za-z]:/|[^@]@+[^@]")
+_WORD_CHARACTER = re.compile(r"\w")
+_OPENING = "([{<\"'`"
+_CLOSING = ")]}>\"'`,.;:"
+# What a word has that may end an address whose password has spaces.
+_LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
+_BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
+
+
+def shown_address(address: "str") -> "str":
+    """Return what may be shown of an address: scheme, host and path.
+
+    User, password, query and fragment may be secrets, and need not be escaped properly. If it is
+    not certain where the host begins, or whether the path is one, only the scheme is left.
+    """
+    match = _SCHEME.match(address)
+    scheme = match[0] if match else ""
+    location = _QUERY.split(address[len(scheme) :], maxsplit=1)[0]
+    query = address[len(scheme) + len(location) :]
+    authority, slash, path = location.partition("/")
+    user, at, host_and_port = authority.rpartition("@")
+    host = _HOST.fullmatch(host_and_port)
+    lacks_host = at != "" and host_and_port == ""
+    if host is None or lacks_host or "@" in query:
+        return f"{scheme}…"
+    # `me:12/…@host` has a user and a password
+    may_be_user = host["port"] is not None and not at
+    if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
+        return f"{scheme}…"
+    # what is left of user and password
+    hidden = "…@" if user == "…" or (at and not scheme) else ""
+    return f"{scheme}{hidden}{host_and_port}{slash}{path}"
+
+
+def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
+    """Return whether a path, which may end in a revision of git, is certainly no password."""
+    before_revision, at, revision = path.partition("@")
+    if _PATH.fullmatch(before_revision) is None:
+        return False
+    if not at:
+        return True
+    form = _TAG if may_follow_user else _REVISION
+    is_revision = is_git and form.fullmatch(revision) is not None
+    return is_revision or _COMMIT_HASH.fullmatch(revision) is not None
+
+
+def is_certain(address: "str") -> "bool":
+    """Return whether it is certain what of an address is host and path, and what a secret."""
+    return "…" not in shown_address(address)
+
+
+def without_secrets(text: "str") -> "str":
+    """Return the text with each address in it as `shown_address` shows it.
+
+    An address goes on to the next white space, whatever quotes are in it, since a password may have
+    any character. If there is an `@` later in its line that is in no other address, it goes on to
+    the last such `@`, since a password may have spaces.
+
+    Of a text of more than `LONGEST` characters, only the beginning is looked at and returned. The
+    word that is cut is left out, and the last address of the line is taken to go on behind the cut.
+    """
+    if len(text) <= LONGEST:
+        return _redacted(text)
+    beginning = text[: LONGEST - 1]
+    end_of_word = max(map(beginning.rfind, " \t\n"))
+    *lines, cut_line = beginning[: end_of_word + 1].split("\n")
+    shown = [_line_without_secrets(line) for line in lines]
+    end = _line_without_secrets(cut_line, is_cut=True).rstrip("…")
+    return "\n".join([*shown, f"{end}…"])
+
+
+def _redacted(text: "str") -> "str":
+    return "\n".join(map(_line_without_secrets, text.split("\n")))
+
+
+def _line_without_secrets(line: "str", *, is_cut: "bool" = False) -> "str":
+    return "".join(_shown_pieces(line, len(line) + 1 if is_cut else _loose_end(line)))
+
+
+def _loose_end(line: "str") -> "int":
+    """Return where the last word ends that may end an address before it, 0 if there is none."""
+    end = 0
+    for word in _WORD.finditer(line):
+        if _LOOSE_MARK.search(word[0]) and not _KNOWN_SCHEME.search(word[0]):
+            end = word.end()
+    return end
+
+
+def _shown_pieces(line: "str", loose_end: "int") -> "Iterator[str]":
+    """Yield what may be shown of a line.
+
+    An address with a scheme goes on to `loose_end` if it ends before it.
+    """
+    end = 0
+    for word in _WORD.finditer(line):
+        if word.start() < end or not _may_hold_address(word[0]):
+            continue
+        yield line[end : word.start()]
+        scheme = _SCHEME.search(word[0])
+        if scheme is not None and word.end() < loose_end:
+            yield f"{scheme[0]}…"
+            end = loose_end
+        else:
+            yield _shown_word(word[0])
+            end = word.end()
+    yield line[end:]
+
+
+def _may_hold_address(word: "str") -> "bool":
+    slashes = word.find("//")
+    has_location = slashes >= 0 and _WORD_CHARACTER.search(word, slashes) is not None
+    return has_location or _ADDRESS_MARK.search(word) is not None
+
+
+def _shown_word(word: "str") -> "str":
+    """Return what may be shown of a word that may have an address in it."""
+    opened = word.lstrip(_OPENING)
+    inner = opened.rstrip(_CLOSING)
+    opening = word[: len(word) - len(opened)]
+    closing = opened[len(inner) :]
+    before_at = inner.rpartition("@")[0]
+    is_file = inner.startswith("/") and not inner.startswith("//") and ":" not in before_at
+    # `@` by itself, or before a revision
+    is_revision = not before_at and "/" not in inner
+    if is_file or is_revision:
+        return word
+    scheme = _SCHEME.search(inner)
+    start = scheme.start() if scheme is not None else 0
+    before = inner[:start]
+    if _BEFORE_ADDRESS.fullmatch(before) is None:
+        return "…"
+    address = shown_address(inner[start:])
+    return f"{opening}{before}{address}{closing}" if address else "…"
+
+
+def without_users(text: "str") -> "str":
+    """Return the text without user and password in its addresses, else unchanged, for a digest."""
+    return _USER.sub("://", text)
 
 
 # --- pip
@@ -72,6 +346,9 @@ if sys.version_info < (3, 8):
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
 # is asked for.
+#
+# It does not run either where one of these addresses, or a proxy of the environment, cannot be read:
+# pip's own error would show it, with its password.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,6 +369,16 @@ _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
 # The sections that apply to `pip install`, the highest precedence last. `:env:` has the PIP_*
 # variables.
 PIP_SECTIONS = ("global", "install", ":env:")
+
+# The schemes of an index, and of a proxy as pip's libraries know them.
+_INDEX_SCHEMES = ("https", "http", "file")
+_PROXY_SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
+# The variables of proxies that pip reads, in lower case as well.
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# Urllib3 takes a backslash for the end of the host, and urllib does not.
+_MISREAD = re.compile(r"[\s\\]")
+# What the output for install.sh begins with if a setting is refused. No variable has such a name.
+REFUSED = "!"
 
 _NO_FILES = {
     "PIP_CONFIG_FILE": os.devnull,
@@ -115,7 +402,18 @@ print(json.dumps(settings))
 """
 
 
-def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+class RefusedAddressError(ValueError):
+    """A setting is no address that pip can use."""
+
+    def __init__(self, setting: "str", shown: "str") -> "None":
+        super().__init__(f"{setting} is no address: {shown}")
+        # The setting or variable.
+        self.setting = setting
+        # What may be shown of its value.
+        self.shown = shown
+
+
+def allowed_settings(sections: "Mapping[str, Mapping[str, str]]") -> "dict[str, str]":
     """Return the allowed settings by name, from all settings by section and name.
 
     As in pip, an empty value counts as none.
@@ -129,27 +427,27 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def by_section(settings: "Mapping[str, str]") -> "dict[str, dict[str, str]]":
     """Return settings by section and name, from settings by `section.name`, as pip writes it."""
-    sections: dict[str, dict[str, str]] = {}
+    sections: "dict[str, dict[str, str]]" = {}
     for key, value in settings.items():
         section, _, name = key.partition(".")
         sections.setdefault(section, {})[name] = value
     return sections
 
 
-def without_pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
+def without_pip_settings(environ: "Mapping[str, str]") -> "dict[str, str]":
     """Return the variables for a pip that follows no setting at all."""
     others = {name: value for name, value in environ.items() if not name.startswith("PIP_")}
     return {**others, **_NO_FILES}
 
 
-def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
+def pip_variables(python: "str", environ: "Mapping[str, str]") -> "dict[str, str]":
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
     configuration files. What pip says of a file is not shown: it quotes lines, which may have a
-    password.
+    password. Raises RefusedAddressError if the index or a proxy is no address.
     """
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
         [python, "-I", "-c", _LIST_SETTINGS],
@@ -159,29 +457,93 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
         stderr=subprocess.DEVNULL,
         check=True,
     )
+    settings = allowed_settings(by_section(json.loads(done.stdout)))
+    _require_addresses(settings, environ)
     variables = dict(_NO_FILES)
-    settings = by_section(json.loads(done.stdout))
-    for name, value in allowed_settings(settings).items():
+    for name, value in settings.items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
 
-def pip_environment(python: str, environ: Mapping[str, str]) -> dict[str, str]:
+def _require_addresses(settings: "Mapping[str, str]", environ: "Mapping[str, str]") -> "None":
+    """Raise RefusedAddressError if the index or a proxy is no address that pip can use."""
+    index = settings.get("index-url", "")
+    if index and not is_index(index):
+        raise RefusedAddressError("index-url", shown_address(index))
+    for setting, proxy in _proxies(settings, environ):
+        if not is_proxy(proxy):
+            raise RefusedAddressError(setting, shown_address(_with_scheme(proxy)))
+
+
+def _proxies(settings: "Mapping[str, str]", environ: "Mapping[str, str]") -> "Iterator[tuple[str, str]]":
+    """Yield each setting or variable of a proxy with its value."""
+    variables = [*_PROXY_VARIABLES, *map(str.lower, _PROXY_VARIABLES)]
+    for setting, value in (
+        ("proxy", settings.get("proxy", "")),
+        *((name, environ.get(name, "")) for name in variables),
+    ):
+        if value:
+            yield setting, value
+
+
+def is_index(written: "str") -> "bool":
+    """Return whether a text is the address of an index, or the path of one in a folder.
+
+    It is certain what of it is the host and what a secret; a query is none of an index.
+    """
+    if not _is_plain(written):
+        return False
+    address = split(written)
+    if address.query or address.fragment:
+        return False
+    if address.scheme in ("", "file"):
+        return not address.netloc and address.path.startswith("/")
+    return address.scheme in _INDEX_SCHEMES and bool(address.host)
+
+
+def is_proxy(written: "str") -> "bool":
+    """Return whether a text is the address of a proxy, which need not have a scheme."""
+    url = _with_scheme(written)
+    if not _is_plain(url):
+        return False
+    address = split(url)
+    return address.scheme in _PROXY_SCHEMES and bool(address.host)
+
+
+def _with_scheme(proxy: "str") -> "str":
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_plain(written: "str") -> "bool":
+    """Return whether every library reads the same host and password in a text."""
+    if not written.isprintable() or _MISREAD.search(written) or not is_certain(written):
+        return False
+    try:
+        split(written)
+    except AddressError:
+        return False
+    return True
+
+
+def pip_environment(python: "str", environ: "Mapping[str, str]") -> "dict[str, str]":
     """Return all variables for this interpreter's pip. Raises what `pip_variables` raises."""
     return {**without_pip_settings(environ), **pip_variables(python, environ)}
 
 
-def print_pip_variables() -> int:
+def print_pip_variables() -> "int":
     """Write `NAME=value` of each variable for install.sh, followed by a zero byte.
 
+    If a setting is refused, write only `!SETTING=ADDRESS` with what may be shown of the address.
     Return the exit status.
     """
     try:
         variables = pip_variables(sys.executable, os.environ)
+        rows = [os.fsencode(f"{name}={value}\0") for name, value in variables.items()]
+    except RefusedAddressError as error:
+        rows = [f"{REFUSED}{error.setting}={error.shown}\0".encode()]
     except (OSError, subprocess.CalledProcessError):
         return 1
-    for name, value in variables.items():
-        sys.stdout.buffer.write(os.fsencode(f"{name}={value}\0"))
+    sys.stdout.buffer.write(b"".join(rows))
     sys.stdout.buffer.flush()
     return 0
 
@@ -192,7 +554,7 @@ def print_pip_variables() -> int:
 #
 # The room of a vendor parses them.
 
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+SIGNS: "dict[str, Callable[[Any, Any], bool]]" = {
     "==": operator.eq,
     "!=": operator.ne,
     "<=": operator.le,
@@ -211,44 +573,44 @@ class SystemVersion:
     """
 
     # The version as written.
-    text: str
+    text: "str"
     # All parts of the version except the build, the most important first.
-    key: tuple[Any, ...]
+    key: "tuple[Any, ...]"
     # The release line: (8, 5) for 8.5.0.
-    line: tuple[int, ...]
+    line: "tuple[int, ...]"
     # The number of a build; None for a release.
-    build: int | None = None
+    build: "int | None" = None
 
-    def same_release(self, other: SystemVersion) -> bool:
+    def same_release(self, other: "SystemVersion") -> "bool":
         """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
         return self.key == other.key
 
-    def before(self, other: SystemVersion) -> bool:
+    def before(self, other: "SystemVersion") -> "bool":
         """Return whether this is an earlier release; builds of one release are not earlier."""
         return self.key < other.key
 
-    def holds(self, sign: str, other: SystemVersion) -> bool:
+    def holds(self, sign: "str", other: "SystemVersion") -> "bool":
         """Return whether `self sign other` is true. Builds count only if `other` has one."""
         if other.build is not None:
             return SIGNS[sign](self, other)
         return SIGNS[sign](self.key, other.key)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: "object") -> "bool":
         if not isinstance(other, SystemVersion):
             return False
         return self.key == other.key and self.build == other.build
 
-    def __lt__(self, other: SystemVersion) -> bool:
+    def __lt__(self, other: "SystemVersion") -> "bool":
         return (self.key, _build_rank(self.build)) < (other.key, _build_rank(other.build))
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> "int":
         return hash((self.key, self.build))
 
-    def __str__(self) -> str:
+    def __str__(self) -> "str":
         return self.text
 
 
-def _build_rank(build: int | None) -> int:
+def _build_rank(build: "int | None") -> "int":
     """Return the rank of a build: a release comes before its builds.
 
     PEP 440 has the same order for local versions.
@@ -322,7 +684,7 @@ PLUGINS = {"torch": TORCH_PLUGIN, "vllm": VLLM_PLUGIN}
 _BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
-def release_of(version: str) -> str:
+def release_of(version: "str") -> "str":
     """Return the release of CANN that a version is, or is a build of: 8.5.0 for 8.5.0.B160."""
     return _BUILD.sub("", version)
 
@@ -359,14 +721,14 @@ _NOT_PRE = (3, 0)
 class _Key(NamedTuple):
     """All parts of a version except the build, the most important first."""
 
-    major: int
-    minor: int
-    stage: tuple[int, int]
-    patch: tuple[int, ...]
-    pre: tuple[int, int]
+    major: "int"
+    minor: "int"
+    stage: "tuple[int, int]"
+    patch: "tuple[int, ...]"
+    pre: "tuple[int, int]"
 
 
-def parse_version(text: str) -> SystemVersion:
+def parse_version(text: "str") -> "SystemVersion":
     """Return the version of CANN or HDK that a text spells.
 
     Raises ValueError, which quotes the text.
@@ -406,14 +768,14 @@ class PathFile(NamedTuple):
     """A `.pth` file that Python reads when it starts."""
 
     # Its path, the folder without links.
-    path: str
+    path: "str"
     # Whether Python runs a line of it.
-    runs: bool
+    runs: "bool"
     # The folders and archives that it adds to the search path.
-    entries: Sequence[str]
+    entries: "Sequence[str]"
 
     @property
-    def folder(self) -> str:
+    def folder(self) -> "str":
         """Return the folder that it is in."""
         return os.path.dirname(self.path)
 
@@ -423,14 +785,14 @@ class SearchPath:
     """The folders and archives in which Python looks for modules, in its order."""
 
     # As they are on `sys.path`.
-    entries: Sequence[str] = ()
+    entries: "Sequence[str]" = ()
     # Those of the interpreter itself, which has its standard library there.
-    own: Sequence[str] = ()
+    own: "Sequence[str]" = ()
     # The `.pth` files, in the order in which Python reads them.
-    path_files: list[PathFile] = field(default_factory=list)
+    path_files: "list[PathFile]" = field(default_factory=list)
 
     @classmethod
-    def of_this_python(cls) -> SearchPath:
+    def of_this_python(cls) -> "SearchPath":
         """Return the search path after what site does when Python starts; `sys.path` is the same.
 
         This Python was started without site.
@@ -442,14 +804,14 @@ class SearchPath:
         return found
 
     @classmethod
-    def of_folders(cls, folders: Sequence[str]) -> SearchPath:
+    def of_folders(cls, folders: "Sequence[str]") -> "SearchPath":
         """Return the search path that has these folders alone as site-packages."""
         found = cls()
         path = sys.path[:]
         sys.path.clear()
         try:
             with found._noting():
-                known: set[str] = set()
+                known: "set[str]" = set()
                 for folder in folders:
                     site.addsitedir(folder, known)
             found.entries = tuple(sys.path)
@@ -458,7 +820,7 @@ class SearchPath:
         return found
 
     @contextmanager
-    def _noting(self) -> Iterator[None]:
+    def _noting(self) -> "Iterator[None]":
         """Let site note `.pth` files here and run nothing.
 
         Its functions look each other up, and `exec`, among the names of the module.
@@ -467,13 +829,13 @@ class SearchPath:
         replaced = {
             name: names[name] for name in ("addpackage", "execsitecustomize", "execusercustomize")
         }
-        lines: list[str] = []
+        lines: "list[str]" = []
 
-        def add(folder: str, name: str, known: set[str]) -> set[str] | None:
+        def add(folder: "str", name: "str", known: "set[str]") -> "set[str] | None":
             lines.clear()
             first = len(sys.path)
             try:
-                result: set[str] | None = replaced["addpackage"](folder, name, known)
+                result: "set[str] | None" = replaced["addpackage"](folder, name, known)
             except Exception:
                 # Python does not start with such a file
                 result = known
@@ -492,23 +854,23 @@ class SearchPath:
             del names["exec"]
 
     @property
-    def folders(self) -> list[str]:
+    def folders(self) -> "list[str]":
         """Return the entries that are folders."""
         return [entry for entry in self.entries if os.path.isdir(entry)]
 
     @property
-    def site_folders(self) -> list[str]:
+    def site_folders(self) -> "list[str]":
         """Return the entries in which Python reads `.pth` files."""
         listed = {entry for file in self.path_files for entry in file.entries}
         return [entry for entry in self.folders if entry not in self.own and entry not in listed]
 
-    def after(self, entry: str) -> Sequence[str]:
+    def after(self, entry: "str") -> "Sequence[str]":
         """Return an entry and those after it, all without links."""
         real = [os.path.realpath(path) for path in self.entries]
         return real[real.index(entry) :]
 
 
-def module_origin(name: str, entry: str) -> str:
+def module_origin(name: "str", entry: "str") -> "str":
     """Return the file or package that an import takes from an entry, empty if there is none.
 
     A folder without `__init__` is none: an import of it runs nothing.
@@ -521,7 +883,7 @@ def module_origin(name: str, entry: str) -> str:
     return spec.origin
 
 
-def _run_nothing() -> None:
+def _run_nothing() -> "None":
     """Take the place of a function of site that imports a module."""
 
 
@@ -538,30 +900,30 @@ class LockedDistribution(NamedTuple):
     """A pin of the lock."""
 
     # The normalized name.
-    name: str
+    name: "str"
     # With its local part.
-    version: str
+    version: "str"
     # The stage of the installation that installs it, from 1.
-    stage: int
+    stage: "int"
     # Whether it is built on this machine, rather than installed from a wheel.
-    built: bool = False
+    built: "bool" = False
     # The hashes of its files. A build from git has none.
-    sha256: Sequence[str] = ()
+    sha256: "Sequence[str]" = ()
     # The commit that it is built from, if it is from git.
-    commit: str = ""
+    commit: "str" = ""
     # Whether it is an editable installation of a checkout.
-    editable: bool = False
+    editable: "bool" = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
-    variant: str = ""
+    variant: "str" = ""
     # A digest of all that determines how it is built, empty if it is not built.
-    key: str = ""
+    key: "str" = ""
     # The variables of its build, as pairs of name and value.
-    env: Sequence[tuple[str, str]] = ()
+    env: "Sequence[tuple[str, str]]" = ()
     # The pins that build it, such as `setuptools==80.9.0`.
-    tools: Sequence[str] = ()
+    tools: "Sequence[str]" = ()
 
     @property
-    def note(self) -> str:
+    def note(self) -> "str":
         """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
         return self.key or " ".join(sorted(self.sha256))
 
@@ -570,31 +932,31 @@ class DriverNeed(NamedTuple):
     """A requirement on the driver."""
 
     # Who requires it, for people.
-    by: str
+    by: "str"
     # The name of the component that the driver is.
-    component: str
+    component: "str"
     # What is required, for people.
-    wanted: str
+    wanted: "str"
     # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
-    ranges: Sequence[Sequence[Sequence[str]]]
+    ranges: "Sequence[Sequence[Sequence[str]]]"
     # Whether it is an error if the driver does not meet it; otherwise it is a warning.
-    binding: bool
+    binding: "bool"
     # Why it is required and who says so, by language.
-    reason: Mapping[str, str]
+    reason: "Mapping[str, str]"
 
 
 class Excuse(NamedTuple):
     """The modules and commands of a distribution that may fail to start."""
 
     # The normalized name of the distribution.
-    project: str
-    modules: Sequence[str]
+    project: "str"
+    modules: "Sequence[str]"
     # The names of its commands.
-    scripts: Sequence[str]
+    scripts: "Sequence[str]"
     # Whether they may fail only where there is no accelerator.
-    device: bool
+    device: "bool"
     # Why, by language.
-    reason: Mapping[str, str]
+    reason: "Mapping[str, str]"
 
 
 @dataclass(frozen=True)
@@ -602,47 +964,47 @@ class LockedStack:
     """The data of a lock that verify.py contains."""
 
     # The names of the stack and of its target.
-    stack: str
-    target: str
+    stack: "str"
+    target: "str"
     # The system and the processor, such as `linux-aarch64`.
-    platform: str
+    platform: "str"
     # Major and minor version of Python, such as `3.11`.
-    python: str
+    python: "str"
     # The oldest glibc that the target has.
-    glibc: str
+    glibc: "str"
     # The versions of the target's components, such as `cann`, `hdk` and `soc`.
-    system: Mapping[str, str] = field(default_factory=dict)
+    system: "Mapping[str, str]" = field(default_factory=dict)
     # By normalized name.
-    pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    pins: "Mapping[str, LockedDistribution]" = field(default_factory=dict)
     # Requirements that the stack overrides: a distribution, its version and the required name.
-    overrides: Sequence[Sequence[str]] = ()
+    overrides: "Sequence[Sequence[str]]" = ()
     # Modules that must be importable, and the variables to import them with.
-    imports: Sequence[str] = ()
-    import_env: Mapping[str, str] = field(default_factory=dict)
+    imports: "Sequence[str]" = ()
+    import_env: "Mapping[str, str]" = field(default_factory=dict)
     # The names of distributions whose files the stack's own steps change.
-    rewritten: Sequence[str] = ()
+    rewritten: "Sequence[str]" = ()
     # Distributions that must not be installed, with the reason.
-    absent: Mapping[str, str] = field(default_factory=dict)
-    driver: Sequence[DriverNeed] = ()
+    absent: "Mapping[str, str]" = field(default_factory=dict)
+    driver: "Sequence[DriverNeed]" = ()
     # The distributions that the stack itself names. Their commands must start.
-    requested: Sequence[str] = ()
-    excuses: Sequence[Excuse] = ()
+    requested: "Sequence[str]" = ()
+    excuses: "Sequence[Excuse]" = ()
     # The messages of verify.py, by language and code.
-    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    texts: "Mapping[str, Mapping[str, str]]" = field(default_factory=dict)
     # The sha256 of the lock.toml that this was made from.
-    digest: str = ""
+    digest: "str" = ""
 
     @classmethod
-    def parse(cls, text: str) -> LockedStack:
+    def parse(cls, text: "str") -> "LockedStack":
         """Read the JSON at the end of verify.py."""
-        fields: dict[str, Any] = json.loads(text)
+        fields: "dict[str, Any]" = json.loads(text)
         fields["pins"] = {pin["name"]: LockedDistribution(**pin) for pin in fields["pins"]}
         fields["driver"] = [DriverNeed(**need) for need in fields["driver"]]
         fields["excuses"] = [Excuse(**excuse) for excuse in fields["excuses"]]
         return cls(**fields)
 
 
-def printable(text: str) -> str:
+def printable(text: "str") -> "str":
     """Return the text with everything escaped that a terminal would act on."""
     if text.isprintable():
         return text
@@ -652,14 +1014,14 @@ def printable(text: str) -> str:
     )
 
 
-def is_shared() -> bool:
+def is_shared() -> "bool":
     """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
     if sys.prefix != sys.base_prefix:
         return False
     return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
-def show_nothing(_: str) -> None:
+def show_nothing(_: "str") -> "None":
     """Ignore a line of progress."""
 
 
@@ -667,40 +1029,40 @@ def show_nothing(_: str) -> None:
 class CheckContext:
     """What every check is given: the lock, the machine's folders, and the options."""
 
-    lock: LockedStack
+    lock: "LockedStack"
     # The lock's folder, in which this program lies.
-    folder: str
-    environ: Mapping[str, str]
+    folder: "str"
+    environ: "Mapping[str, str]"
     # The folder of CANN and the driver.
-    ascend: str = "/usr/local/Ascend"
+    ascend: "str" = "/usr/local/Ascend"
     # The folder of wheels to name in commands that fix something, empty for none.
-    wheelhouse: str = ""
+    wheelhouse: "str" = ""
     # Whether to compare the content of every file rather than of a sample.
-    full: bool = False
+    full: "bool" = False
     # The language of messages.
-    language: str = "en"
+    language: "str" = "en"
     # The file of verify.py.
-    program: str = ""
+    program: "str" = ""
     # Whether to skip the check that starts every module and command.
-    quick: bool = False
+    quick: "bool" = False
     # Whether to check the network between accelerators of several nodes.
-    network: bool = False
+    network: "bool" = False
     # Which checks are made: `all`, `quick`, or those of the `files` or the `machine` alone.
-    checks: str = "all"
+    checks: "str" = "all"
     # The limit of each start.
-    seconds: float = SECONDS_TO_START
+    seconds: "float" = SECONDS_TO_START
     # Called with a line that replaces the one before. An empty line removes it.
-    progress: Callable[[str], None] = show_nothing
+    progress: "Callable[[str], None]" = show_nothing
     # Where Python looks for modules, and what it runs at each start.
-    search_path: SearchPath = field(default_factory=SearchPath)
+    search_path: "SearchPath" = field(default_factory=SearchPath)
 
     @property
-    def python(self) -> str:
+    def python(self) -> "str":
         """Return the environment's Python, quoted for a shell."""
         return shlex.quote(sys.executable)
 
     @property
-    def install_command(self) -> str:
+    def install_command(self) -> "str":
         """Return the command that installs what is missing into this environment."""
         options = ["--python", sys.executable]
         if is_shared():
@@ -708,17 +1070,17 @@ class CheckContext:
         return self._install(options)
 
     @property
-    def venv_command(self) -> str:
+    def venv_command(self) -> "str":
         """Return the command that makes a new environment for the lock."""
         return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install([])}"
 
-    def _install(self, options: Sequence[str]) -> str:
+    def _install(self, options: "Sequence[str]") -> "str":
         command = ["bash", f"{self.folder}/install.sh", *options]
         if self.wheelhouse:
             command += ["--wheelhouse", self.wheelhouse]
         return shlex.join(command)
 
-    def then_install(self, command: str) -> str:
+    def then_install(self, command: "str") -> "str":
         """Return a command that removes something, followed by `install_command`.
 
         Nothing is to be removed from a shared Python: there it is `venv_command`.
@@ -727,7 +1089,7 @@ class CheckContext:
             return self.venv_command
         return f"{command} && {self.install_command}"
 
-    def reinstall_command(self, *names: str) -> str:
+    def reinstall_command(self, *names: "str") -> "str":
         """Return the command that uninstalls distributions and installs the lock's again."""
         command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
         if "pip" in names:
@@ -741,11 +1103,11 @@ class Finding:
     """A difference from the lock, or something that could not be checked."""
 
     # The messages about it have this code with `-what`, `-why` and `-mend` appended.
-    code: str
+    code: "str"
     # The values of the placeholders in these messages.
-    values: Mapping[str, str]
+    values: "Mapping[str, str]"
     # A command that fixes it, to be shown in place of the message `-mend`.
-    remedy: str = ""
+    remedy: "str" = ""
 
 
 @dataclass(frozen=True)
@@ -753,23 +1115,23 @@ class Group:
     """The result of one check."""
 
     # The name of the check: a message `group-NAME` is its title.
-    name: str
-    findings: Sequence[Finding]
+    name: "str"
+    findings: "Sequence[Finding]"
     # The values of the placeholders in the note.
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: "Mapping[str, str]" = field(default_factory=dict)
     # The code of the message for a check without findings, empty for the name of the check.
-    note: str = ""
+    note: "str" = ""
     # Whether the note is shown beside findings, too.
-    counted: bool = False
+    counted: "bool" = False
     # The values of further lines, one for each thing that is excused.
-    remarks: Sequence[Mapping[str, str]] = ()
+    remarks: "Sequence[Mapping[str, str]]" = ()
     # A row for each thing that was tried, for the JSON.
-    results: Sequence[Mapping[str, Any]] = ()
+    results: "Sequence[Mapping[str, Any]]" = ()
     # What this machine has, by name: nodes of a cluster are compared by it.
-    machine: Mapping[str, str] = field(default_factory=dict)
+    machine: "Mapping[str, str]" = field(default_factory=dict)
 
 
-def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
+def list_and_count(items: "Sequence[str]", most: "int" = 3) -> "dict[str, str]":
     """Return the values `list` and `count` of a message, which names the first few of all items."""
     text = ", ".join(items[:most])
     if len(items) > most:
@@ -780,13 +1142,13 @@ def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
 class UnreadableError(Exception):
     """A file exists, but cannot be read or has invalid content."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: "str", why: "str") -> "None":
         super().__init__(path, why)
         # The values of a finding about the file.
         self.values = {"path": path, "why": why}
 
 
-def read_text(path: str, errors: str = "strict") -> str | None:
+def read_text(path: "str", errors: "str" = "strict") -> "str | None":
     """Return the text of a file, None if there is none. Raises UnreadableError.
 
     Only regular files are opened: a pipe would block.
@@ -807,12 +1169,12 @@ def read_text(path: str, errors: str = "strict") -> str | None:
         raise UnreadableError(path, str(error)) from None
 
 
-def assignments(text: str) -> dict[str, str]:
+def assignments(text: "str") -> "dict[str, str]":
     """Return the values in lines like `Version=25.3.rc1` or `Chip Name   : 910B4`.
 
     Keys are in lower case. Of a repeated key, the first line counts.
     """
-    values: dict[str, str] = {}
+    values: "dict[str, str]" = {}
     for line in text.splitlines():
         match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
         if match:
@@ -824,16 +1186,16 @@ class ProgramResult(NamedTuple):
     """How a program ended."""
 
     # The exit status, negative for a signal. None if it did not start or took too long.
-    status: int | None
+    status: "int | None"
     # What it wrote to standard output.
-    output: str
+    output: "str"
     # The last line of standard error, or else what the status means.
-    ending: str
+    ending: "str"
 
 
 def run_program(
-    command: Sequence[str], environ: Mapping[str, str], seconds: int = _PROGRAM_SECONDS
-) -> ProgramResult:
+    command: "Sequence[str]", environ: "Mapping[str, str]", seconds: "int" = _PROGRAM_SECONDS
+) -> "ProgramResult":
     """Run a program of the machine or of the environment, for at most so many seconds."""
     try:
         done = subprocess.run(  # noqa: S603
@@ -856,7 +1218,7 @@ def run_program(
     return ProgramResult(done.returncode, output, _ending_of(done.returncode, done.stderr))
 
 
-def _ending_of(status: int, stderr: bytes) -> str:
+def _ending_of(status: "int", stderr: "bytes") -> "str":
     """Return the last line of standard error, or what the status means; both for a signal."""
     errors = stderr.decode("utf-8", "replace").strip().splitlines()
     if status >= 0:
@@ -865,7 +1227,7 @@ def _ending_of(status: int, stderr: bytes) -> str:
     return f"{killed}: {errors[-1]}" if errors else killed
 
 
-def signal_name(number: int) -> str:
+def signal_name(number: "int") -> "str":
     """Return the name of a signal; the number of a real-time signal, which has no name."""
     try:
         return signal.Signals(number).name
@@ -881,12 +1243,12 @@ class CondaPackage(NamedTuple):
     """A package that conda has installed."""
 
     # The name of its file in conda-meta.
-    name: str
+    name: "str"
     # The paths of its files, without links in the prefix; None if its metadata cannot be read.
-    files: frozenset[str] | None
+    files: "frozenset[str] | None"
 
 
-def conda_packages() -> Sequence[CondaPackage]:
+def conda_packages() -> "Sequence[CondaPackage]":
     """Return the packages of this environment, none if it is not conda's.
 
     A virtual environment never is, whatever lies in it.
@@ -901,13 +1263,13 @@ def conda_packages() -> Sequence[CondaPackage]:
 
 
 @functools.lru_cache(maxsize=1)
-def _packages_in(folder: str, _: int) -> Sequence[CondaPackage]:
+def _packages_in(folder: "str", _: "int") -> "Sequence[CondaPackage]":
     """Return the packages that a folder describes, which was changed at a time."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     return [CondaPackage(name, _files(folder, name)) for name in names]
 
 
-def _files(folder: str, name: str) -> frozenset[str] | None:
+def _files(folder: "str", name: "str") -> "frozenset[str] | None":
     prefix = os.path.dirname(folder)
     try:
         files = json.loads(read_text(f"{folder}/{name}") or "")["files"]
@@ -916,7 +1278,7 @@ def _files(folder: str, name: str) -> frozenset[str] | None:
         return None
 
 
-def is_of_conda(path: str) -> bool:
+def is_of_conda(path: "str") -> "bool":
     """Return whether conda lists a file, whose folder has no links in its path, as its own."""
     return any(path in (package.files or ()) for package in conda_packages())
 
@@ -942,17 +1304,17 @@ _SPELLINGS = {
 }
 
 
-def canonical_name(name: str) -> str:
+def canonical_name(name: "str") -> "str":
     """Return a name as PEP 503 normalizes it: `foo-bar-baz` for `Foo.Bar_baz`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def same_version(left: str, right: str) -> bool:
+def same_version(left: "str", right: "str") -> "bool":
     """Return whether two texts spell one version (PEP 440), such as `1.0` and `1.0.0`."""
     return left == right or _canonical_version(left) == _canonical_version(right)
 
 
-def _canonical_version(text: str) -> str:
+def _canonical_version(text: "str") -> "str":
     """Return the spelling that stands for all spellings of a version."""
     without_zeros = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
     public, _, local = without_zeros.partition("+")
@@ -964,7 +1326,7 @@ def _canonical_version(text: str) -> str:
     return f"{'.'.join(numbers)} {suffixes}+{re.sub('[-_]', '.', local)}"
 
 
-def _canonical_suffix(suffix: re.Match[str]) -> str:
+def _canonical_suffix(suffix: "re.Match[str]") -> "str":
     kind = suffix[1] or "post"
     # as text, as Python refuses to read a number of thousands of digits
     number = (suffix[2] or suffix[3] or "").lstrip("0") or "0"
@@ -975,11 +1337,11 @@ class RecordRow(NamedTuple):
     """A file of a distribution, as RECORD lists it."""
 
     # Absolute and normalized.
-    path: str
+    path: "str"
     # Such as `sha256=…`, without padding. Empty if RECORD has none.
-    digest: str
+    digest: "str"
     # In bytes; UNKNOWN_SIZE if RECORD has none.
-    size: int
+    size: "int"
 
 
 @dataclass(frozen=True)
@@ -987,28 +1349,28 @@ class InstalledDistribution:
     """A distribution that Python finds."""
 
     # The normalized name.
-    name: str
+    name: "str"
     # Empty if its metadata cannot be read.
-    version: str
+    version: "str"
     # The folder that the paths in RECORD are relative to: site-packages.
-    root: str
+    root: "str"
     # The path of its .dist-info folder, or of its .egg-info folder or file.
-    info: str
+    info: "str"
     # The content of INSTALLER, empty if there is no such file.
-    installer: str
+    installer: "str"
     # The content of direct_url.json (PEP 610), empty if there is no such file.
-    direct_url: Mapping[str, Any]
+    direct_url: "Mapping[str, Any]"
 
     # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
     @functools.cached_property
-    def rows(self) -> Sequence[RecordRow]:
+    def rows(self) -> "Sequence[RecordRow]":
         """Return the rows of RECORD, none if it is missing or broken."""
         try:
             return self.read_record() or ()
         except UnreadableError:
             return ()
 
-    def read_record(self) -> Sequence[RecordRow] | None:
+    def read_record(self) -> "Sequence[RecordRow] | None":
         """Return the rows of RECORD without compiled files, None if there is no RECORD.
 
         Raises UnreadableError.
@@ -1036,7 +1398,7 @@ class InstalledDistribution:
         return rows
 
     @property
-    def editable_folder(self) -> str:
+    def editable_folder(self) -> "str":
         """Return the folder that an editable installation points to, empty for any other."""
         dir_info = self.direct_url.get("dir_info")
         if isinstance(dir_info, dict) and dir_info.get("editable") is True:
@@ -1044,14 +1406,14 @@ class InstalledDistribution:
             return unquote(re.sub("^file://", "", url))
         return self.root if self._is_developed() else ""
 
-    def _is_developed(self) -> bool:
+    def _is_developed(self) -> "bool":
         """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
         if self.info.lower().endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
 
     @property
-    def note(self) -> str:
+    def note(self) -> "str":
         """Return what install.sh noted of the file it is from, empty if it did not install it.
 
         A note that RECORD does not list is not counted: it may be of an earlier installation.
@@ -1064,7 +1426,7 @@ class InstalledDistribution:
         except UnreadableError:
             return ""
 
-    def variant_labels(self) -> list[str]:
+    def variant_labels(self) -> "list[str]":
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
         try:
             table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
@@ -1073,17 +1435,17 @@ class InstalledDistribution:
             return []
 
     @property
-    def is_ours(self) -> bool:
+    def is_ours(self) -> "bool":
         """Return whether it lies in this environment, which no other program shares."""
         return is_ours(self.root)
 
     @property
-    def is_of_conda(self) -> bool:
+    def is_of_conda(self) -> "bool":
         """Return whether conda has installed it: the content of INSTALLER alone proves nothing."""
         return self.installer == "conda" and is_of_conda(f"{self.info}/INSTALLER")
 
 
-def is_ours(folder: str) -> bool:
+def is_ours(folder: "str") -> "bool":
     """Return whether a folder lies in this environment, which no other program shares.
 
     Its path has no links.
@@ -1096,16 +1458,16 @@ Installed = Dict[str, InstalledDistribution]
 
 
 def installed_distributions(
-    context: CheckContext, paths: Iterable[str]
-) -> tuple[Installed, list[Finding]]:
+    context: "CheckContext", paths: "Iterable[str]"
+) -> "tuple[Installed, list[Finding]]":
     """Return the distributions in a search path by name, and what is wrong with their metadata.
 
     Of several distributions of one name, the first one counts, as in Python.
     """
-    installed: Installed = {}
+    installed: "Installed" = {}
     findings = []
     for root in dict.fromkeys(os.path.realpath(path) for path in paths):
-        entries: dict[str, str] = {}
+        entries: "dict[str, str]" = {}
         for path in _metadata_paths(root):
             entry = os.path.basename(path)
             if entry.startswith("~"):
@@ -1127,7 +1489,7 @@ def installed_distributions(
     return installed, findings
 
 
-def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) -> str:
+def _remedy_for_twins(context: "CheckContext", name: "str", paths: "Sequence[str]") -> "str":
     """Return the command that uninstalls both distributions of a name and installs the lock's.
 
     `paths` are their metadata. pip uninstalls one of them each time, but itself only once.
@@ -1141,8 +1503,8 @@ def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) ->
 
 
 def hidden_distributions(
-    context: CheckContext, installed: Installed
-) -> Iterator[InstalledDistribution]:
+    context: "CheckContext", installed: "Installed"
+) -> "Iterator[InstalledDistribution]":
     """Yield the distributions beside these that Python does not find, as others have their names.
 
     Their files are there nevertheless.
@@ -1154,7 +1516,7 @@ def hidden_distributions(
                 yield _read_distribution(context, root, path)[0]
 
 
-def _metadata_paths(root: str) -> list[str]:
+def _metadata_paths(root: "str") -> "list[str]":
     """Return the .dist-info and .egg-info entries of a folder, sorted, as importlib finds them.
 
     It takes any first character and capitals, and EGG-INFO in a folder that is called `.egg`.
@@ -1167,15 +1529,15 @@ def _metadata_paths(root: str) -> list[str]:
     return [f"{root}/{name}" for name in names if is_metadata(name, in_egg=is_egg)]
 
 
-def is_metadata(name: str, *, in_egg: bool = False) -> bool:
+def is_metadata(name: "str", *, in_egg: "bool" = False) -> "bool":
     """Return whether an entry of site-packages is the metadata of a distribution, by its name."""
     lower = name.lower()
     return lower.endswith((".dist-info", ".egg-info")) or (in_egg and lower == "egg-info")
 
 
 def _read_distribution(
-    context: CheckContext, root: str, path: str
-) -> tuple[InstalledDistribution, list[Finding]]:
+    context: "CheckContext", root: "str", path: "str"
+) -> "tuple[InstalledDistribution, list[Finding]]":
     """Read the metadata at a path, and return what is wrong with it."""
     name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
     version = installer = ""
@@ -1195,7 +1557,7 @@ def _read_distribution(
     return distribution, findings
 
 
-def _name_and_version(path: str) -> tuple[str, str]:
+def _name_and_version(path: "str") -> "tuple[str, str]":
     """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
     file = path
     if os.path.isdir(path):
@@ -1210,7 +1572,7 @@ def _name_and_version(path: str) -> tuple[str, str]:
     return str(fields["Name"]), str(fields["Version"])
 
 
-def _read_object(path: str) -> dict[str, Any]:
+def _read_object(path: "str") -> "dict[str, Any]":
     """Return the object in a JSON file, an empty one without a file. Raises UnreadableError."""
     try:
         value = json.loads(read_text(path) or "{}")
@@ -1238,7 +1600,7 @@ _COMPLAINT = re.compile(
 )
 
 
-def check_lock(context: CheckContext) -> Group:
+def check_lock(context: "CheckContext") -> "Group":
     """Check whether the lock.toml beside this program is the one that it was made from."""
     path = f"{context.folder}/lock.toml"
     values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
@@ -1253,7 +1615,7 @@ def check_lock(context: CheckContext) -> Group:
     return Group("lock", [], values)
 
 
-def check_machine(context: CheckContext) -> Group:
+def check_machine(context: "CheckContext") -> "Group":
     """Check whether the lock's compiled files can run on this machine."""
     wanted_system, _, wanted_machine = context.lock.platform.partition("-")
     system, machine = platform.system(), platform.machine()
@@ -1274,11 +1636,11 @@ def check_machine(context: CheckContext) -> Group:
     return Group("machine", findings, values, machine={"processor": machine, "glibc": glibc})
 
 
-def _numbers(version: str) -> list[int]:
+def _numbers(version: "str") -> "list[int]":
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def check_python(context: CheckContext, installed: Installed) -> Group:
+def check_python(context: "CheckContext", installed: "Installed") -> "Group":
     """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
     values = _python_values(context)
     finding = _wrong_python(values) or _other_environment(context, installed)
@@ -1288,7 +1650,7 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
     return Group("python", [finding] if finding else [], values, machine=machine)
 
 
-def check_interpreter(context: CheckContext) -> Group:
+def check_interpreter(context: "CheckContext") -> "Group":
     """Check whether this Python can have an environment for the lock."""
     values = _python_values(context)
     finding = _wrong_python(values)
@@ -1296,7 +1658,7 @@ def check_interpreter(context: CheckContext) -> Group:
     return Group("python", [finding] if finding else [], values, machine=machine)
 
 
-def _python_values(context: CheckContext) -> dict[str, str]:
+def _python_values(context: "CheckContext") -> "dict[str, str]":
     return {
         "found": platform.python_version(),
         "wanted": context.lock.python,
@@ -1304,7 +1666,7 @@ def _python_values(context: CheckContext) -> dict[str, str]:
     }
 
 
-def _wrong_python(values: Mapping[str, str]) -> Finding | None:
+def _wrong_python(values: "Mapping[str, str]") -> "Finding | None":
     """Return a finding if this is another version or implementation of Python."""
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -1317,7 +1679,7 @@ def _wrong_python(values: Mapping[str, str]) -> Finding | None:
     return None
 
 
-def _other_environment(context: CheckContext, installed: Installed) -> Finding | None:
+def _other_environment(context: "CheckContext", installed: "Installed") -> "Finding | None":
     """Return a finding if most of the lock is missing.
 
     All other differences would only follow from that.
@@ -1335,11 +1697,11 @@ def _other_environment(context: CheckContext, installed: Installed) -> Finding |
 
 
 def check_distributions(
-    context: CheckContext,
-    installed: Installed,
-    broken: Iterable[Finding],
-    colliding: Container[str] = (),
-) -> Group:
+    context: "CheckContext",
+    installed: "Installed",
+    broken: "Iterable[Finding]",
+    colliding: "Container[str]" = (),
+) -> "Group":
     """Check that each pin is installed in its version from its source, and nothing else is.
 
     `broken` is what `installed_distributions` found. The distributions `colliding` are left out, as
@@ -1374,8 +1736,8 @@ def check_distributions(
 
 
 def _unwanted(
-    context: CheckContext, installed: Installed, colliding: Container[str]
-) -> Iterator[Finding]:
+    context: "CheckContext", installed: "Installed", colliding: "Container[str]"
+) -> "Iterator[Finding]":
     """Yield a finding for each distribution that the lock excludes."""
     for name, reason in sorted(context.lock.absent.items()):
         if name in installed and name not in colliding:
@@ -1385,15 +1747,15 @@ def _unwanted(
             yield Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
 
 
-def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
+def extra_distributions(context: "CheckContext", installed: "Iterable[str]") -> "list[str]":
     """Return the installed distributions that the lock says nothing about, sorted."""
     known = {*context.lock.pins, *context.lock.absent, *TOOLS}
     return sorted(name for name in installed if name not in known)
 
 
 def _differences_from_pin(
-    pin: LockedDistribution, installed: InstalledDistribution
-) -> list[Finding]:
+    pin: "LockedDistribution", installed: "InstalledDistribution"
+) -> "list[Finding]":
     """Return how a distribution differs from its pin: the first difference is enough."""
     if installed.version and not same_version(installed.version, pin.version):
         return [_difference("distribution-differs", pin, installed.version)]
@@ -1425,11 +1787,11 @@ def _differences_from_pin(
     return []
 
 
-def _difference(code: str, pin: LockedDistribution, found: str) -> Finding:
+def _difference(code: "str", pin: "LockedDistribution", found: "str") -> "Finding":
     return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
 
-def _other_source(pin: LockedDistribution, direct_url: Mapping[str, Any]) -> str:
+def _other_source(pin: "LockedDistribution", direct_url: "Mapping[str, Any]") -> "str":
     """Return the commit or archive that was installed in place of the locked one, else nothing.
 
     `direct_url` is direct_url.json (PEP 610), which only a direct installation has.
@@ -1449,7 +1811,7 @@ def _other_source(pin: LockedDistribution, direct_url: Mapping[str, Any]) -> str
     return ""
 
 
-def _archive_sha256(archive: Mapping[str, Any]) -> str:
+def _archive_sha256(archive: "Mapping[str, Any]") -> "str":
     """Return the sha256 in `hashes` or in the deprecated `hash`, empty if there is neither."""
     hashes = archive.get("hashes")
     if isinstance(hashes, dict) and hashes.get("sha256"):
@@ -1457,12 +1819,12 @@ def _archive_sha256(archive: Mapping[str, Any]) -> str:
     return str(archive.get("hash", "")).partition("sha256=")[2]
 
 
-def checkout_folder(name: str) -> str:
+def checkout_folder(name: "str") -> "str":
     """Return the folder into which install.sh puts the checkout of an editable distribution."""
     return f"{sys.prefix}/src/{name}"
 
 
-def check_requirements(context: CheckContext) -> Group:
+def check_requirements(context: "CheckContext") -> "Group":
     """Check that the requirements of every distribution are met, by `pip check`.
 
     pip runs without PYTHONPATH: CANN puts distributions there that pip cannot judge.
@@ -1486,7 +1848,7 @@ def check_requirements(context: CheckContext) -> Group:
     return Group("requirements", findings, {"count": str(overridden)}, note)
 
 
-def _is_overridden(context: CheckContext, complaint: str) -> bool:
+def _is_overridden(context: "CheckContext", complaint: "str") -> "bool":
     """Return whether pip complains of a requirement that the lock overrides."""
     match = _COMPLAINT.match(complaint)
     if match is None:
@@ -1550,16 +1912,16 @@ class Startable(NamedTuple):
     """A module or command of a distribution."""
 
     # The normalized name of the distribution.
-    project: str
+    project: "str"
     # "module" or "script".
-    kind: str
+    kind: "str"
     # The dotted name of the module, or the name of the command.
-    name: str
+    name: "str"
     # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
-    reference: str
+    reference: "str"
 
 
-def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
+def startables(installed: "Installed", with_commands: "Container[str]") -> "list[Startable]":
     """Return the modules of all distributions, and the commands of the named ones.
 
     A module that several distributions have belongs to the first one by name.
@@ -1577,7 +1939,7 @@ def startables(installed: Installed, with_commands: Container[str]) -> list[Star
     return startable
 
 
-def top_modules(distribution: InstalledDistribution) -> list[str]:
+def top_modules(distribution: "InstalledDistribution") -> "list[str]":
     """Return the dotted names of a distribution's top-level modules, sorted.
 
     For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
@@ -1595,7 +1957,7 @@ def top_modules(distribution: InstalledDistribution) -> list[str]:
     return sorted(names or _listed_modules(distribution))
 
 
-def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+def _top_module(parts: "Sequence[str]", packages: "set[tuple[str, ...]]") -> "Sequence[str]":
     """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
     *folders, filename = parts
     stem = _stem(filename)
@@ -1609,20 +1971,20 @@ def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequenc
     return [*folders, stem]
 
 
-def _stem(filename: str) -> str:
+def _stem(filename: "str") -> "str":
     """Return the name of the module in a file, empty if it has none."""
     match = _MODULE_FILE.fullmatch(filename)
     return match[1] if match and match[1].isidentifier() else ""
 
 
-def _is_meant(name: Sequence[str]) -> bool:
+def _is_meant(name: "Sequence[str]") -> "bool":
     """Return whether a module, named in parts, can and should be imported."""
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
         return False
     return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
 
 
-def _has_init(path: str) -> bool:
+def _has_init(path: "str") -> "bool":
     """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
     if not path.endswith(".so"):
         return True
@@ -1636,7 +1998,7 @@ def _has_init(path: str) -> bool:
         return False
 
 
-def _listed_modules(distribution: InstalledDistribution) -> list[str]:
+def _listed_modules(distribution: "InstalledDistribution") -> "list[str]":
     """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
     if not distribution.editable_folder:
         return []
@@ -1644,7 +2006,7 @@ def _listed_modules(distribution: InstalledDistribution) -> list[str]:
     return [name for name in names if _is_meant([name])]
 
 
-def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
+def _commands(distribution: "InstalledDistribution") -> "list[tuple[str, str]]":
     """Return the names of a distribution's commands, each with what it calls."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     # names of commands differ by case
@@ -1662,7 +2024,7 @@ def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
     return commands
 
 
-def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
+def _metadata_text(distribution: "InstalledDistribution", name: "str") -> "str":
     """Return the text of a file in .dist-info, empty if it cannot be read."""
     try:
         return read_text(f"{distribution.info}/{name}") or ""
@@ -1687,8 +2049,8 @@ class Ownership:
     """Knows which files have an owner, and where that cannot be told."""
 
     def __init__(
-        self, context: CheckContext, installed: Installed, search_path: SearchPath
-    ) -> None:
+        self, context: "CheckContext", installed: "Installed", search_path: "SearchPath"
+    ) -> "None":
         """Read the lists of all distributions, and of those that they hide from Python."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
@@ -1696,22 +2058,22 @@ class Ownership:
         self._rewritten = frozenset(context.lock.rewritten)
         self.search_path = search_path
         # The paths of all files that have an owner, and of those that locked distributions have.
-        self.files: set[str] = set()
-        self._locked_files: set[str] = set()
+        self.files: "set[str]" = set()
+        self._locked_files: "set[str]" = set()
         # The folders in which files have an owner, at any depth.
-        self.folders: set[str] = set()
+        self.folders: "set[str]" = set()
         # Distributions and conda packages that list no files.
-        self.unlisted: list[str] = []
+        self.unlisted: "list[str]" = []
         # Paths, without suffix, of modules and packages that may belong to them.
-        self._unlisted_modules: set[str] = set()
+        self._unlisted_modules: "set[str]" = set()
         # The folders in which any module may belong to them.
-        self._unlisted_folders: set[str] = set()
+        self._unlisted_folders: "set[str]" = set()
         # The names of those that have an entry of site-packages or files in it, by its path.
-        self._owners: dict[str, set[str]] = {}
+        self._owners: "dict[str, set[str]]" = {}
         # The folders that are site-packages or have distributions, in the order in which Python
         # looks into them, each with whether it is this environment's.
-        self.roots: Mapping[str, bool] = _roots(installed, search_path)
-        self._locked_modules: dict[str, set[str]] = {}
+        self.roots: "Mapping[str, bool]" = _roots(installed, search_path)
+        self._locked_modules: "dict[str, set[str]]" = {}
         everyone = [installed[name] for name in sorted(installed)]
         everyone += hidden_distributions(context, installed)
         listed = {distribution.root for distribution in everyone if distribution.rows}
@@ -1731,8 +2093,8 @@ class Ownership:
         self._locked_projects = _project_folders(self._locked)
 
     def _add_without_record(
-        self, distribution: InstalledDistribution, site_packages: Collection[str]
-    ) -> None:
+        self, distribution: "InstalledDistribution", site_packages: "Collection[str]"
+    ) -> "None":
         """Add what installed-files.txt or top_level.txt lists."""
         files = lines_of(f"{distribution.info}/installed-files.txt")
         if files:
@@ -1750,7 +2112,7 @@ class Ownership:
         if not modules:
             self._unlisted_folders.add(distribution.root)
 
-    def _add_all_of_conda(self) -> None:
+    def _add_all_of_conda(self) -> "None":
         """Add the files that the metadata of conda packages lists."""
         for package in conda_packages():
             if package.files is not None:
@@ -1760,7 +2122,7 @@ class Ownership:
                 ours = [root for root, is_ours_alone in self.roots.items() if is_ours_alone]
                 self._unlisted_folders.update(ours)
 
-    def _add_files(self, owner: str, paths: Iterable[str]) -> None:
+    def _add_files(self, owner: "str", paths: "Iterable[str]") -> "None":
         for path in paths:
             self.files.add(path)
             self._add_folders(os.path.dirname(path))
@@ -1770,35 +2132,35 @@ class Ownership:
                     top = path[len(start) :].partition("/")[0]
                     self._owners.setdefault(start + top, set()).add(owner)
 
-    def _add_folders(self, folder: str) -> None:
+    def _add_folders(self, folder: "str") -> "None":
         """Add a folder and all that it is in."""
         while folder not in self.folders:
             self.folders.add(folder)
             folder = os.path.dirname(folder)
 
-    def owners_of(self, path: str) -> Collection[str]:
+    def owners_of(self, path: "str") -> "Collection[str]":
         """Return the names of those that have an entry of site-packages, or files in it."""
         return self._owners.get(path, frozenset())
 
-    def is_of_lock(self, path: str) -> bool:
+    def is_of_lock(self, path: "str") -> "bool":
         """Return whether a locked distribution has a file, or any file in a folder."""
         return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
 
-    def is_of_locked_project(self, path: str) -> bool:
+    def is_of_locked_project(self, path: "str") -> "bool":
         """Return whether a locked distribution has a path, or it is below an editable one's folder.
 
         It has no links.
         """
         return self.is_of_lock(path) or _is_in_any(path, self._locked_projects)
 
-    def has_entry(self, path: str) -> bool:
+    def has_entry(self, path: "str") -> "bool":
         """Return whether a distribution has an entry of the search path that it added.
 
         It is the folder of an editable one, or has files of others. It has no links.
         """
         return path in self.files or path in self.folders or _is_in_any(path, self._projects)
 
-    def replacing_files(self) -> list[str]:
+    def replacing_files(self) -> "list[str]":
         """Return the files of others that are a module of the same name as one of the lock.
 
         Python takes a package before a module, and a compiled module before a source.
@@ -1808,11 +2170,11 @@ class Ownership:
         same = [path for path in others if module_path(path) in locked]
         return sorted(path for path in same if os.path.lexists(path))
 
-    def is_rewritten(self, folder: str) -> bool:
+    def is_rewritten(self, folder: "str") -> "bool":
         """Return whether the stack's own steps change what is in a folder of site-packages."""
         return not self._rewritten.isdisjoint(self.owners_of(folder))
 
-    def is_known(self, path: str) -> bool:
+    def is_known(self, path: "str") -> "bool":
         """Return whether it is certain who owns a module or package of site-packages, if anyone."""
         if f"{path}/__init__.py" in self.files:
             return True
@@ -1821,21 +2183,21 @@ class Ownership:
             return False
         return f"{folder}/{module_of(name)}" not in self._unlisted_modules
 
-    def locked_modules(self, entry: str) -> set[str]:
+    def locked_modules(self, entry: "str") -> "set[str]":
         """Return the names of the locked modules that are in an entry of the path or in later ones.
 
         A module of such a name in this entry hides them. The path of the entry has no links.
         """
         if entry not in self._locked_modules:
             later = self.search_path.after(entry)
-            names: set[str] = set()
+            names: "set[str]" = set()
             for distribution in self._locked:
                 if distribution.root in later:
                     names.update(_top_names(distribution))
             self._locked_modules[entry] = names
         return self._locked_modules[entry]
 
-    def fault_in(self, module: str, *paths: str | None) -> tuple[str, str]:
+    def fault_in(self, module: "str", *paths: "str | None") -> "tuple[str, str]":
         """Return the first path from which a module must not be, with the code of what is wrong.
 
         Both are empty if there is none.
@@ -1846,7 +2208,7 @@ class Ownership:
                 return path, fault
         return "", ""
 
-    def fault_of_import(self, module: str, path: str) -> str:
+    def fault_of_import(self, module: "str", path: "str") -> "str":
         """Return the code of what is wrong with where a module is from, empty if nothing is.
 
         `path` is its file, empty if it has none.
@@ -1858,7 +2220,7 @@ class Ownership:
             return "import-elsewhere"
         return "import-replaced" if self._is_replaced(module, path) else ""
 
-    def _is_replaced(self, module: str, path: str) -> bool:
+    def _is_replaced(self, module: "str", path: "str") -> "bool":
         """Return whether a file of site-packages, not the lock's, was imported as a locked module.
 
         Modules in a folder that the stack rewrites are not judged.
@@ -1873,24 +2235,24 @@ class Ownership:
         return False
 
 
-def module_path(path: str) -> str:
+def module_path(path: "str") -> "str":
     """Return the path of a module without suffix, of a package that of its folder."""
     folder, name = os.path.split(path)
     module = module_of(name)
     return folder if module == "__init__" else os.path.join(folder, module)
 
 
-def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:
+def _project_folders(distributions: "Iterable[InstalledDistribution]") -> "list[str]":
     """Return the folders of editable installations, without links."""
     folders = [distribution.editable_folder for distribution in distributions]
     return [os.path.realpath(folder) for folder in folders if folder]
 
 
-def _is_in_any(path: str, folders: Iterable[str]) -> bool:
+def _is_in_any(path: "str", folders: "Iterable[str]") -> "bool":
     return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
-def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
+def _roots(installed: "Installed", search_path: "SearchPath") -> "dict[str, bool]":
     site_folders = set(map(os.path.realpath, search_path.site_folders))
     with_distributions = {
         distribution.root
@@ -1902,7 +2264,7 @@ def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
     return {folder: is_ours(folder) for folder in folders if folder in wanted}
 
 
-def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
+def _top_names(distribution: "InstalledDistribution") -> "Iterator[str]":
     """Yield the names of the modules and packages that a distribution has in site-packages."""
     start = distribution.root + "/"
     for row in distribution.rows:
@@ -1915,16 +2277,16 @@ def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
             yield module_of(module)
 
 
-def module_of(name: str) -> str:
+def module_of(name: "str") -> "str":
     """Return the name of the module that a file or folder with this name has."""
     return name.partition(".")[0]
 
 
-def _joined(folder: str, names: Iterable[str]) -> list[str]:
+def _joined(folder: "str", names: "Iterable[str]") -> "list[str]":
     return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
 
-def lines_of(path: str) -> list[str]:
+def lines_of(path: "str") -> "list[str]":
     """Return the lines of a file that are not empty, none if it cannot be read."""
     try:
         text = read_text(path) or ""
@@ -1972,13 +2334,13 @@ _MISSING_LIBRARY = re.compile(
 )
 
 
-def missing_library(error: str) -> str:
+def missing_library(error: "str") -> "str":
     """Return the library of CANN or its driver that an error says is missing, empty for others."""
     match = _MISSING_LIBRARY.search(error)
     return match[1] if match else ""
 
 
-def is_on_disk(context: CheckContext, library: str) -> bool:
+def is_on_disk(context: "CheckContext", library: "str") -> "bool":
     """Return whether CANN or the driver has a library in a folder that programs load it from.
 
     The folder `devlib` has only stand-ins for compilers.
@@ -2051,14 +2413,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-def import_environ(context: CheckContext) -> dict[str, str]:
+def import_environ(context: "CheckContext") -> "dict[str, str]":
     """Return the variables of a Python that imports modules: the user's and the lock's."""
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_python(
-    context: CheckContext, code: str, *arguments: str
-) -> tuple[list[dict[str, Any]], str]:
+    context: "CheckContext", code: "str", *arguments: "str"
+) -> "tuple[list[dict[str, Any]], str]":
     """Run code in the environment with the lock's variables.
 
     Return the rows that it passes to `write_row`, and how it ended.
@@ -2075,7 +2437,7 @@ def run_python(
     return rows, result.ending
 
 
-def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str]:
+def module_origins(context: "CheckContext", names: "Sequence[str]") -> "dict[str, str]":
     """Return the file or folder from which each module would be imported; nothing is imported.
 
     It is empty for a module that is not found.
@@ -2086,7 +2448,7 @@ def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str
     return {str(row["name"]): str(row["path"]) for row in rows}
 
 
-def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
+def check_imports(context: "CheckContext", ownership: "Ownership", *, has_device: "bool") -> "Group":
     """Check that the modules that the lock lists can be imported, and are the lock's.
 
     `has_device` is whether the machine has an accelerator. Without one, as where an image is built,
@@ -2116,13 +2478,13 @@ def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bo
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
-def _import_values(context: CheckContext, name: str) -> dict[str, str]:
+def _import_values(context: "CheckContext", name: "str") -> "dict[str, str]":
     return {"name": name, "command": shown_command(context, f"import {name}")}
 
 
 def _import_failure(
-    context: CheckContext, values: dict[str, str], error: str, *, has_device: bool
-) -> Finding:
+    context: "CheckContext", values: "dict[str, str]", error: "str", *, has_device: "bool"
+) -> "Finding":
     """Return the finding about an import that raised an exception."""
     first_line = error.partition("\n")[0]
     library = missing_library(first_line)
@@ -2134,7 +2496,7 @@ def _import_failure(
     return Finding(code, {**values, "library": library})
 
 
-def shown_command(context: CheckContext, code: str) -> str:
+def shown_command(context: "CheckContext", code: "str") -> "str":
     """Return the shell command that runs code as `run_python` does, for people to try."""
     command = f"{context.python} -c {shlex.quote(code)}"
     variables = [
@@ -2180,13 +2542,13 @@ write_row({"sum": total, "count": torch.npu.device_count(), "name": name})
 class _Release(NamedTuple):
     """The release of a part of CANN."""
 
-    part: str
+    part: "str"
     # The file that tells the release.
-    path: str
-    version: SystemVersion
+    path: "str"
+    version: "SystemVersion"
 
 
-def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
     """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
     system = context.lock.system
     if TOOLKIT in system:
@@ -2200,22 +2562,22 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
         yield Group("components", [], {"list": ", ".join(unchecked)})
 
 
-def _compared(group: Group, key: str, **further: str) -> Group:
+def _compared(group: "Group", key: "str", **further: "str") -> "Group":
     """Return the result of a check of a component, with what it found to compare machines by."""
     return replace(group, machine={group.name: group.values[key], **further})
 
 
-def _asks_for_hdk(context: CheckContext) -> bool:
+def _asks_for_hdk(context: "CheckContext") -> "bool":
     return any(need.component == DRIVER for need in context.lock.driver)
 
 
-def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+def check_computation(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
     """Check that the accelerator computes, if the lock has torch's plugin for it."""
     if TORCH_PLUGIN in context.lock.pins:
         yield check_npu(context, tool)
 
 
-def check_cann(context: CheckContext) -> Group:
+def check_cann(context: "CheckContext") -> "Group":
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
     wanted = context.lock.system[TOOLKIT]
     if not _is_version(wanted):
@@ -2257,7 +2619,7 @@ def check_cann(context: CheckContext) -> Group:
     return Group("cann", findings, values)
 
 
-def _is_version(text: str) -> bool:
+def _is_version(text: "str") -> "bool":
     """Return whether a text is a version of CANN or HDK."""
     try:
         parse_version(text)
@@ -2266,12 +2628,12 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _unknown_value(component: str, wanted: str) -> Finding:
+def _unknown_value(component: "str", wanted: "str") -> "Finding":
     """Return the finding about a value that only a lock which was edited has: it is no version."""
     return Finding("component-invalid", {"component": component, "wanted": wanted})
 
 
-def _releases(path: str) -> Iterator[_Release]:
+def _releases(path: "str") -> "Iterator[_Release]":
     """Yield the releases of the parts of CANN that a file names, the toolkit first.
 
     Raises UnreadableError.
@@ -2297,7 +2659,7 @@ def _releases(path: str) -> Iterator[_Release]:
             yield _Release(part, path, _parse_version(pair[1], path, key))
 
 
-def _parse_version(text: str, path: str, key: str) -> SystemVersion:
+def _parse_version(text: "str", path: "str", key: "str") -> "SystemVersion":
     """Return the version that a key of a file has. Raises UnreadableError if it has none."""
     if not text:
         raise UnreadableError(path, f"it states nothing for `{key}`")
@@ -2307,7 +2669,7 @@ def _parse_version(text: str, path: str, key: str) -> SystemVersion:
         raise UnreadableError(path, str(error)) from None
 
 
-def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Finding]:
+def _nnal_findings(context: "CheckContext", release: "SystemVersion") -> "list[Finding]":
     """Return a finding if NNAL is of another release than the toolkit.
 
     Its file has lines like `Version : 8.0.0.B100`.
@@ -2330,7 +2692,7 @@ def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Findin
     return []
 
 
-def _activation(context: CheckContext, *, any_release: bool) -> str:
+def _activation(context: "CheckContext", *, any_release: "bool") -> "str":
     """Return the command that activates CANN, empty if there is none.
 
     It is the lock's release, or else, with `any_release`, the one that is installed as current.
@@ -2345,7 +2707,7 @@ def _activation(context: CheckContext, *, any_release: bool) -> str:
     return _source_command([f"{root}/{name}" for root in roots for name in names])
 
 
-def _source_command(folders: Iterable[str]) -> str:
+def _source_command(folders: "Iterable[str]") -> "str":
     """Return the command that sources set_env.sh of the first folder that has it, else nothing."""
     for folder in folders:
         script = f"{folder}/set_env.sh"
@@ -2358,24 +2720,24 @@ class NpuTool(NamedTuple):
     """What npu-smi tells of this machine."""
 
     # The version of the driver, empty if npu-smi does not tell.
-    driver: str = ""
+    driver: "str" = ""
     # The distinct names of the chips that npu-smi tells, the one of the first NPU first.
-    chips: tuple[str, ...] = ()
+    chips: "tuple[str, ...]" = ()
     # The number of NPUs, 0 without npu-smi.
-    npus: int = 0
+    npus: "int" = 0
 
     @property
-    def chip(self) -> str:
+    def chip(self) -> "str":
         """Return the name of the first chip, empty if npu-smi does not tell."""
         return self.chips[0] if self.chips else ""
 
     @property
-    def has_device(self) -> bool:
+    def has_device(self) -> "bool":
         """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def ask_tool(context: CheckContext) -> NpuTool:
+def ask_tool(context: "CheckContext") -> "NpuTool":
     """Return what npu-smi tells, if there is one."""
     folders = context.environ.get("PATH", "").split(os.pathsep)
     folders += ["/usr/local/bin", "/usr/local/sbin"]
@@ -2385,7 +2747,7 @@ def ask_tool(context: CheckContext) -> NpuTool:
     if tool is None:
         return NpuTool()
 
-    def output(*arguments: str) -> str:
+    def output(*arguments: "str") -> "str":
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
@@ -2404,7 +2766,7 @@ def ask_tool(context: CheckContext) -> NpuTool:
     return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
 
 
-def _chip_name(values: Mapping[str, str]) -> str:
+def _chip_name(values: "Mapping[str, str]") -> "str":
     """Return the full name of a chip, such as `Ascend910B4` or `Ascend910_9392`."""
     name = values.get("chip name", "")
     npu_name = values.get("npu name", "")
@@ -2415,7 +2777,7 @@ def _chip_name(values: Mapping[str, str]) -> str:
     return values.get("chip type", "") + name
 
 
-def soc_family(name: str) -> str:
+def soc_family(name: "str") -> "str":
     """Return the family of a chip, such as `A2` for Ascend910B4; empty for an unknown name."""
     for family, pattern in _FAMILIES:
         if re.search(pattern, name, re.IGNORECASE):
@@ -2423,7 +2785,7 @@ def soc_family(name: str) -> str:
     return ""
 
 
-def check_soc(context: CheckContext, tool: NpuTool) -> Group:
+def check_soc(context: "CheckContext", tool: "NpuTool") -> "Group":
     """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
     wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
@@ -2443,7 +2805,7 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(context: CheckContext, tool: NpuTool) -> Group:
+def check_npu(context: "CheckContext", tool: "NpuTool") -> "Group":
     """Check that torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_device:
@@ -2466,7 +2828,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     return Group("npu", findings, {"count": str(row["count"]), "name": name})
 
 
-def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
+def check_hdk(context: "CheckContext", tool: "NpuTool") -> "Group":
     """Check that the driver is as new as the target's, and meets the lock's other requirements."""
     wanted = context.lock.system.get(DRIVER, "")
     if wanted and not _is_version(wanted):
@@ -2510,14 +2872,14 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     return Group("hdk", findings, values, "hdk-met" if requirements else "hdk-any")
 
 
-def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str, str]) -> Finding:
+def _unmet_finding(context: "CheckContext", need: "DriverNeed", values: "Mapping[str, str]") -> "Finding":
     """Return the finding about a requirement that the driver does not meet."""
     reason = need.reason[context.language]
     code = "hdk-refused" if need.binding else "hdk-unmet"
     return Finding(code, {**values, "by": need.by, "asked": need.wanted, "reason": reason})
 
 
-def _may_be_release(text: str, version: SystemVersion) -> bool:
+def _may_be_release(text: "str", version: "SystemVersion") -> "bool":
     """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
         return parse_version(text).same_release(version)
@@ -2525,7 +2887,7 @@ def _may_be_release(text: str, version: SystemVersion) -> bool:
         return True
 
 
-def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
+def _is_met(ranges: "Sequence[Sequence[Sequence[str]]]", version: "SystemVersion") -> "bool":
     """Return whether a version is in any of these ranges; see `DriverNeed`.
 
     A range with a text that is no version, of a lock that was edited, is never met.
@@ -2537,7 +2899,7 @@ def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -
     return False
 
 
-def _holds(version: SystemVersion, sign: str, text: str) -> bool:
+def _holds(version: "SystemVersion", sign: "str", text: "str") -> "bool":
     """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
         return version.holds(sign, parse_version(text))
@@ -2555,7 +2917,7 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
 # the documents of HCCL (error EI0016).
 
 # The options with which hccn_tool prints a property, and the property in what it prints.
-_ANSWERS: Mapping[str, tuple[str, str]] = {
+_ANSWERS: "Mapping[str, tuple[str, str]]" = {
     "link": ("-link", r"link status:[ \t]*(\S+)"),
     "health": ("-net_health", r"net health status:[ \t]*(\S.*?)\s*$"),
     "address": ("-ip", r"ipaddr:[ \t]*(\S+)"),
@@ -2569,22 +2931,22 @@ _HEALTHY = "Success"
 class _Port(NamedTuple):
     """The network port of an NPU. What hccn_tool does not tell is empty."""
 
-    number: int
-    link: str
-    health: str
-    address: str
+    number: "int"
+    link: "str"
+    health: "str"
+    address: "str"
     # `1` if connections are encrypted, `0` if not.
-    tls: str
-    mtu: str
+    tls: "str"
+    mtu: "str"
 
 
-def network_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+def network_checks(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
     """Check the network between nodes if that is asked for."""
     if context.network:
         yield check_network(context, tool)
 
 
-def check_network(context: CheckContext, tool: NpuTool) -> Group:
+def check_network(context: "CheckContext", tool: "NpuTool") -> "Group":
     """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
 
     The states of TLS and the sizes of packets are told of the machine, as nodes must share them.
@@ -2609,13 +2971,13 @@ def check_network(context: CheckContext, tool: NpuTool) -> Group:
     return Group("network", findings, values, machine=machine)
 
 
-def _hccn_tool(context: CheckContext) -> str | None:
+def _hccn_tool(context: "CheckContext") -> "str | None":
     """Return the path of hccn_tool. The driver has it, often beside PATH."""
     path = f"{context.environ.get('PATH', '')}:{context.ascend}/driver/tools"
     return shutil.which("hccn_tool", path=path)
 
 
-def _read_port(context: CheckContext, program: str, number: int) -> _Port:
+def _read_port(context: "CheckContext", program: "str", number: "int") -> "_Port":
     found = {}
     for name, (option, pattern) in _ANSWERS.items():
         result = run_program([program, "-i", str(number), option, "-g"], context.environ)
@@ -2624,13 +2986,13 @@ def _read_port(context: CheckContext, program: str, number: int) -> _Port:
     return _Port(number, **found)
 
 
-def _values_of(ports: Sequence[_Port], name: str) -> str:
+def _values_of(ports: "Sequence[_Port]", name: "str") -> "str":
     """Return the different values of a property, with `/` between them."""
-    values: set[str] = {getattr(port, name) for port in ports}
+    values: "set[str]" = {getattr(port, name) for port in ports}
     return "/".join(sorted(values - {""}))
 
 
-def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool]) -> list[Finding]:
+def _faulty(code: "str", ports: "Sequence[_Port]", is_faulty: "Callable[[_Port], bool]") -> "list[Finding]":
     """Return a finding about the ports with a fault, if there are any."""
     faulty = [port for port in ports if is_faulty(port)]
     if not faulty:
@@ -2640,9 +3002,9 @@ def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool
     return [Finding(code, {"numbers": numbers, "states": states})]
 
 
-def _shared_addresses(ports: Sequence[_Port]) -> list[Finding]:
+def _shared_addresses(ports: "Sequence[_Port]") -> "list[Finding]":
     """Return a finding for each address that several NPUs have."""
-    numbers: dict[str, list[str]] = {}
+    numbers: "dict[str, list[str]]" = {}
     for port in ports:
         if port.address:
             numbers.setdefault(port.address, []).append(str(port.number))
@@ -2670,14 +3032,14 @@ class _SharedFile(NamedTuple):
     """A file that two distributions have with different content."""
 
     # Its row in the RECORD of the distribution that owns it.
-    owner: RecordRow
+    owner: "RecordRow"
     # Its row in the other RECORD.
-    other: RecordRow
+    other: "RecordRow"
 
 
 def check_files(
-    context: CheckContext, installed: Installed, overwritten: Set[tuple[str, str]]
-) -> Group:
+    context: "CheckContext", installed: "Installed", overwritten: "Set[tuple[str, str]]"
+) -> "Group":
     """Check the files of the lock's distributions against RECORD.
 
     `overwritten` has the names of distributions and the paths of files that belong to another
@@ -2716,7 +3078,7 @@ def check_files(
     return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
-def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:
+def others_here(context: "CheckContext", installed: "Installed") -> "list[InstalledDistribution]":
     """Return the distributions of this environment that the lock does not have, such as pip.
 
     conda changes files of its own.
@@ -2726,8 +3088,8 @@ def others_here(context: CheckContext, installed: Installed) -> list[InstalledDi
 
 
 def _extra_findings(
-    context: CheckContext, distribution: InstalledDistribution, rows: Sequence[RecordRow]
-) -> Iterator[Finding]:
+    context: "CheckContext", distribution: "InstalledDistribution", rows: "Sequence[RecordRow]"
+) -> "Iterator[Finding]":
     """Yield what is changed of a distribution that the lock does not have. Files may be gone."""
     changed = [
         os.path.relpath(row.path, distribution.root)
@@ -2742,7 +3104,7 @@ def _extra_findings(
         yield Finding("extra-changed", {**about, **list_and_count(changed)}, remedy)
 
 
-def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
+def _record_findings(context: "CheckContext", distribution: "InstalledDistribution") -> "list[Finding]":
     """Return why a distribution has no rows, nothing for an editable installation."""
     values = {
         "name": distribution.name,
@@ -2760,10 +3122,10 @@ def _record_findings(context: CheckContext, distribution: InstalledDistribution)
 
 
 def _file_findings(
-    distribution: InstalledDistribution, rows: Sequence[RecordRow], compared: Set[RecordRow]
-) -> list[Finding]:
+    distribution: "InstalledDistribution", rows: "Sequence[RecordRow]", compared: "Set[RecordRow]"
+) -> "list[Finding]":
     """Return a finding for each way in which files differ; the hash of `compared` files counts."""
-    paths: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
+    paths: "dict[str, list[str]]" = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     for row in rows:
         code = _file_code(row, compare=row in compared)
         if code:
@@ -2777,8 +3139,8 @@ def _file_findings(
 
 
 def _unhashed_finding(
-    distribution: InstalledDistribution, rows: Sequence[RecordRow]
-) -> Iterator[Finding]:
+    distribution: "InstalledDistribution", rows: "Sequence[RecordRow]"
+) -> "Iterator[Finding]":
     """Yield a finding about the files that RECORD has no hash of: they cannot be compared.
 
     RECORD has none of itself, and of its signatures it need not have any.
@@ -2791,7 +3153,7 @@ def _unhashed_finding(
         yield Finding("file-unhashed", {**about, **list_and_count(unhashed)})
 
 
-def _file_code(row: RecordRow, *, compare: bool) -> str:
+def _file_code(row: "RecordRow", *, compare: "bool") -> "str":
     """Return the code of the finding about a file, empty if it is as in RECORD.
 
     Its hash is computed only to `compare`.
@@ -2814,7 +3176,7 @@ def _file_code(row: RecordRow, *, compare: bool) -> str:
     return "" if digest == row.digest else "file-changed"
 
 
-def _digest(row: RecordRow) -> str:
+def _digest(row: "RecordRow") -> "str":
     """Return the digest of a file as in its row, empty if it cannot be read or computed."""
     algorithm = row.digest.partition("=")[0]
     try:
@@ -2832,7 +3194,7 @@ def _digest(row: RecordRow) -> str:
     return f"{algorithm}={encoded.rstrip('=')}"
 
 
-def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
+def _sample(rows: "Sequence[RecordRow]") -> "Sequence[RecordRow]":
     """Return the rows to hash: all of a small distribution, else a few modules, always the same."""
     size = sum(row.size for row in rows if row.size > 0)
     if len(rows) <= _SMALL_FILES and size <= _SMALL_BYTES:
@@ -2841,14 +3203,14 @@ def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
     return sorted(modules, key=_sample_key)[:_SAMPLE]
 
 
-def _sample_key(row: RecordRow) -> bytes:
+def _sample_key(row: "RecordRow") -> "bytes":
     """Return a random but repeatable sort key, the same in every environment."""
     return hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
 
 
 def check_collisions(
-    context: CheckContext, installed: Installed
-) -> tuple[Group, set[tuple[str, str]]]:
+    context: "CheckContext", installed: "Installed"
+) -> "tuple[Group, set[tuple[str, str]]]":
     """Check for files that two distributions both have with different content.
 
     Return the group, and the files that a distribution has in RECORD but another one has on disk,
@@ -2886,19 +3248,19 @@ def check_collisions(
 
 
 def _shared_files(
-    installed: Installed, stages: Mapping[str, int]
-) -> dict[tuple[str, str], list[_SharedFile]]:
+    installed: "Installed", stages: "Mapping[str, int]"
+) -> "dict[tuple[str, str], list[_SharedFile]]":
     """Return the files that two distributions have with different content, by their names.
 
     The first name is the owner: a locked distribution, and of two locked ones the one that is
     installed later.
     """
-    claims: dict[str, list[tuple[str, RecordRow]]] = {}
+    claims: "dict[str, list[tuple[str, RecordRow]]]" = {}
     for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
         for row in installed[name].rows:
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
-    shared: dict[tuple[str, str], list[_SharedFile]] = {}
+    shared: "dict[tuple[str, str], list[_SharedFile]]" = {}
     for claimants in claims.values():
         for (owner, owner_row), (other, other_row) in combinations(claimants, 2):
             if owner in stages and owner_row.digest != other_row.digest:
@@ -2906,7 +3268,7 @@ def _shared_files(
     return shared
 
 
-def _top_name(owner: InstalledDistribution, path: str) -> str:
+def _top_name(owner: "InstalledDistribution", path: "str") -> "str":
     """Return the name of the package that a file is in, or of the file outside of site-packages."""
     relative = os.path.relpath(path, owner.root)
     if relative.startswith(".."):
@@ -2941,7 +3303,7 @@ _COMPOUND = (CodeType, tuple, frozenset)
 _MOST_NAMED = 20
 
 
-def check_bytecode(context: CheckContext, installed: Installed) -> Group:
+def check_bytecode(context: "CheckContext", installed: "Installed") -> "Group":
     """Check the compiled files of the distributions of this environment, and of checkouts.
 
     Those of other Pythons, and those that Python would not use, do not count.
@@ -2972,7 +3334,7 @@ def check_bytecode(context: CheckContext, installed: Installed) -> Group:
     return Group("bytecode", findings, {"compared": str(compared)})
 
 
-def _removal(context: CheckContext, paths: Sequence[str]) -> str:
+def _removal(context: "CheckContext", paths: "Sequence[str]") -> "str":
     """Return the command that removes compiled files. Python makes them again of their sources."""
     if is_shared():
         return context.venv_command
@@ -2981,23 +3343,23 @@ def _removal(context: CheckContext, paths: Sequence[str]) -> str:
     return shlex.join(["find", sys.prefix, "-path", f"*/{_COMPILED}/*.pyc", "-delete"])
 
 
-def _sources(distribution: InstalledDistribution) -> list[str]:
+def _sources(distribution: "InstalledDistribution") -> "list[str]":
     """Return the sources in the RECORD of a distribution."""
     return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
 
 
-def _sources_of_nobody(context: CheckContext) -> list[str]:
+def _sources_of_nobody(context: "CheckContext") -> "list[str]":
     """Return the sources in site-packages itself, as that of virtualenv is in no RECORD."""
     folders = map(os.path.realpath, context.search_path.site_folders)
     ours = [folder for folder in folders if is_ours(folder)]
     return [f"{folder}/{name}" for folder in ours for name in _source_names(folder)]
 
 
-def _source_names(folder: str) -> list[str]:
+def _source_names(folder: "str") -> "list[str]":
     return sorted(name for name in os.listdir(folder) if name.endswith(_SOURCE))
 
 
-def _sources_below(folder: str) -> list[str]:
+def _sources_below(folder: "str") -> "list[str]":
     """Return the sources in a checkout."""
     sources = []
     for parent, folders, names in os.walk(folder):
@@ -3007,7 +3369,7 @@ def _sources_below(folder: str) -> list[str]:
     return sorted(sources)
 
 
-def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
+def _compiled_files(source: "str") -> "Iterator[tuple[str, int]]":
     """Yield the paths of what Python may run in place of a source, each with its level."""
     folder, name = os.path.split(source)
     stem = f"{folder}/{_COMPILED}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
@@ -3016,7 +3378,7 @@ def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
             yield stem + ending, level
 
 
-def _is_of_source(path: str, source: str, level: int) -> bool:
+def _is_of_source(path: "str", source: "str", level: "int") -> "bool":
     """Return whether a compiled file has the code of its source, or Python would not run it."""
     try:
         with open(path, "rb") as file:
@@ -3042,7 +3404,7 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
         return False
 
 
-def _is_used(content: bytes, status: os.stat_result) -> bool:
+def _is_used(content: "bytes", status: "os.stat_result") -> "bool":
     """Return whether Python runs a compiled file in place of a source with this status.
 
     A hash may be checked or not: an option of Python decides.
@@ -3058,7 +3420,7 @@ def _is_used(content: bytes, status: os.stat_result) -> bool:
     return flags == 0 and is_current and size == status.st_size & 0xFFFFFFFF
 
 
-def _is_same_code(found: object, made: CodeType) -> bool:
+def _is_same_code(found: "object", made: "CodeType") -> "bool":
     """Return whether Python does the same with both.
 
     `==` of Python 3.11 and later takes a specialized instruction for the one that it is made of,
@@ -3075,7 +3437,7 @@ def _is_same_code(found: object, made: CodeType) -> bool:
     return is_old and found == made and _stack_sizes(found) == _stack_sizes(made)
 
 
-def _is_same_shape(found: object, made: object) -> bool:
+def _is_same_shape(found: "object", made: "object") -> "bool":
     """Return whether tuples have the same length, and code the same instructions, at all depths."""
     kind = type(made)
     if type(found) is not kind:
@@ -3091,11 +3453,11 @@ def _is_same_shape(found: object, made: object) -> bool:
     return kind is frozenset or all(map(_is_same_shape, found, made))  # type: ignore[call-overload]
 
 
-def _dumped(code: Any) -> bytes:
+def _dumped(code: "Any") -> "bytes":
     return marshal.dumps(code, 2)
 
 
-def _stack_sizes(code: object) -> list[int]:
+def _stack_sizes(code: "object") -> "list[int]":
     """Return the sizes of the stacks of code and of what is defined in it; `==` leaves them out."""
     if not isinstance(code, CodeType):
         return []
@@ -3152,7 +3514,7 @@ _SHIM_OF_SETUPTOOLS = re.compile(
 _SHIM_FILE = "distutils-precedence.pth"
 
 
-def is_of_virtualenv(path: str) -> bool:
+def is_of_virtualenv(path: "str") -> "bool":
     """Return whether virtualenv or uv has put a file into this environment, unchanged."""
     if not _is_made_by_virtualenv():
         return False
@@ -3161,20 +3523,20 @@ def is_of_virtualenv(path: str) -> bool:
     return _sha256(path) in _MAKER_MODULES
 
 
-def is_of_setuptools(path: str) -> bool:
+def is_of_setuptools(path: "str") -> "bool":
     """Return whether a file that runs at each start has the content that setuptools gives it."""
     is_shim = os.path.basename(path) == _SHIM_FILE
     return is_shim and bool(_SHIM_OF_SETUPTOOLS.fullmatch(_text(path)))
 
 
-def _is_made_by_virtualenv() -> bool:
+def _is_made_by_virtualenv() -> "bool":
     for line in _text(f"{sys.prefix}/pyvenv.cfg").splitlines():
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
     return False
 
 
-def _text(path: str) -> str:
+def _text(path: "str") -> "str":
     """Return the text of a file, empty if it cannot be read."""
     try:
         return read_text(path) or ""
@@ -3182,7 +3544,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _sha256(path: str) -> str:
+def _sha256(path: "str") -> "str":
     return hashlib.sha256(_text(path).encode()).hexdigest()
 
 
@@ -3197,17 +3559,17 @@ def _sha256(path: str) -> str:
 class StartupCheck:
     """Judges what Python runs at its start in the folders of this environment."""
 
-    def __init__(self, context: CheckContext, ownership: Ownership, judged: Sequence[str]) -> None:
+    def __init__(self, context: "CheckContext", ownership: "Ownership", judged: "Sequence[str]") -> "None":
         """Take the folders of site-packages that are `judged`, without links."""
         self._context = context
         self._ownership = ownership
         self._judged = judged
         # The names of files by the code of the finding, and their folder.
-        self._named: dict[tuple[str, str], list[str]] = {}
+        self._named: "dict[tuple[str, str], list[str]]" = {}
         # The names of distributions beside the lock, with those of their files.
-        self._added: dict[str, list[str]] = {}
+        self._added: "dict[str, list[str]]" = {}
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> "Iterator[Finding]":
         """Yield what is wrong with files that run at each start, and with what they add."""
         importlib.invalidate_caches()
         path_files = [
@@ -3226,7 +3588,7 @@ class StartupCheck:
             yield Finding("startup-added", {**list_and_count(names), "name": owner})
         yield from self._entry_findings(list(listed))
 
-    def _judge_path_file(self, file: PathFile) -> None:
+    def _judge_path_file(self, file: "PathFile") -> "None":
         path, ownership = file.path, self._ownership
         name = os.path.basename(path)
         if ownership.is_of_lock(path):
@@ -3239,14 +3601,14 @@ class StartupCheck:
         elif file.runs or name not in FOLDER_LISTS:
             self._note_extra(path, is_ours_alone=is_ours(file.folder))
 
-    def _judge_maker_module(self, folder: str) -> None:
+    def _judge_maker_module(self, folder: "str") -> "None":
         """Judge the module that the file of virtualenv imports."""
         path = f"{folder}/{MAKER_MODULE}"
         is_owned = path in self._ownership.files
         if os.path.exists(path) and not is_owned and not is_of_virtualenv(path):
             self._named.setdefault(("startup-changed", folder), []).append(MAKER_MODULE)
 
-    def _judge_startup_modules(self, entry: str, *, is_ours_alone: bool) -> None:
+    def _judge_startup_modules(self, entry: "str", *, is_ours_alone: "bool") -> "None":
         for module in STARTUP_MODULES:
             path = module_origin(module, entry)
             if not path or self._ownership.is_of_lock(path):
@@ -3256,19 +3618,19 @@ class StartupCheck:
             else:
                 self._note_extra(path, is_ours_alone=is_ours_alone)
 
-    def _note_added(self, path: str) -> None:
+    def _note_added(self, path: "str") -> "None":
         """Note a file of distributions that the lock does not have."""
         if not is_of_setuptools(path):
             for owner in self._ownership.owners_of(path) or [os.path.dirname(path)]:
                 self._added.setdefault(owner, []).append(os.path.basename(path))
 
-    def _note_extra(self, path: str, *, is_ours_alone: bool) -> None:
+    def _note_extra(self, path: "str", *, is_ours_alone: "bool") -> "None":
         """Note a file that nobody owns."""
         code = "startup-extra" if is_ours_alone else "startup-unknown"
         folder, name = os.path.split(path)
         self._named.setdefault((code, folder), []).append(name)
 
-    def _entry_findings(self, listed: Sequence[str]) -> Iterator[Finding]:
+    def _entry_findings(self, listed: "Sequence[str]") -> "Iterator[Finding]":
         """Yield what is wrong with the entries of the search path that `.pth` files add."""
         foreign = []
         for entry in listed:
@@ -3283,7 +3645,7 @@ class StartupCheck:
         if foreign:
             yield Finding("path-extra", list_and_count(foreign))
 
-    def _replacing(self, entry: str) -> list[str]:
+    def _replacing(self, entry: "str") -> "list[str]":
         """Return what would be imported from an entry in place of a locked module."""
         replacing = []
         for name in sorted(self._ownership.locked_modules(os.path.realpath(entry))):
@@ -3319,12 +3681,12 @@ _MOST_REMOVED = 20
 _LISTED_UNJUDGED = 8
 
 
-def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
+def check_strays(context: "CheckContext", installed: "Installed", ownership: "Ownership") -> "Group":
     """Check for files without an owner, and name what could not be judged."""
     locked = {installed[name].root for name in context.lock.pins if name in installed}
     judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]
     sites = [_SitePackages(context, installed, ownership, root) for root in judged]
-    findings: list[Finding] = []
+    findings: "list[Finding]" = []
     for site in sites:
         findings += site.package_findings()
     findings += StartupCheck(context, ownership, judged).findings()
@@ -3342,8 +3704,8 @@ class _SitePackages:
     """A folder with distributions."""
 
     def __init__(
-        self, context: CheckContext, installed: Installed, ownership: Ownership, root: str
-    ) -> None:
+        self, context: "CheckContext", installed: "Installed", ownership: "Ownership", root: "str"
+    ) -> "None":
         self._context = context
         self._ownership = ownership
         self._root = root
@@ -3355,7 +3717,7 @@ class _SitePackages:
         }
         self._names = _names_in(root)
 
-    def package_findings(self) -> Iterator[Finding]:
+    def package_findings(self) -> "Iterator[Finding]":
         """Yield what is wrong with the folders in which distributions have files."""
         ownership = self._ownership
         for name in self._names:
@@ -3370,13 +3732,13 @@ class _SitePackages:
                 strays = list(_unowned_files(path, ownership))
             yield from self._findings_in(strays, sorted(owners))
 
-    def _unowned_entry_points(self, info: str) -> list[str]:
+    def _unowned_entry_points(self, info: "str") -> "list[str]":
         """Return the file of entry points in the metadata of a distribution, if it is not its."""
         path = f"{info}/{_ENTRY_POINTS}"
         is_added = os.path.lexists(path) and path not in self._ownership.files
         return [path] if is_added else []
 
-    def _findings_in(self, strays: Sequence[str], owners: Sequence[str]) -> Iterator[Finding]:
+    def _findings_in(self, strays: "Sequence[str]", owners: "Sequence[str]") -> "Iterator[Finding]":
         """Yield what is wrong with files that nobody owns in a folder that has owners."""
         locked = [name for name in owners if name in self._judged]
         if not locked:
@@ -3388,26 +3750,26 @@ class _SitePackages:
         yield from self._file_finding("file-stale", locked, others)
 
     def _file_finding(
-        self, code: str, owners: Sequence[str], paths: Sequence[str]
-    ) -> Iterator[Finding]:
+        self, code: "str", owners: "Sequence[str]", paths: "Sequence[str]"
+    ) -> "Iterator[Finding]":
         """Yield a finding about files, none without any."""
         if paths:
             names = [os.path.relpath(path, self._root) for path in paths]
             values = {"owners": ", ".join(owners), "name": owners[0], **list_and_count(names)}
             yield Finding(code, values, self._removal(["rm", *paths]))
 
-    def _removal(self, command: Sequence[str]) -> str:
+    def _removal(self, command: "Sequence[str]") -> "str":
         """Return the command, or one that makes a new environment if too much is to be removed."""
         if is_shared() or len(command) > _MOST_REMOVED + 1:
             return self._context.venv_command
         return shlex.join(command)
 
-    def entry_findings(self, *, beside_lock: bool) -> Iterator[Finding]:
+    def entry_findings(self, *, beside_lock: "bool") -> "Iterator[Finding]":
         """Yield what is wrong with the entries of site-packages itself.
 
         Modules that do not concern the lock are only told `beside_lock`.
         """
-        by_role: dict[str, list[str]] = {"replacing": [], "other": [], "": []}
+        by_role: "dict[str, list[str]]" = {"replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
         for name in self._names:
             by_role[self._role(name, locked_modules)].append(name)
@@ -3423,7 +3785,7 @@ class _SitePackages:
         if others and beside_lock:
             yield self._entry_finding("module-extra", others)
 
-    def _role(self, name: str, locked_modules: Collection[str]) -> str:
+    def _role(self, name: "str", locked_modules: "Collection[str]") -> "str":
         """Return what an entry does that is not the lock's; empty if it concerns nobody."""
         path, ownership = f"{self._root}/{name}", self._ownership
         if ownership.is_of_lock(path):
@@ -3438,20 +3800,20 @@ class _SitePackages:
             return ""
         return "other" if ownership.is_known(path) else ""
 
-    def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
+    def _entry_finding(self, code: "str", names: "Sequence[str]", remedy: "str" = "") -> "Finding":
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
 
-def _started_distributions(ownership: Ownership) -> set[str]:
+def _started_distributions(ownership: "Ownership") -> "set[str]":
     """Return the distributions of which Python runs a line of a `.pth` file at each start."""
-    names: set[str] = set()
+    names: "set[str]" = set()
     for file in ownership.search_path.path_files:
         if file.runs:
             names.update(ownership.owners_of(file.path))
     return names
 
 
-def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
+def _unowned_files(package: "str", ownership: "Ownership") -> "Iterator[str]":
     """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
 
     A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
@@ -3473,7 +3835,7 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
         waiting += reversed(subfolders)
 
 
-def is_loadable(folder: str, name: str) -> bool:
+def is_loadable(folder: "str", name: "str") -> "bool":
     """Return whether a file is a module or a shared library, of any name.
 
     Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
@@ -3484,7 +3846,7 @@ def is_loadable(folder: str, name: str) -> bool:
     return name.endswith(IMPORTABLE) or ".so." in name or _is_elf(f"{folder}/{name}")
 
 
-def _is_elf(path: str) -> bool:
+def _is_elf(path: "str") -> "bool":
     """Return whether a file is a program or library. Others than plain files are none."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -3495,12 +3857,12 @@ def _is_elf(path: str) -> bool:
         return False
 
 
-def _names_in(folder: str) -> list[str]:
+def _names_in(folder: "str") -> "list[str]":
     """Return the names in a folder, sorted; none if Python cannot look into it either."""
     return [entry.name for entry in entries_in(folder)]
 
 
-def entries_in(folder: str) -> list[os.DirEntry[str]]:
+def entries_in(folder: "str") -> "list[os.DirEntry[str]]":
     """Return the entries of a folder by name; none if Python cannot look into it either."""
     try:
         with os.scandir(folder) as entries:
@@ -3509,7 +3871,7 @@ def entries_in(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def is_folder(entry: os.DirEntry[str]) -> bool:
+def is_folder(entry: "os.DirEntry[str]") -> "bool":
     """Return whether an entry is a folder or a link to one."""
     try:
         return entry.is_dir()
@@ -3517,7 +3879,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
+def _is_importable(path: "str", ownership: "Ownership", *, is_owned: "bool") -> "bool":
     """Return whether an entry of site-packages can be imported.
 
     A folder that nobody has files in must have a file for that.
@@ -3529,7 +3891,7 @@ def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
     return is_owned or os.path.islink(path) or any(_unowned_files(path, ownership))
 
 
-def _is_table_of_ply(path: str) -> bool:
+def _is_table_of_ply(path: "str") -> "bool":
     """Return whether a parser wrote a module as its table, which it does when it is first used."""
     try:
         text = read_text(path) or ""
@@ -3565,7 +3927,7 @@ _TABLES = ("env", "machine")
 class UnusableWheelError(Exception):
     """A wheel cannot be taken. `code` and `values` are of the message that says why."""
 
-    def __init__(self, code: str, **values: str) -> None:
+    def __init__(self, code: "str", **values: "str") -> "None":
         super().__init__(code)
         self.code = code
         self.values = values
@@ -3574,16 +3936,16 @@ class UnusableWheelError(Exception):
 class BuildMachine(NamedTuple):
     """What of a machine a build may depend on."""
 
-    processor: str
+    processor: "str"
     # The version of glibc. What is built runs with this one or a newer one.
-    glibc: str
+    glibc: "str"
     # Major and minor version.
-    python: str
+    python: "str"
     # The target's components, without the driver, which builds do not use.
-    system: Mapping[str, str]
+    system: "Mapping[str, str]"
 
     @classmethod
-    def of(cls, context: CheckContext, machine: Mapping[str, str]) -> BuildMachine:
+    def of(cls, context: "CheckContext", machine: "Mapping[str, str]") -> "BuildMachine":
         """Return this machine; `machine` has what the checks found of it."""
         system = {
             name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
@@ -3591,7 +3953,7 @@ class BuildMachine(NamedTuple):
         python = f"{sys.version_info[0]}.{sys.version_info[1]}"
         return cls(machine["processor"], machine["glibc"], python, system)
 
-    def require_compatible(self, other: Mapping[str, str]) -> None:
+    def require_compatible(self, other: "Mapping[str, str]") -> "None":
         """Raise UnusableWheelError if what was built on another machine may not run here."""
         exact = {"processor": self.processor, "python": self.python, **self.system}
         for name, value in exact.items():
@@ -3604,7 +3966,7 @@ class BuildMachine(NamedTuple):
                 "built-elsewhere", what="glibc", found=glibc or "-", here=self.glibc
             )
 
-    def values(self) -> dict[str, str]:
+    def values(self) -> "dict[str, str]":
         """Return it as a row of the file has it."""
         return {
             "processor": self.processor,
@@ -3614,7 +3976,7 @@ class BuildMachine(NamedTuple):
         }
 
 
-def _numbers_of(version: str) -> list[int]:
+def _numbers_of(version: "str") -> "list[int]":
     """Return the parts of a version of glibc; of anything else, more than any version has."""
     if not _GLIBC.fullmatch(version):
         return [sys.maxsize]
@@ -3622,8 +3984,8 @@ def _numbers_of(version: str) -> list[int]:
 
 
 def print_built_wheels(
-    context: CheckContext, machine: BuildMachine, folder: str, names: Iterable[str]
-) -> int:
+    context: "CheckContext", machine: "BuildMachine", folder: "str", names: "Iterable[str]"
+) -> "int":
     """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
 
     Why one is not taken goes to standard error.
@@ -3639,12 +4001,12 @@ def print_built_wheels(
     return 0
 
 
-def _complain(context: CheckContext, code: str, values: Mapping[str, str]) -> None:
+def _complain(context: "CheckContext", code: "str", values: "Mapping[str, str]") -> "None":
     text = context.lock.texts[context.language][code]
     sys.stderr.write(printable(text.format(**values)) + "\n")
 
 
-def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, name: str) -> str:
+def _usable_wheel(context: "CheckContext", machine: "BuildMachine", folder: "str", name: "str") -> "str":
     """Return the path of the wheel of a pin. Raises UnusableWheelError if none is for it."""
     try:
         rows = [row for row in _built_rows(folder) if row["name"] == name]
@@ -3665,7 +4027,7 @@ def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, nam
     raise reason
 
 
-def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -> str:
+def _checked_wheel(machine: "BuildMachine", folder: "str", row: "Mapping[str, Any]") -> "str":
     """Return the path of a wheel. Raises UnusableWheelError if it is not for this machine."""
     file = row["file"]
     if not file.endswith(_PURE):
@@ -3676,7 +4038,7 @@ def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -
     return path
 
 
-def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
+def _built_rows(folder: "str") -> "Iterator[dict[str, Any]]":
     """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
     path = os.path.join(folder, BUILT_FILE)
     text = read_text(path)
@@ -3684,7 +4046,7 @@ def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
         yield from parse_built(text, path)
 
 
-def parse_built(text: str, path: str) -> list[dict[str, Any]]:
+def parse_built(text: "str", path: "str") -> "list[dict[str, Any]]":
     """Return the rows in a text of built.toml. Raises UnreadableError, which names the path.
 
     Each row has a name, a file, a sha256 and a key, and nothing that this program does not write.
@@ -3703,7 +4065,7 @@ def parse_built(text: str, path: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _fault_of(row: object) -> str:
+def _fault_of(row: "object") -> "str":
     """Return what is wrong with a row, empty if nothing is."""
     if not isinstance(row, dict):
         return "it is not a table"
@@ -3719,7 +4081,7 @@ def _fault_of(row: object) -> str:
     return ""
 
 
-def _has_type_of(key: str, value: object) -> bool:
+def _has_type_of(key: "str", value: "object") -> "bool":
     """Return whether a row can have a value: only text that prints."""
     if key in _TEXTS:
         return isinstance(value, str) and value.isprintable()
@@ -3730,11 +4092,11 @@ def _has_type_of(key: str, value: object) -> bool:
     return False
 
 
-def _is_text(value: object) -> bool:
+def _is_text(value: "object") -> "bool":
     return isinstance(value, str) and value.isprintable()
 
 
-def _toml() -> Any:
+def _toml() -> "Any":
     """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
     try:
         return importlib.import_module("tomllib")
@@ -3742,7 +4104,7 @@ def _toml() -> Any:
         return importlib.import_module("pip._vendor.tomli")
 
 
-def is_wheel_of(name: str, version: str, file: str) -> bool:
+def is_wheel_of(name: "str", version: "str", file: "str") -> "bool":
     """Return whether a file is called like a wheel of a version of a project."""
     match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
@@ -3751,8 +4113,8 @@ def is_wheel_of(name: str, version: str, file: str) -> bool:
 
 
 def keep_wheels(
-    context: CheckContext, machine: BuildMachine, folder: str, wheels: Sequence[str]
-) -> int:
+    context: "CheckContext", machine: "BuildMachine", folder: "str", wheels: "Sequence[str]"
+) -> "int":
     """Copy wheels that were just built to a folder, and say in its file how; return the status.
 
     Other rows stay. A wheel of no pin is left out, as install.sh installs none.
@@ -3779,7 +4141,7 @@ def keep_wheels(
 
 
 @contextlib.contextmanager
-def _locked(folder: str) -> Iterator[None]:
+def _locked(folder: "str") -> "Iterator[None]":
     """Let no other process add wheels to the folder meanwhile, where the file system has locks."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -3791,7 +4153,7 @@ def _locked(folder: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replacing(target: str) -> Iterator[str]:
+def _replacing(target: "str") -> "Iterator[str]":
     """Yield the path of a new file that takes the place of another one at the end."""
     descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
     os.close(descriptor)
@@ -3806,8 +4168,8 @@ def _replacing(target: str) -> Iterator[str]:
 
 
 def _keep(
-    pin: LockedDistribution, machine: BuildMachine, folder: str, wheel: str
-) -> dict[str, Any]:
+    pin: "LockedDistribution", machine: "BuildMachine", folder: "str", wheel: "str"
+) -> "dict[str, Any]":
     """Copy a wheel to its place in the folder, and return its row."""
     values = machine.values()
     # two builds, or two machines, may give wheels of one name
@@ -3817,7 +4179,7 @@ def _keep(
     with _replacing(os.path.join(folder, file)) as path:
         shutil.copyfile(wheel, path)
         sha256 = _sha256_of(path)
-    row: dict[str, Any] = {
+    row: "dict[str, Any]" = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
@@ -3834,7 +4196,7 @@ def _keep(
     return row
 
 
-def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
+def built_text(rows: "Iterable[Mapping[str, Any]]") -> "str":
     """Return the text of built.toml. Texts, lists and tables are in TOML as they are in JSON."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
@@ -3847,7 +4209,7 @@ def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _toml_value(value: Any) -> str:
+def _toml_value(value: "Any") -> "str":
     """Return a text, a list of texts or a table of texts as TOML."""
     if isinstance(value, dict):
         pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
@@ -3857,7 +4219,7 @@ def _toml_value(value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _sha256_of(path: str) -> str:
+def _sha256_of(path: "str") -> "str":
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         for chunk in iter(lambda: file.read(_BLOCK), b""):
@@ -3891,11 +4253,11 @@ class _Entry(NamedTuple):
     """A file or submodule of a commit."""
 
     # The type and permissions, as git writes them.
-    mode: str
+    mode: "str"
     # The hash of the content as git computes it, or the commit of a submodule.
-    digest: str
+    digest: "str"
     # Relative to the checkout.
-    path: str
+    path: "str"
 
 
 class _Change(NamedTuple):
@@ -3903,14 +4265,14 @@ class _Change(NamedTuple):
 
     # `changed`, `added` if the commit does not have it, or `hiding` if it has a module of that name
     # besides.
-    kind: str
+    kind: "str"
     # The hash of its content as git computes it, `-` if it cannot be read.
-    digest: str
+    digest: "str"
     # Relative to the checkout.
-    path: str
+    path: "str"
 
     @property
-    def note(self) -> str:
+    def note(self) -> "str":
         """Return what install.sh notes of it."""
         return f"{self.digest} {self.path}"
 
@@ -3919,7 +4281,7 @@ class _UncomparedError(Exception):
     """The files of a checkout cannot be compared with its commit; the text says why."""
 
 
-def check_checkouts(context: CheckContext, installed: Installed) -> Group:
+def check_checkouts(context: "CheckContext", installed: "Installed") -> "Group":
     """Check whether the checkout of each editable distribution has the files of its commit."""
     findings = []
     pins = context.lock.pins
@@ -3937,8 +4299,8 @@ def check_checkouts(context: CheckContext, installed: Installed) -> Group:
 
 
 def _checkout_differences(
-    context: CheckContext, pin: LockedDistribution
-) -> Iterator[tuple[str, Mapping[str, str]]]:
+    context: "CheckContext", pin: "LockedDistribution"
+) -> "Iterator[tuple[str, Mapping[str, str]]]":
     """Yield the code and the values of each finding about a checkout."""
     folder = checkout_folder(pin.name)
     git = f"{folder}/.git"
@@ -3972,7 +4334,7 @@ def _checkout_differences(
             yield code, list_and_count(paths)
 
 
-def print_changed_files(pin: LockedDistribution) -> int:
+def print_changed_files(pin: "LockedDistribution") -> "int":
     """Write the changed and added files of a checkout for install.sh, each followed by a zero byte.
 
     Return the exit status.
@@ -3988,7 +4350,7 @@ def print_changed_files(pin: LockedDistribution) -> int:
     return 0
 
 
-def _head(git: str) -> str:
+def _head(git: "str") -> "str":
     """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
     text = (read_text(f"{git}/HEAD") or "").strip()
     if text.startswith("ref: "):
@@ -3996,7 +4358,7 @@ def _head(git: str) -> str:
     return text if _COMMIT.fullmatch(text) else ""
 
 
-def _commit_of(git: str, reference: str) -> str:
+def _commit_of(git: "str", reference: "str") -> "str":
     """Return the content of a reference, empty if there is none. Raises UnreadableError."""
     if not _REFERENCE.fullmatch(reference):
         return ""
@@ -4010,7 +4372,7 @@ def _commit_of(git: str, reference: str) -> str:
     return ""
 
 
-def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
+def _changes(folder: "str", commit: "str", inside: "str" = "") -> "Iterator[_Change]":
     """Yield each file that is not the commit's, and each module that was added.
 
     Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
@@ -4031,7 +4393,7 @@ def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
         yield _Change(kind, _blob_digest(f"{folder}/{name}"), f"{inside}{name}")
 
 
-def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_Change]:
+def _submodule_changes(folder: "str", commit: "str", shown_path: "str") -> "Iterator[_Change]":
     """Yield the changes of a submodule, none if it is not checked out. Raises as `_changes`."""
     git = f"{folder}/.git"
     if not os.path.isdir(git):
@@ -4046,7 +4408,7 @@ def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_C
         yield _Change("changed", head or "-", shown_path)
 
 
-def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
+def _added_files(folder: "str", known: "Container[str]") -> "Iterator[str]":
     """Yield what can be loaded in a checkout and is not `known`, such as a file of the commit.
 
     A link to a folder can be. Submodules are known, and not looked into.
@@ -4067,7 +4429,7 @@ def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
                 yield path
 
 
-def _entries(folder: str, commit: str) -> list[_Entry]:
+def _entries(folder: "str", commit: "str") -> "list[_Entry]":
     """Return the files and submodules of a commit.
 
     Raises _UncomparedError, and UnreadableError if git lacks an object or has another.
@@ -4103,7 +4465,7 @@ def _entries(folder: str, commit: str) -> list[_Entry]:
     return sorted(entries, key=lambda entry: entry.path)
 
 
-def _tree_entries(content: bytes, start: str) -> Iterator[_Entry]:
+def _tree_entries(content: "bytes", start: "str") -> "Iterator[_Entry]":
     """Yield the entries of a tree, whose paths begin with `start`."""
     while content:
         description, _, rest = content.partition(b"\0")
@@ -4112,7 +4474,7 @@ def _tree_entries(content: bytes, start: str) -> Iterator[_Entry]:
         content = rest[_HASH_BYTES:]
 
 
-def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> dict[str, bytes]:
+def _read_objects(names: "list[str]", environ: "Mapping[str, str]", folder: "str") -> "dict[str, bytes]":
     """Return the content of objects by their names, which are hashes of it.
 
     Raises _UncomparedError, and UnreadableError if one is missing or has another hash.
@@ -4136,8 +4498,8 @@ def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> 
 
 
 def _run_git(
-    arguments: list[str], environ: Mapping[str, str], folder: str, question: bytes
-) -> bytes:
+    arguments: "list[str]", environ: "Mapping[str, str]", folder: "str", question: "bytes"
+) -> "bytes":
     """Return the output of git; it may fail in the middle. Raises _UncomparedError without git."""
     try:
         done = subprocess.run(  # noqa: S603
@@ -4156,7 +4518,7 @@ def _run_git(
     return done.stdout
 
 
-def _blob_digest(path: str) -> str:
+def _blob_digest(path: "str") -> "str":
     """Return git's hash of the content of a file or link; `-` if it cannot be read."""
     try:
         mode = os.lstat(path).st_mode
@@ -4201,14 +4563,14 @@ class _Child(NamedTuple):
     """A child that runs."""
 
     # The index of its target in the request.
-    number: int
+    number: "int"
     # The end of its pipe that is read.
-    pipe: int
+    pipe: "int"
     # When it was started, by the monotonic clock.
-    begun: float
+    begun: "float"
 
 
-def serve_starts(file: str) -> int:
+def serve_starts(file: "str") -> "int":
     """Start the targets of the request on standard input, and write a row for each of them.
 
     The request is a JSON object. `preload` has modules to import first, `targets` has what to start
@@ -4229,7 +4591,7 @@ def serve_starts(file: str) -> int:
     folder = os.path.dirname(os.path.abspath(file))
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
 
-    def write(row: Mapping[str, Any]) -> None:
+    def write(row: "Mapping[str, Any]") -> "None":
         output.write(json.dumps(row) + "\n")
         output.flush()
 
@@ -4250,20 +4612,20 @@ class _Children:
 
     def __init__(
         self,
-        targets: list[str],
-        seconds: float,
-        workers: int,
-        write: Callable[[Mapping[str, Any]], None],
-    ) -> None:
+        targets: "list[str]",
+        seconds: "float",
+        workers: "int",
+        write: "Callable[[Mapping[str, Any]], None]",
+    ) -> "None":
         self._waiting = deque(enumerate(targets))
         self._seconds = seconds
         self._workers = workers
         self._write = write
         # By process id.
-        self._running: dict[int, _Child] = {}
+        self._running: "dict[int, _Child]" = {}
         self._parent = os.getppid()
 
-    def run(self) -> None:
+    def run(self) -> "None":
         """Start everything. Kill all children if this process is terminated or loses its parent."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
@@ -4279,7 +4641,7 @@ class _Children:
             for process in list(self._running):
                 _kill_session(process)
 
-    def _fork(self, number: int, target: str) -> None:
+    def _fork(self, number: "int", target: "str") -> "None":
         reader, writer = os.pipe()
         process = os.fork()
         if process == 0:
@@ -4288,7 +4650,7 @@ class _Children:
         os.close(writer)
         self._running[process] = _Child(number, reader, time.monotonic())
 
-    def _report_ended(self) -> bool:
+    def _report_ended(self) -> "bool":
         """Write the rows of children that ended or were killed as late; return if there were any.
 
         A child that waits for a driver may not end when it is killed: it is reported and left.
@@ -4312,7 +4674,7 @@ class _Children:
         return any_ended
 
 
-def _result_of(pipe: int, status: int) -> dict[str, Any]:
+def _result_of(pipe: "int", status: "int") -> "dict[str, Any]":
     """Return what a child that ended wrote into its pipe, or else its signal or exit status."""
     os.set_blocking(pipe, False)
     try:
@@ -4321,28 +4683,28 @@ def _result_of(pipe: int, status: int) -> dict[str, Any]:
         # it wrote nothing, and a process that it left behind has the pipe
         text = ""
     if text.endswith("\n"):
-        result: dict[str, Any] = json.loads(text)
+        result: "dict[str, Any]" = json.loads(text)
         return result
     if os.WIFSIGNALED(status):
         return {"signal": signal_name(os.WTERMSIG(status))}
     return {"status": os.WEXITSTATUS(status)}
 
 
-def _kill_session(process: int) -> None:
+def _kill_session(process: "int") -> "None":
     """Kill a child that is not reaped yet, and what it started."""
     # it may not have its session yet
     os.kill(process, signal.SIGKILL)
     _kill_group(process)
 
 
-def _kill_group(process: int) -> None:
+def _kill_group(process: "int") -> "None":
     """Kill what is in the process group of a child. The child itself may be gone."""
     # there may be no such group
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
 
 
-def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+def _start_and_exit(target: "str", pipe: "int", seconds: "int") -> "None":
     """Start the target in this child, write the result, and exit without Python's finalization."""
     try:
         os.setsid()
@@ -4352,7 +4714,7 @@ def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
         signal.alarm(seconds)
         sys.argv[:] = [target.partition(":")[0]]
         try:
-            result: dict[str, Any] = {"path": _load(target)}
+            result: "dict[str, Any]" = {"path": _load(target)}
         except BaseException as error:
             result = _failure(error)
         os.write(pipe, (json.dumps(result) + "\n").encode())
@@ -4360,12 +4722,12 @@ def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
         os._exit(0)
 
 
-def _load(target: str) -> str:
+def _load(target: "str") -> "str":
     """Import the module, look up the attribute, and return the path of the module."""
     name, _, attributes = target.partition(":")
     module = importlib.import_module(name)
     if attributes:
-        found: Any = module
+        found: "Any" = module
         for attribute in attributes.split("."):
             found = getattr(found, attribute)
     path = getattr(module, "__file__", None)
@@ -4377,7 +4739,7 @@ def _load(target: str) -> str:
     return ""
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def _failure(error: "BaseException") -> "dict[str, Any]":
     """Return the row of an exception.
 
     `error` is its text, `cause` the text of the first exception in its chain, `where` the line that
@@ -4397,9 +4759,9 @@ def _failure(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: "BaseException") -> "Iterator[BaseException]":
     """Yield an exception, and then each that it was caused by or raised while handling."""
-    link: BaseException | None = error
+    link: "BaseException | None" = error
     for _ in range(_LONGEST_CHAIN):
         if link is None:
             return
@@ -4410,7 +4772,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             link = link.__context__
 
 
-def _text_of(error: BaseException) -> str:
+def _text_of(error: "BaseException") -> "str":
     """Return an exception as the last line of a traceback shows it, on one line."""
     text = type(error).__name__
     # a broken __str__ raises anything
@@ -4423,7 +4785,7 @@ def _text_of(error: BaseException) -> str:
     return text
 
 
-def _raised_at(error: BaseException) -> str:
+def _raised_at(error: "BaseException") -> "str":
     """Return file and line of an exception, relative to site-packages if it is in there.
 
     Lines of Python's importer and of this program do not count. Without others, it is empty.
@@ -4440,7 +4802,7 @@ def _raised_at(error: BaseException) -> str:
     return ""
 
 
-def _silence_streams() -> None:
+def _silence_streams() -> "None":
     """Connect the standard streams of this process and its children to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -4466,17 +4828,17 @@ _LISTED_STARTS = 6
 class Started(NamedTuple):
     """A module or command that was started, and the result."""
 
-    target: Startable
+    target: "Startable"
     # The row that `serve_starts` wrote about it.
-    row: Mapping[str, Any]
+    row: "Mapping[str, Any]"
 
     @property
-    def failed(self) -> bool:
+    def failed(self) -> "bool":
         """Return whether it did not start."""
         return "path" not in self.row
 
     @property
-    def title(self) -> str:
+    def title(self) -> "str":
         """Return its name in a list: `import x`, or the name of a command."""
         return f"import {self.target.name}" if self.target.kind == "module" else self.target.name
 
@@ -4485,19 +4847,19 @@ class StartRequest(NamedTuple):
     """How to start modules and commands."""
 
     # The file of verify.py, which runs itself.
-    program: str
+    program: "str"
     # The Python of the environment.
-    python: str
-    environ: Mapping[str, str]
+    python: "str"
+    environ: "Mapping[str, str]"
     # The limit of each start.
-    seconds: float
+    seconds: "float"
     # Called when a start has ended, with how many have ended so far.
-    progress: Callable[[int, Startable], None]
+    progress: "Callable[[int, Startable], None]"
 
 
 def start_all(
-    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str] = ()
-) -> list[Started]:
+    request: "StartRequest", targets: "Sequence[Startable]", preload: "Sequence[str]" = ()
+) -> "list[Started]":
     """Start modules and commands, and return the results in the same order.
 
     The modules of `preload` are imported once for all of them, if they can be.
@@ -4517,8 +4879,8 @@ def start_all(
 
 
 def _start(
-    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str]
-) -> dict[int, dict[str, Any]] | None:
+    request: "StartRequest", targets: "Sequence[Startable]", preload: "Sequence[str]"
+) -> "dict[int, dict[str, Any]] | None":
     """Return the row of each target by its index; None if the preload failed."""
     text = json.dumps(
         {
@@ -4542,8 +4904,8 @@ def _start(
 
 
 def _read_rows(
-    process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
-) -> dict[int, dict[str, Any]] | None:
+    process: "subprocess.Popen[bytes]", text: "str", targets: "Sequence[Startable]", request: "StartRequest"
+) -> "dict[int, dict[str, Any]] | None":
     """Give the process the request, and read rows until it is done, ends, or says nothing any more.
 
     Return None if it was never ready.
@@ -4554,7 +4916,7 @@ def _read_rows(
     with suppress(BrokenPipeError):
         process.stdin.write(text.encode())
         process.stdin.close()
-    rows: dict[int, dict[str, Any]] | None = None
+    rows: "dict[int, dict[str, Any]] | None" = None
     for line in _lines(process.stdout.fileno(), request.seconds + _SILENCE):
         row = json.loads(line)
         if row.get("done"):
@@ -4567,7 +4929,7 @@ def _read_rows(
     return rows
 
 
-def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
+def _lines(pipe: "int", seconds: "float") -> "Iterator[bytes]":
     """Yield the lines of a pipe until it is closed, or nothing comes for so many seconds.
 
     A process that waits for a driver may not end when it is killed, and keeps the pipe open.
@@ -4581,7 +4943,7 @@ def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
         yield from lines
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: "subprocess.Popen[bytes]") -> "None":
     """End a process, which ends its children first; leave it if it cannot be ended."""
     for end in (process.terminate, process.kill):
         end()
@@ -4599,16 +4961,16 @@ class Verdict(NamedTuple):
 
     # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of the
     # toolkit is missing; or "failed".
-    outcome: str
+    outcome: "str"
     # Why it is excused, the missing library, or the code of the finding about where it is from.
-    reason: str = ""
+    reason: "str" = ""
     # The path that it is from, if that is not the lock's.
-    found: str = ""
+    found: "str" = ""
 
 
 def check_starts(
-    context: CheckContext, installed: Installed, ownership: Ownership, *, has_device: bool
-) -> Group:
+    context: "CheckContext", installed: "Installed", ownership: "Ownership", *, has_device: "bool"
+) -> "Group":
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
     `has_device` is whether the machine has an accelerator.
@@ -4652,25 +5014,25 @@ def check_starts(
     )
 
 
-def _request(context: CheckContext, count: int, *, has_device: bool) -> StartRequest:
+def _request(context: "CheckContext", count: "int", *, has_device: "bool") -> "StartRequest":
     environ = import_environ(context)
     if not has_device:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
-    def progress(done: int, target: Startable) -> None:
+    def progress(done: "int", target: "Startable") -> "None":
         context.progress(f"{done}/{count} {target.name}")
 
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
 def _judge(
-    context: CheckContext,
-    start: Started,
-    ownership: Ownership,
-    origins: Mapping[str, str],
+    context: "CheckContext",
+    start: "Started",
+    ownership: "Ownership",
+    origins: "Mapping[str, str]",
     *,
-    device_works: bool,
-) -> Verdict:
+    device_works: "bool",
+) -> "Verdict":
     """Return the verdict on a start. Lack of an accelerator is no excuse if it works.
 
     `origins` are the paths from which modules would be imported, by name.
@@ -4691,7 +5053,7 @@ def _judge(
     return Verdict("failed")
 
 
-def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: bool) -> Excuse | None:
+def excuse_of(target: "Startable", excuses: "Iterable[Excuse]", *, device_works: "bool") -> "Excuse | None":
     """Return the excuse for a module or command that fails, None if there is none that holds."""
     for excuse in excuses:
         names = excuse.modules if target.kind == "module" else excuse.scripts
@@ -4702,10 +5064,10 @@ def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: boo
 
 
 def _start_findings(
-    context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
-) -> Iterator[Finding]:
+    context: "CheckContext", judged: "Sequence[tuple[Started, Verdict]]"
+) -> "Iterator[Finding]":
     """Yield the findings. Starts that fail for one reason share a finding."""
-    groups: dict[tuple[str, str], list[Started]] = {}
+    groups: "dict[tuple[str, str], list[Started]]" = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
             values = {"name": start.target.name, "found": verdict.found}
@@ -4727,7 +5089,7 @@ def _start_findings(
         yield Finding(code, values)
 
 
-def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
+def _code_and_reason(row: "Mapping[str, Any]") -> "tuple[str, str]":
     """Return the code of the finding about a start that failed, and the reason in its message."""
     if row.get("late"):
         return "start-late", ""
@@ -4738,15 +5100,15 @@ def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
     return "start-failed", str(row["cause"] or row["error"])
 
 
-def _python_code(target: Startable) -> str:
+def _python_code(target: "Startable") -> "str":
     """Return a line of Python that starts a module or command."""
     module, _, attribute = target.reference.partition(":")
     return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
 
 
-def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
+def _result(start: "Started", verdict: "Verdict") -> "dict[str, Any]":
     """Return the row of a start in the JSON report."""
-    result: dict[str, Any] = {
+    result: "dict[str, Any]" = {
         "project": start.target.project,
         "kind": start.target.kind,
         "name": start.target.name,
@@ -4803,23 +5165,23 @@ class UnwritableError(Exception):
 class Report:
     """Prints the results of checks."""
 
-    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
+    def __init__(self, context: "CheckContext", *, as_json: "bool", lenient: "bool") -> "None":
         """With `lenient`, what is wrong with the machine is only a warning."""
         self._context = context
         self._texts = context.lock.texts[context.language]
         self._as_json = as_json
         self._lenient = lenient
-        self._groups: list[dict[str, Any]] = []
-        self._machine: dict[str, str] = {}
+        self._groups: "list[dict[str, Any]]" = []
+        self._machine: "dict[str, str]" = {}
         # Whether nothing else is to be checked.
         self.is_hopeless = False
 
-    def begin(self) -> None:
+    def begin(self) -> "None":
         """Print the first line."""
         lock = self._context.lock
         self._print(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
-    def add(self, group: Group) -> None:
+    def add(self, group: "Group") -> "None":
         """Print the line of a check, and keep its findings for the end."""
         row = self._group_row(group)
         self._groups.append(row)
@@ -4831,7 +5193,7 @@ class Report:
             if finding["code"] in _FINAL and finding["state"] == "wrong":
                 self.is_hopeless = True
 
-    def end(self) -> int:
+    def end(self) -> "int":
         """Print all findings, errors first, and return the exit status."""
         findings = [finding for row in self._groups for finding in row["findings"]]
         findings.sort(key=lambda finding: finding["state"] == "warning")
@@ -4852,7 +5214,7 @@ class Report:
         self._print(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def install_lines(self, group: Group) -> str:
+    def install_lines(self, group: "Group") -> "str":
         """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
 
         There is a line for each finding, or one if there is none. A chip that nobody sees is no
@@ -4870,7 +5232,7 @@ class Report:
             rows.append(("ok", self._fill("label-because", values), ""))
         return "".join("\t".join(map(printable, row)) + "\n" for row in rows)
 
-    def _json_object(self, wrong: int, warnings: int) -> dict[str, Any]:
+    def _json_object(self, wrong: "int", warnings: "int") -> "dict[str, Any]":
         lock = self._context.lock
         return {
             "schema": 1,
@@ -4888,7 +5250,7 @@ class Report:
             "groups": self._groups,
         }
 
-    def _group_row(self, group: Group) -> dict[str, Any]:
+    def _group_row(self, group: "Group") -> "dict[str, Any]":
         """Return a group as in the JSON."""
         findings = [self._finding_row(group, finding) for finding in group.findings]
         states = {finding["state"] for finding in findings}
@@ -4907,7 +5269,7 @@ class Report:
             row["results"] = list(group.results)
         return row
 
-    def _finding_row(self, group: Group, finding: Finding) -> dict[str, Any]:
+    def _finding_row(self, group: "Group", finding: "Finding") -> "dict[str, Any]":
         """Return a finding as in the JSON."""
         context = self._context
         values = {
@@ -4928,7 +5290,7 @@ class Report:
             "values": dict(finding.values),
         }
 
-    def _group_line(self, group: Group, state: str) -> str:
+    def _group_line(self, group: "Group", state: "str") -> "str":
         """Return the line of a check: its name, its state, and its note or its findings' codes."""
         notes = []
         if group.counted or not group.findings:
@@ -4939,19 +5301,19 @@ class Report:
         state_text = _padded(self._texts[f"state-{state}"], 7)
         return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()
 
-    def _note(self, group: Group) -> str:
+    def _note(self, group: "Group") -> "str":
         """Return the text about a check without findings."""
         return self._fill(f"note-{group.note or group.name}", group.values)
 
-    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
+    def _fill(self, code: "str", values: "Mapping[str, Any]") -> "str":
         """Return the text of a code. Remedies that are commands and some notes have none."""
         return self._texts.get(code, "").format(**values)
 
-    def _print(self, line: str) -> None:
+    def _print(self, line: "str") -> "None":
         if not self._as_json:
             self._write(printable(line))
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: "str") -> "None":
         try:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
@@ -4961,7 +5323,7 @@ class Report:
             raise UnwritableError(error.strerror or str(error)) from None
 
 
-def _padded(text: str, width: int) -> str:
+def _padded(text: "str", width: "int") -> "str":
     """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
     columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
     return text + " " * max(width - columns, 0)
@@ -4978,8 +5340,12 @@ _TERMINATED = 143
 _PROOF = "python"
 
 
-def run(text: str, file: str, arguments: Sequence[str]) -> int:
+def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
     """Check this machine and environment against the lock in `text`; return the exit status.
+
+    The program has started itself isolated, as what is on PYTHONPATH or in the user's site-packages
+    is not installed here, and without site, as nothing of the environment is to run before it is
+    judged.
 
     0: as locked. 1: something differs. 2: the command is wrong. `file` is this program.
     """
@@ -4991,11 +5357,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
-    # isolated, as what is on PYTHONPATH or in the user's site-packages is not installed here
-    # and without site, as nothing of the environment is to run before it is judged
-    is_alone = sys.flags.isolated and sys.flags.no_site
-    if options.python or not is_alone:
-        return _restart(options.python or sys.executable, file, arguments)
+    if options.python:
+        return _restart(options.python, file, arguments)
     search_path = SearchPath.of_this_python()
     if options.pip_settings:
         return print_pip_variables()
@@ -5016,7 +5379,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     return _report_checks(context, report, few.get(context.checks, checks))
 
 
-def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
+def _handle_wheels(context: "CheckContext", options: "argparse.Namespace") -> "int":
     """Do what install.sh asks for with wheels that it builds; return the exit status."""
     machine = BuildMachine.of(context, check_machine(context).machine)
     if options.keep_wheels:
@@ -5026,14 +5389,14 @@ def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
     return print_built_wheels(context, machine, folder, names)
 
 
-def _discard_output() -> None:
+def _discard_output() -> "None":
     """Connect standard output to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _context(
-    lock: LockedStack, options: argparse.Namespace, file: str, search_path: SearchPath
-) -> CheckContext:
+    lock: "LockedStack", options: "argparse.Namespace", file: "str", search_path: "SearchPath"
+) -> "CheckContext":
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -5055,7 +5418,7 @@ def _context(
     )
 
 
-def _checks_of(options: argparse.Namespace) -> str:
+def _checks_of(options: "argparse.Namespace") -> "str":
     """Return which checks are asked for, as the JSON names them."""
     if options.machine:
         return "machine"
@@ -5064,7 +5427,7 @@ def _checks_of(options: argparse.Namespace) -> str:
     return "quick" if options.quick else "all"
 
 
-def _bundle(folder: str) -> str:
+def _bundle(folder: "str") -> "str":
     """Return the bundle that a lock's folder is in as `locks/STACK/TARGET`, empty if in none.
 
     `ascend-lock bundle` makes them.
@@ -5074,8 +5437,8 @@ def _bundle(folder: str) -> str:
 
 
 def _report_checks(
-    context: CheckContext, report: Report, checks_of: Callable[[CheckContext], Iterator[Group]]
-) -> int:
+    context: "CheckContext", report: "Report", checks_of: "Callable[[CheckContext], Iterator[Group]]"
+) -> "int":
     """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
@@ -5100,7 +5463,7 @@ def _report_checks(
         return _INTERRUPTED
 
 
-def machine_checks(context: CheckContext) -> Iterator[Group]:
+def machine_checks(context: "CheckContext") -> "Iterator[Group]":
     """Make the checks that need no environment, as before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
@@ -5109,7 +5472,7 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
     yield from network_checks(context, tool)
 
 
-def file_checks(context: CheckContext) -> Iterator[Group]:
+def file_checks(context: "CheckContext") -> "Iterator[Group]":
     """Make the checks of what is installed that start nothing of it, as before a repair."""
     yield check_lock(context)
     installed, broken = installed_distributions(context, context.search_path.folders)
@@ -5118,7 +5481,7 @@ def file_checks(context: CheckContext) -> Iterator[Group]:
     yield check_files(context, installed, overwritten)
 
 
-def checks(context: CheckContext) -> Iterator[Group]:
+def checks(context: "CheckContext") -> "Iterator[Group]":
     """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
     yield check_machine(context)
@@ -5146,7 +5509,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield from check_computation(context, tool)
 
 
-def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
+def _restart(python: "str", file: "str", arguments: "Sequence[str]") -> "int":
     """Run this program with another Python, isolated and without site, in place of this process.
 
     Return the exit status if that is no Python: another program might end as if all were well.
@@ -5162,7 +5525,7 @@ def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
     return _USAGE
 
 
-def _language(option: str | None, languages: Collection[str]) -> str:
+def _language(option: "str | None", languages: "Collection[str]") -> "str":
     """Return the language of messages: the option, or the locale's, or English."""
     environ = os.environ
     locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
@@ -5170,7 +5533,7 @@ def _language(option: str | None, languages: Collection[str]) -> str:
     return language if language in languages else "en"
 
 
-def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
+def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argparse.Namespace":
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -5258,7 +5621,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     return parser.parse_args(arguments)
 
 
-def _positive(text: str) -> float:
+def _positive(text: "str") -> "float":
     """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
     try:
         number = float(text)
@@ -5269,7 +5632,7 @@ def _positive(text: str) -> float:
     return number
 
 
-def _show_progress(line: str) -> None:
+def _show_progress(line: "str") -> "None":
     """Show a line on the terminal in place of the one before; remove it if the line is empty."""
     sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K")
     sys.stderr.flush()
@@ -5293,7 +5656,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.3.RC1", "component": "hdk", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.3.RC1.json (2026-11-23))", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.3.RC1.json (2026-11-23)\uff09"}}],
 "requested": ["megatron-core", "mindspeed", "torch", "torch-npu", "torchvision", "transformers", "verl", "verl-npu", "vllm", "vllm-ascend"],
 "excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "device": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "device": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "device": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "device": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
-"digest": "905c814b9b2fb84880e8540ba5ed36c88265b0ebccf151efc7469db5478a8483",
+"digest": "828cc9edd40d2f642c37a32d3c73f613ac16e70ba4b329fc13a53c103e0288c9",
 "pins": [
 {"name": "accelerate", "version": "1.12.0", "stage": 9, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
 {"name": "aiofiles", "version": "25.1.0", "stage": 9, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},

@@ -21,13 +21,14 @@ unset POSIXLY_CORRECT
 set +o posix  # also where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
-# What would have an effect on every bash, pip or Python that is started, and what only env can remove. pip reads
+# What would have an effect on every bash, pip or Python that is started, even on `python -I` (PYTHONEXECUTABLE and
+# __PYVENV_LAUNCHER__ name another environment), and what only env can remove. pip reads
 # PIP_INDEX-URL, too: it goes on under the name that a shell can have, unless that is set
 unwanted=()
 renamed=()
 while IFS= read -r -d '' variable; do
     case ${variable%%=*} in
-        BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | _PYTHON_* | DIST_EXTRA_CONFIG)
+        BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | _PYTHON_* | DIST_EXTRA_CONFIG | PYTHONEXECUTABLE | __PYVENV_LAUNCHER__)
             unwanted+=(-u "${variable%%=*}")
             ;;
         PIP_*[!A-Za-z0-9_]*)
@@ -120,6 +121,8 @@ require_value() { # option, what follows it
         "${1} 需要一个值：见 --help" ""
 }
 
+given=("$@")
+again=no
 dry_run=no
 wheelhouse=
 built=
@@ -136,6 +139,7 @@ while [ $# -gt 0 ]; do
         --python) require_value "$@"; python=$2; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
+        --again) again=yes ;; # from below, where it starts itself once more
         --lang)
             case ${2-} in
                 en) lang=$2 at=0 ;;
@@ -161,6 +165,17 @@ if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
     fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
         "${here:-.} 中没有 stages/ 目录，它应与 install.sh 在一起" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
+# No file of a lock is a link. One in the place of this file leads to another lock, and one beside it to what is none
+called=.
+case ${BASH_SOURCE[0]} in */*) called=${BASH_SOURCE[0]%/*} ;; esac
+if [ -e "$called/stages" ] && [ ! "$called/" -ef "$here" ]; then
+    fail "${BASH_SOURCE[0]} is a link to that of another lock, ${here}" "ascend-lock check tells what does not belong to a lock, and ascend-lock lock makes its files anew" \
+        "${BASH_SOURCE[0]} 是指向另一份锁 ${here} 的链接" "ascend-lock check 会指出不属于锁的文件，ascend-lock lock 会重新生成锁的文件"
+fi
+for file in "$here/verify.py" "$here/stages" "$here/stages"/*; do
+    [ ! -L "$file" ] || fail "${file} is a link, and no file of a lock is one" "ascend-lock check tells what does not belong to a lock, and ascend-lock lock makes its files anew" \
+        "${file} 是一个链接，而锁的文件都不是链接" "ascend-lock check 会指出不属于锁的文件，ascend-lock lock 会重新生成锁的文件"
+done
 
 # --- 1. the machine
 
@@ -177,6 +192,14 @@ if [ -z "$python" ]; then
     if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
     elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
     else python=$(command -v python3 || true); fi
+    # Whoever has activated ascend-lock's own environment does not mean to install a stack over what it runs with.
+    if [ -n "$python" ] && [ "$system" = no ] && "$python" -I -c '
+from importlib import metadata
+metadata.distribution("ascend-lock")
+' 2>/dev/null; then
+        refuse "ascend-lock itself is installed in the environment of ${python}" "leave it and make one for the lock: deactivate; python3.11 -m venv env && . env/bin/activate; or pass --python PATH" \
+        "${python} 所在的环境中安装了 ascend-lock 自身" "请退出该环境，为锁文件另建一个：deactivate; python3.11 -m venv env && . env/bin/activate；或用 --python 指定"
+    fi
 fi
 if [ -z "$python" ] || ! "$python" -I -c '' 2>/dev/null; then
     fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
@@ -206,9 +229,17 @@ if ! "$python" -I -c 'import pip' 2>/dev/null; then
         "${python} 没有 pip" "${python} -m ensurepip"
 else
     while IFS= read -r -d '' setting; do
-        settings+=("$setting")
+        case $setting in
+            !*)
+                setting=${setting#!}
+                refuse "${setting%%=*} is no address with which pip can be started: ${setting#*=}" "the form is https://USER:PASSWORD@HOST:PORT/PATH without a query; in user and password write \`/\` as %2F, \`?\` as %3F, \`#\` as %23, \`@\` as %40, \`%\` as %25" \
+        "${setting%%=*} 不是可用于启动 pip 的地址：${setting#*=}" "格式为 https://USER:PASSWORD@HOST:PORT/PATH，不含查询部分；用户名和密码中的 \`/\` 写作 %2F，\`?\` 写作 %3F，\`#\` 写作 %23，\`@\` 写作 %40，\`%\` 写作 %25"
+                refused=yes
+                ;;
+            *) settings+=("$setting") ;;
+        esac
     done < <("$python" -I -S "$here/verify.py" --pip-settings)
-    [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
+    [ -n "${settings[*]-}${refused-}" ] || [ "$found" != 3.11 ] ||
         refuse "pip of ${python} does not run" "${python} -m pip config debug says why, or lists its configuration files; it may show passwords" \
         "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因或列出配置文件；输出中可能有密码"
 fi
@@ -257,6 +288,8 @@ class Pin:
         # what is noted of it: these hashes, or the key of how it is built
         self.hashes, self.key = [], ""
         self.is_editable, self.variant = False, ""
+        # whether what is installed from a repository changes its files
+        self.is_rewritten = False
         self.lines = []
 
     def note(self):
@@ -265,11 +298,14 @@ class Pin:
     def is_as_locked(self):
         """Return whether it is installed in its version, from its file or by its build, and as its variant.
 
+        None of its files may be missing: pip removes one with the distribution that had it before.
         What cannot be read is not: nothing is there, or what an interrupted installation has left half-written.
         """
         try:
             found = metadata.distribution(self.name)
             if Version(found.version) != Version(self.version) or read_note(found) != self.note():
+                return False
+            if not self.is_rewritten and not has_files(found):
                 return False
             if self.is_editable:
                 with open(os.path.join(sys.prefix, "src", self.name, ".git", "ascend-lock")) as file:
@@ -280,19 +316,28 @@ class Pin:
             return False
 
 
+def has_files(found):
+    """Return whether all files of a distribution are there that RECORD has, besides compiled ones."""
+    rows = csv.reader(io.StringIO(found.read_text("RECORD"), newline=""))
+    paths = [row[0] for row in rows if row and not row[0].endswith(".pyc")]
+    root = str(found.locate_file(""))
+    return all(os.path.lexists(os.path.join(root, path)) for path in paths)
+
+
 def read_pins(path):
     """Return the pins of a requirements file, by name."""
-    pins, variants, keys, pin = {}, {}, {}, None
+    pins, variants, keys, rewritten, pin = {}, {}, {}, {}, None
     with open(path, encoding="utf-8") as file:
         for line in file:
-            said = re.match(r"# ([a-z0-9][a-z0-9-]*)==\S+ is (the variant|built as) ([0-9a-z_.]+)", line)
+            said = re.match(r"# ([a-z0-9][a-z0-9-]*)==\S+ is (the variant|built as|rewritten by) ([0-9a-z_.-]+)", line)
             if said:
-                (keys if said[2] == "built as" else variants)[said[1]] = said[3]
+                {"built as": keys, "rewritten by": rewritten, "the variant": variants}[said[2]][said[1]] = said[3]
             found = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
             if found:
                 pin = pins[found[1]] = Pin(found[1], found[2])
                 pin.key = found[3] or keys.get(pin.name, "")
                 pin.is_editable, pin.variant = bool(found[4]), variants.get(pin.name, "")
+                pin.is_rewritten = pin.name in rewritten
             if pin and not line.lstrip().startswith("#"):
                 pin.lines.append(line)
                 pin.hashes += re.findall(r"--hash=sha256:([0-9a-f]{64})", line)
@@ -458,13 +503,42 @@ interrupted() {
     exit 130
 }
 
+# pip with `install`, which notes each file of the environment before it writes it, by an audit hook of Python: RECORD
+# comes last, and if pip is killed before that, nothing else would say which files are of a release.
+noting='
+import os, runpy, sys
+
+prefix = os.path.realpath(sys.prefix) + os.sep
+journal = os.open(prefix + ".ascend-lock-files", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+folders = {}
+
+
+def note(event, values):
+    if event != "open" or not isinstance(values[0], str) or str(values[1])[:1] not in ("w", "x"):
+        return
+    folder, name = os.path.split(values[0])
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    if (folders[folder] + os.sep).startswith(prefix):
+        os.write(journal, os.fsencode(os.path.join(folders[folder], name)) + bytes(1))
+
+
+sys.addaudithook(note)
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+'
+
 # Runs a command; a dry run shows it so that it can be pasted. What functions of this file do, it names.
 shown=no
 watching=
 run() {
-    local word line=''
+    local word line='' at_word words=("$@")
     if [ "$dry_run" = no ]; then
-        if [ -n "$watching" ]; then watch "$@"; else "$@"; fi
+        for ((at_word = 2; at_word < $#; at_word++)); do
+            if [ "${words[*]:at_word - 2:3}" = '-m pip install' ]; then
+                words[at_word - 2]=-c words[at_word - 1]=$noting
+            fi
+        done
+        if [ -n "$watching" ]; then watch "${words[@]}"; else "${words[@]}"; fi
         return
     fi
     case "$*" in *'$scratch'*)
@@ -740,6 +814,7 @@ EOF
 # file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
 # Of what is called `~…`, only folders go whose name pip makes of a name in such a record, or of one noted. pip may remove
 # the record first: so the folders of what is installed are noted before it begins, until all is installed.
+# pip writes RECORD after all files, so it notes each before it writes it; if it was cut off, what is noted goes as well.
 # Nothing goes that a record of something installed has, or that is behind a link.
 sweep() { # names of what must not be installed, requirements files
     local told
@@ -898,6 +973,18 @@ def write_folders(folders):
         pass
 
 
+def read_files():
+    """Return the files that a pip that was cut off has noted before it wrote them."""
+    try:
+        with open(written, "rb") as file:
+            paths = [os.path.normpath(os.fsdecode(path)) for path in file.read().split(b"\0")[:-1]]
+    except OSError:
+        return set()
+    return {path for path in paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
+
+
+written = os.path.join(prefix, ".ascend-lock-files")
+all_kept = set()
 journal = os.path.join(prefix, ".ascend-lock-folders")
 noted = read_folders()
 to_note = set()
@@ -908,6 +995,7 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
     whole = [record for record in records if record.is_whole]
     kept = {path for record in whole for path in record.paths}
     kept |= {os.path.join(real(os.path.dirname(path)), os.path.basename(path)) for path in kept}
+    all_kept |= kept
     # the folders called `~…` that something installed has files in
     occupied = {path[: at.end()] for path in kept for at in re.finditer(r"/~[^/]*(?=/)", path)}
     left = [record for record in records if record not in whole and record.path not in occupied]
@@ -945,6 +1033,10 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
     for record in unfinished:
         if os.path.lexists(record.path):
             remove(record.path)
+for path in sorted(read_files() - all_kept):
+    remove_file(path)
+if os.path.lexists(written):
+    os.remove(written)
 write_folders(to_note)
 PYTHON
 }
@@ -1080,7 +1172,19 @@ if stage 8 vllm-ascend vllm-ascend "$here/stages/8.txt"; then
     install_wheels "$python" stages/8.txt
 fi
 
-if [ "$dry_run" = no ]; then rm -f "$environment/.ascend-lock-folders"; fi
+if [ "$dry_run" = no ]; then
+    rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-files"
+    # A file may have moved from one distribution to another. pip removes it with the old release of the first, even if it
+    # has installed the other one before. None of them is an old release now, so installing them again suffices
+    left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt") ||
+        fail "cannot determine what is already installed" "see the message above" \
+        "无法确定已经安装了哪些软件包" "见上文的消息"
+    if [ -n "$left" ] && [ "$again" = no ]; then
+        say "pip has removed files of ${left//$'\n'/, } together with another distribution that had them before, so this begins again" "pip 在删除另一个软件包时一并删除了 ${left//$'\n'/, } 的文件（这些文件以前属于该软件包），因此重新开始"
+        rm -rf "$scratch"
+        exec "$BASH" -p "${BASH_SOURCE[0]}" --again ${given[@]+"${given[@]}"}
+    fi
+fi
 
 # --- 3. what was installed
 
