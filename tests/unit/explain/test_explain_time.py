@@ -119,7 +119,8 @@ def test_a_row_takes_a_twelfth_of_the_time(catalog: Slow, files: int, is_by_row:
     for release in range(files):
         catalog.add_wheel("many", f"1.{release}", metadata_python=">=4")
     changes, took = first_way(catalog, "base==1", "plugin==2", "tool==1")
-    assert (changes == ["base==3", "plugin==3"]) == is_by_row
+    # loosened lines have more time, and come after the rows
+    assert (changes == ["base==3", "plugin==3"] and took < 2 * SECONDS) == is_by_row
     assert took <= files + SECONDS
 
 
