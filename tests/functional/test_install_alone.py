@@ -267,7 +267,8 @@ def test_no_variable_names_another_environment(
     other = tmp_path / "other/bin/python"
     run = install(workspace, python, **{name: str(other)})
     assert run.status == 0, run
-    assert (installed(python), installed(other)) == ({"base": "1.0"}, {})
+    assert "base" in installed(python)
+    assert "base" not in installed(other)
     verify = [str(other), str(workspace.folder() / "verify.py")]
     run = execute(workspace, verify, **{name: str(python)})
     assert (run.status, name in run.stderr) == (2, True)
