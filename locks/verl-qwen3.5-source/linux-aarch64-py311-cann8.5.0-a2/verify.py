@@ -26,9 +26,16 @@ if sys.argv[1:] == ["--start"]:
 elif not (sys.flags.isolated and sys.flags.no_site) and "posix" in sys.builtin_module_names:
     import posix
 
-    # Python takes them for its own path and its environment, even isolated.
+    # Python takes them for its own path and its environment, even isolated, and then forgets one.
+    begun_with = list(posix.environ)
+    try:
+        file = posix.open("/proc/self/environ", posix.O_RDONLY)
+        begun_with += [row.partition(b"=")[0] for row in posix.read(file, 4 << 20).split(b"\0")]
+        posix.close(file)
+    except OSError:
+        pass
     for name in (b"PYTHONEXECUTABLE", b"__PYVENV_LAUNCHER__"):
-        if name in posix.environ:
+        if name in begun_with:
             sys.stderr.write("error: %s says which Python this is\n" % name.decode())
             sys.stderr.write("hint: unset %s\n" % name.decode())
             sys.exit(2)
