@@ -67,7 +67,8 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     gave_way: tuple[str, ...] = ()
     practices: tuple[facts.Practice, ...] = ()
     if tried:
-        tried_universe, gave_way = _supposing(resolution, universe, name, tried)
+        is_asked_for = bool(requirement.specifier)
+        tried_universe, gave_way = _supposing(resolution, universe, name, tried, is_asked_for)
         try:
             answer = decide(tried_universe, tick=clock.tick)
             if isinstance(answer, Resolution):
@@ -185,19 +186,26 @@ def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) ->
 
 
 def _supposing(
-    resolution: Resolution, universe: Universe, name: NormalizedName, version: str
+    resolution: Resolution,
+    universe: Universe,
+    name: NormalizedName,
+    version: str,
+    is_asked_for: bool,
 ) -> tuple[Universe, tuple[str, ...]]:
     """Return the universe in which the stack requires a release, with the other pins preferred.
 
-    The bounds of its own lines that do not admit the release do not count: whoever asks would
-    change them. These lines are returned as well.
+    The bounds of its own lines that do not admit a release that is asked for do not count: whoever
+    asks would change them. These lines are returned as well.
     """
     stack = universe.problem.stack
     roots = []
     gave_way = []
     for root in stack.requirements:
         need = root.need
-        if isinstance(need, Requirement) and need.name == name and _rules_out(need, version):
+        if not (is_asked_for and isinstance(need, Requirement) and need.name == name):
+            roots.append(root)
+            continue
+        if _rules_out(need, version):
             gave_way.append(root.origin.text)
             unbound = replace(need, specifier=SpecifierSet())
             origin = replace(root.origin, text=str(unbound))
