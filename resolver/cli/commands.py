@@ -19,6 +19,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
+from resolver.cli.common import HELP_OPTIONS
 from resolver.cli.console import print_error, print_json, print_text, write
 from resolver.cli.group import RootGroup
 from resolver.cli.language import run_language
@@ -66,7 +67,7 @@ _last_interrupt = -_IGNORED_FOR
     modules=COMMANDS,
     invoke_without_command=True,
     epilog=_EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": [*HELP_OPTIONS]},
 )
 @click.version_option(__version__, prog_name="ascend-lock")
 @click.pass_context

@@ -94,6 +94,9 @@ COMMON: Final = (
 )
 
 
+# What prints the help of a command.
+HELP_OPTIONS: Final = ("-h", "--help")
+
 # What checks something: docs/checking.md says what each compares with what.
 _CHECKS: Final = ("check", "check --upstream", "lock --check", "facts check", "verify")
 
@@ -108,6 +111,13 @@ class Command(click.Command):
     """A command with the common options, which come last in its help."""
 
     context_class = Context
+
+    def get_help_option_names(self, _ctx: click.Context) -> list[str]:
+        """Return the names of the option that prints the help, whatever the context.
+
+        click keeps the option that it makes first, and a context without parent has only `--help`.
+        """
+        return [*HELP_OPTIONS]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, with the common options."""
@@ -126,7 +136,7 @@ class Command(click.Command):
             if record is None or not isinstance(parameter, click.Option):
                 continue
             # Before 8.1.8, click makes its option of the help anew each time.
-            is_help = set(parameter.opts) == set(ctx.help_option_names)
+            is_help = set(parameter.opts) == set(HELP_OPTIONS)
             is_common = parameter in COMMON or is_help
             (common if is_common else own).append(record)
         if own:

@@ -47,8 +47,8 @@ def command(
 ) -> int:
     """Compare the nodes of a cluster by their reports.
 
-    REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files:
-    those that end in .json or, where none does, all of them.
+    REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files.
+    Of a folder, the files in .json are read, or all files if there are none.
     Nodes that are alike are shown together, the largest group first.
 
     The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has

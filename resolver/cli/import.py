@@ -56,7 +56,7 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
 @options.output("stdout")
 @click.option(
     "--name",
-    help="Name of the stack (default: that of the file written, of the project, or of FILE).",
+    help="Name of the stack (default: the name of the output, the project, or FILE).",
 )
 @click.option(
     "--python",
@@ -191,8 +191,8 @@ def command(
 def _default_name(project: str, file: Path, output: Path | None) -> str:
     """Return the name of a stack that is given none.
 
-    It is that of the file written, of the project or environment in the file read, or of this file.
-    Every pyproject.toml is called alike, so that of its folder is before it.
+    That is the name of the output, else of the project or environment in the input. Without one, a
+    pyproject.toml gives the name of its folder, and any other file its own.
     """
     if output is not None:
         return output.stem

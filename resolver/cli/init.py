@@ -153,7 +153,7 @@ def _require_stated(key: str, value: str) -> None:
     """Raise InputError if a component is `none`: each cell of the matrix has all of them."""
     if options.states_nothing(value):
         raise InputError(
-            phrase("the matrix has stacks for machines with an accelerator alone"),
+            phrase("the matrix has stacks only for machines with an accelerator"),
             where=f"{_FIELDS[key]} {value}",
             hint=phrase(
                 "for a machine without one: {command}",

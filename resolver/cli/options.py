@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Stands for every stack on a command line.
 ALL: Final = "all"
-# Names of processors beside those that Linux has.
+# Other names of the processors that targets have.
 _PROCESSORS: Final = {
     "arm64": "aarch64",
     "arm": "aarch64",

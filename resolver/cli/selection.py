@@ -286,7 +286,7 @@ def _own_file(name: str, run: Settings) -> Path:
 
 
 def print_stacks(run: Settings) -> None:
-    """Print the name and the summary of each stack, those of the current folder first."""
+    """Print the name and summary of each stack, with those of the current folder first."""
     names = [*own_stack_names(run.matrices), *stack_names(run.matrices)]
     width = max(map(len, names), default=0)
     rows = []

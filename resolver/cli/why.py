@@ -61,8 +61,7 @@ def command(run: Settings, stack: str, name: str | None) -> int:
 def _only_stack(name: str, run: Settings) -> str:
     """Return the only stack of the current folder, and say on stderr that it is meant.
 
-    Raise InputError if there are several or none, or if the `name` of the project is that of a
-    stack.
+    Raise InputError if there are several or none, or if `name` is a stack and no project.
     """
     own = own_stack_names(run.matrices)
     where = "ascend-lock why STACK NAME"

@@ -164,7 +164,7 @@ def _check(fact: model.Fact, place: Place, components: Components) -> None:
         field = "others" if key == "with" else key
         for position, need in enumerate(getattr(fact, field, ())):
             require_known_values(need, components, place(key, position))
-    if isinstance(fact, model.Names) and fact.component not in ("", *components):
+    if isinstance(fact, model.Names | model.Warns) and fact.component not in ("", *components):
         what = phrase("there is no component `{name}`", name=fact.component)
         hint = did_you_mean(
             fact.component,

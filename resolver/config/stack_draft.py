@@ -127,7 +127,7 @@ class Draft(msgspec.Struct, frozen=True):
     ) -> str:
         """Return the text of the stack's file, made of `file`, for this target.
 
-        Its comments are in the language; its summary is in every language, as those of any stack.
+        Its comments are in one language, its summary in all of them.
         """
         summary = phrase("What {file} asks for", file=escaped(file))
         stack = {

@@ -32,7 +32,7 @@ from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text
-from resolver.resolve.solver import Refutation
+from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
 # of the time, at most, for contradictions: fixes have what is left
@@ -111,9 +111,9 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
     """Return the first contradiction of an explanation, and what is awaited, without ways out."""
     clauses = refutation.clauses
     awaited = _awaited(refutation, clock)
-    core = refutation.core
+    core: Sequence[Constraint] = refutation.core
     with clock.limiting():
-        core = next(cores(clauses, clock.expired), core)
+        core = next(_checked_cores(clauses, clock), core)
     return contradiction(clauses, core, clock.expired), awaited
 
 
@@ -195,9 +195,19 @@ def found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constrain
     found: list[Sequence[Constraint]] = []
     with clock.limiting():
         # one by one, as each takes its time
-        for core in cores(refutation.clauses, clock.expired):
+        for core in _checked_cores(refutation.clauses, clock):
             found.append(core)  # noqa: PERF402  an exception leaves those found before
     return found or [refutation.core]
+
+
+def _checked_cores(clauses: Clauses, clock: Clock) -> Iterator[Sequence[Constraint]]:
+    """Yield the cores that pass the independent check, as the core of the refutation did.
+
+    They are others than that one: what a page says is chosen for people.
+    """
+    for core in cores(clauses, clock.expired):
+        if not faults_of_core(clauses, core):
+            yield core
 
 
 # --- what else is reported

@@ -2,8 +2,8 @@
 
 A requirements file of another machine may pin many releases that do not exist for the target. There
 are more sets of changes than can be tried one by one. So the lines of a conflict lose their
-versions, then those of the next conflict, until the rest locks near the releases that were asked
-for. Each line that the lock does without is put back.
+versions, and the stack is solved near the releases that they named; then those of the next
+conflict, until there is a solution. Each line that can have its version back gets it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from packaging.version import Version
 from resolver.explain import costs
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
+from resolver.explain.rows import without_versions
 from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials, edit_of
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate
@@ -67,7 +68,7 @@ class Loosening:
 
     def _edits(self) -> Edits:
         edits = [edit_of(change) for stack in self._stated for change in stack.changes]
-        edits += [SetLine(root.number, _without_version(root)) for root in self._loose]
+        edits += [SetLine(root.number, without_versions(root)) for root in self._loose]
         edits += [SetLine(root.number, "") for root in self._dropped]
         return tuple(edits)
 
@@ -107,7 +108,7 @@ class Loosening:
         """Yield the lines that a conflict is about, as they are or loosened."""
         texts = {line.text for line in core if isinstance(line, StackLine)}
         for root in self._roots:
-            written = _without_version(root) if root in self._loose else root.origin.text
+            written = without_versions(root) if root in self._loose else root.origin.text
             if written in texts and root not in self._dropped:
                 yield root
 
@@ -131,15 +132,18 @@ class Loosening:
 
     def _with_lines_put_back(self, resolution: Resolution) -> Resolution:
         """Put lines back as they were, where the stack still locks; return the last lock."""
-        self._loose = [root for root in self._loose if not _meets(resolution, root)]
+        self._loose = [root for root in self._loose if not resolution.meets(root.need)]
         for root in (*self._dropped, *self._loose):
+            if root not in self._dropped and root not in self._loose:
+                # it is back, as the last lock has what it asked for
+                continue
             loose, dropped = self._loose, self._dropped
             self._loose = [other for other in loose if other is not root]
             self._dropped = [other for other in dropped if other is not root]
             answer = self._lock()
             if isinstance(answer, Resolution):
                 resolution = answer
-                self._loose = [other for other in self._loose if not _meets(answer, other)]
+                self._loose = [other for other in self._loose if not answer.meets(other.need)]
             else:
                 self._loose, self._dropped = loose, dropped
         return resolution
@@ -177,18 +181,3 @@ def _named_version(need: Requirement) -> Version | None:
         if specifier.operator not in ("!=", "==="):
             return Version(specifier.version.removesuffix(".*"))
     return None
-
-
-def _without_version(root: RootRequirement) -> str:
-    """Return a line without its versions."""
-    need = root.need
-    # only such lines are loosened
-    assert isinstance(need, Requirement)  # noqa: S101
-    extras = f"[{','.join(need.extras)}]" if need.extras else ""
-    marker = f" ; {need.marker}" if need.marker else ""
-    return f"{need.name}{extras}{marker}"
-
-
-def _meets(resolution: Resolution, root: RootRequirement) -> bool:
-    """Return whether a lock has what a line asked for."""
-    return resolution.meets(root.need)

@@ -93,7 +93,7 @@ class Rows:
         ]
         # the lines whose versions a row sets
         self._lines = [root for root in family if str(need_of(root).specifier)]
-        self._unbound = [SetLine(root.number, _without_versions(root)) for root in self._lines]
+        self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
         self._anchor = _anchor(family, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
@@ -322,7 +322,7 @@ def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
     return versions
 
 
-def _without_versions(root: RootRequirement) -> str:
+def without_versions(root: RootRequirement) -> str:
     """Return a line about a project without the versions that it admits.
 
     If it names a pre-release, those of the project count.

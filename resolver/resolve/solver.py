@@ -211,12 +211,15 @@ def _finished(
     return check(universe.problem, resolution, universe.catalog) or resolution
 
 
+def faults_of_core(clauses: Clauses, core: Sequence[Constraint]) -> list[str]:
+    """Return what the independent check finds wrong with a core: nothing if it is a proof."""
+    universe = clauses.universe
+    return check_refutation(universe.problem, clauses.reasons(core), universe.catalog)
+
+
 def _checked(refutation: Refutation) -> Refutation:
     """Return a refutation that passes the check. Raises UndecidedError for another one."""
-    clauses = refutation.clauses
-    universe = clauses.universe
-    reasons = clauses.reasons(refutation.core)
-    faults = check_refutation(universe.problem, reasons, universe.catalog)
+    faults = faults_of_core(refutation.clauses, refutation.core)
     if faults:
         raise UndecidedError(
             phrase(

@@ -380,10 +380,17 @@ def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Works
         "numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
     )
     told = why(solvable, "numpy", "--json").json
-    assert (told["newer"], told["tried"], told["gave_way"]) == (["2.1.0"], "2.1.0", ["numpy<2"])
-    assert told["moves"] == [{"name": "numpy", "old": "1.26.4", "new": "2.1.0"}]
-    assert "The stack's own line `numpy<2` does not count in what follows." in run.stdout
+    assert (told["newer"], told["tried"], told["gave_way"]) == (["2.1.0"], "2.1.0", [])
+    assert told["contradictions"]
     assert not solvable.locks.exists()
+
+
+def test_why_lets_a_line_give_way_to_a_release_that_is_asked_for(solvable: Workspace) -> None:
+    told = why(solvable, "numpy==2.1.0", "--json").json
+    assert (told["tried"], told["gave_way"]) == ("2.1.0", ["numpy<2"])
+    assert told["moves"] == [{"name": "numpy", "old": "1.26.4", "new": "2.1.0"}]
+    run = why(solvable, "numpy==2.1.0")
+    assert "The stack's own line `numpy<2` does not count in what follows." in run.stdout
 
 
 def test_why_names_the_practice_that_drops_a_requirement(workspace: Workspace) -> None:

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from tests.components import systems_text
 from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex
 
@@ -377,3 +378,21 @@ def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, 
     assert [f"the nearest known: {near}." in row for row in told] == [True] * bool(near)
     builds.stack("torch-npu==1.0", target=target(cann))
     assert (f"Note: CANN {cann} is in no list of releases" in builds.lock().stderr) == bool(near)
+
+
+def test_warning_for_targets_with_a_component(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    (workspace.matrices / "systems.toml").write_text(systems_text({"cann": ("8.5.0",)}))
+    rows = row("warns", text="it uses the CPU alone", component="cann")
+    workspace.facts("demo", rows)
+    workspace.locked_stack("demo")
+    assert workspace.warnings() == []
+    workspace.locked_stack("demo", target=f'{ANYWHERE}[target.system]\ncann = "8.5.0"\n')
+    assert "it uses the CPU alone" in workspace.warnings()[0]
+
+
+def test_warning_about_a_component_that_there_is_not(workspace: Workspace) -> None:
+    workspace.facts("demo", row("warns", text="it is slow", component="canm"))
+    workspace.stack("demo")
+    run = workspace.lock()
+    assert (run.status, "there is no component `canm`" in run.stderr) == (2, True)

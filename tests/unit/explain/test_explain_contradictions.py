@@ -8,7 +8,9 @@ from typing import cast
 import pytest
 from packaging.version import Version
 
+from resolver.explain import explain
 from resolver.explain.contradictions import contradiction, cores, smallest
+from resolver.explain.explain import found_cores
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
@@ -231,3 +233,14 @@ def test_smallest_core_is_sought_with_300_questions() -> None:
     clauses = Satisfiable(core)
     found = smallest(cast("Clauses", clauses), core, [], core, lambda: False)
     assert (list(found), clauses.asked) == (core, 300)
+
+
+def test_core_that_is_no_proof_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page says is checked as the refutation was: here one constraint is missing."""
+    catalog = DataCatalog().serve("a 1: c==1", "b 1: c==2", "c 1 2")
+    refuted = decide(Universe(problem("a", "b"), catalog))
+    assert isinstance(refuted, Refutation)
+    monkeypatch.setattr(
+        explain, "cores", lambda clauses, _: iter([refuted.core[1:], [*refuted.core]])
+    )
+    assert found_cores(refuted, Clock(60)) == [[*refuted.core]]
