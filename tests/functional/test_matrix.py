@@ -386,7 +386,7 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     none = known.run("init", "--cann", "8.5.0", "--soc", "none")
     assert (none.status, none.error) == (
         2,
-        "the matrix has stacks for machines with an accelerator alone",
+        "the matrix has stacks only for machines with an accelerator",
     )
     assert "\n  at --soc none\n" in none.stderr
     missing = known.run("init", "--cann", "8.5.0", "--python", "3.11")
