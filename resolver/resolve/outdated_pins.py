@@ -87,7 +87,7 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
             continue
         pin, newest = behind.pop(0)
         settled.add(pin.name)
-        because = () if outdated else _newer_ruled_out(universe, pin)
+        because = () if outdated else _newer_ruled_out(universe, resolution, pin)
         line = OutdatedPin(project=pin.name, version=pin.version, newest=newest, because=because)
         outdated.append(line)
     return tuple(outdated)
@@ -196,19 +196,22 @@ def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     return late is not None and early is not None and late - early > _AGE
 
 
-def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
+def _newer_ruled_out(universe: Universe, resolution: Resolution, pin: Pin) -> tuple[Reason, ...]:
     """Return what rules out every newer final release, as far as the stack's own projects tell.
 
     Empty if they do not. Whatever is unread can only forbid more.
     """
     # they need PySAT
-    from resolver.resolve.clauses import Clauses
+    from resolver.resolve.pinned_clauses import PinnedClauses
     from resolver.resolve.reasons import described
+
+    requirements = universe.problem.stack.requirements
+    named = {root.need.name for root in requirements if isinstance(root.need, Requirement)}
 
     where = universe.problem.stack.where
     line = f"{pin.name}>{pin.version.public}"
     # without what a lock prefers: locking again says the same
-    clauses = Clauses(universe.with_line(line, where))
+    clauses = PinnedClauses(universe.with_line(line, where), resolution, named)
     try:
         newer = [
             candidate
@@ -218,7 +221,7 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
             and not candidate.release.yanked
         ]
         one_of_them = [clauses.any_of(newer)]
-        if not _is_refuted(clauses, newer, one_of_them):
+        if not _is_refuted(clauses, named, newer, one_of_them):
             return ()
         core = clauses.preferred(one_of_them, sorted(clauses.known, key=_order))
         reasons = dict.fromkeys(described(clauses, core).values())
@@ -228,14 +231,17 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
     return tuple(reason for reason in reasons if reason.constraint != asked)
 
 
-def _is_refuted(clauses: Clauses, newer: list[Candidate], assumed: list[int]) -> bool:
+def _is_refuted(
+    clauses: Clauses,
+    named: Set[NormalizedName],
+    newer: list[Candidate],
+    assumed: list[int],
+) -> bool:
     """Return whether the clauses are unsatisfiable once enough releases are opened.
 
-    The newer ones are opened first, then releases that the solver chooses, if the stack names
-    their projects.
+    The newer ones are opened first, then releases that the solver chooses of the projects that
+    the stack names (`named`).
     """
-    requirements = clauses.universe.problem.stack.requirements
-    named = {root.need.name for root in requirements if isinstance(root.need, Requirement)}
     tried: set[Candidate] = set()
     unread = newer
     while True:
