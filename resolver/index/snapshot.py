@@ -193,6 +193,9 @@ class SnapshotCatalog(Catalog):
         self._snapshot = snapshot
         self._shipped = shipped or ShippedLinkage(None)
         self._platform = platform
+        # By project and position in its recorded pages. What is made of a page is found again by
+        # its identity, so each look-up returns the same ones.
+        self._pages: dict[tuple[NormalizedName, int], Page] = {}
         self._members: dict[tuple[str, str], tuple[str] | str] = {}
         for key, path, member in snapshot.members:
             self._members[key, path] = member
@@ -202,11 +205,19 @@ class SnapshotCatalog(Catalog):
         if recorded is not None:
             for platform, positions, unreachable in recorded.answers:
                 if platform == self._platform:
-                    pages = [_page(project, recorded.pages[position]) for position in positions]
+                    pages = [self._page(project, position) for position in positions]
                     return Lookup(tuple(pages), unreachable)
         raise self._not_recorded(
             phrase("`{project}` for {platform}", project=project, platform=self._platform)
         )
+
+    def _page(self, project: NormalizedName, position: int) -> Page:
+        """Return the recorded page of a project at a position."""
+        key = project, position
+        page = self._pages.get(key)
+        if page is None:
+            page = _page(project, self._snapshot.projects[project].pages[position])
+        return self._pages.setdefault(key, page)
 
     def metadata(self, file: File) -> CoreMetadata:
         metadata = self._snapshot.metadata.get(key_of(file))

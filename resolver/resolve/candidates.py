@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -93,6 +93,12 @@ def pins(allows: Allows) -> bool:
     if isinstance(allows, SpecifierSet):
         return any(map(text.is_exact, allows))
     return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
+
+
+# How many of the last variants of a project are kept for further variants of the problem. A matrix
+# has hundreds of problems, each with facts of its own about a project; with all of their projects a
+# process grew by 8 MB a cell.
+_MOST_SHARED: Final = 8
 
 
 class Candidates:
@@ -185,12 +191,14 @@ class Candidates:
         if any(map(facts.is_put_last, about)):
             arguments = (*arguments, target.system, target.release_lines)
         known = self._shared.setdefault(name, [])
-        for made_from, project in known:
+        # Another thread may add one meanwhile.
+        for made_from, project in tuple(known):
             if made_from == arguments:
                 return project
         project = Project(name, *arguments)
         self._check_facts(project)
         known.append((arguments, project))
+        del known[:-_MOST_SHARED]
         return project
 
     def is_loaded(self, name: NormalizedName) -> bool:

@@ -3,8 +3,10 @@
 Reading and screening every release of a project costs most of what clauses cost. A contradiction
 cannot depend on a project whose pin still meets every requirement on it: the pin is a choice that
 satisfies them all. A project that shares a module with another one is never left out, since the
-other one may be chosen. So a question about a few projects of a resolution reads only those, and the
-projects whose pins would have to change.
+other one may be chosen.
+
+So a question about a few projects of a resolution reads only those, and the projects whose pins
+would have to change.
 """
 
 from __future__ import annotations

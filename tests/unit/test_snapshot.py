@@ -344,3 +344,13 @@ def test_a_damaged_file_is_an_input_error(
     with pytest.raises(InputError, match="ascend-lock lock --record demo") as caught:
         snapshot_file.read(path)
     assert caught.value.why == (why or caught.value.why)
+
+
+def test_snapshot_returns_the_same_page_again() -> None:
+    """What is made of a page is found again by its identity (`OrderedReleases.is_of`)."""
+    taped, _ = demo()
+    taped.lookup(DEMO)
+    answers = SnapshotCatalog(taken(taped), ARM.platform)
+    first, again = answers.lookup(DEMO), answers.lookup(DEMO)
+    assert first.pages
+    assert all(page is other for page, other in zip(first.pages, again.pages, strict=True))

@@ -5,20 +5,23 @@ It is counted in rounds, in files that are read, and in the interpreter's instru
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from random import Random
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 import pytest
+from packaging.utils import NormalizedName
 
 from resolver.model.constraint import NoCandidate, Unavailable
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import problem, solved
+from tests.problems import problem, requires, solved
 from tests.property.found import pins
 
 Asked = tuple[DataCatalog, list[str]]
@@ -281,3 +284,15 @@ def test_engine_names_the_policy_if_many_are_unread() -> None:
     ]
     assert [one.why for one in lacking] == [NoCandidate.NEEDLESS]
     assert len(catalog.asked) < 10
+
+
+def test_variants_keep_few_projects_alive() -> None:
+    """A matrix has hundreds of problems, each with facts of its own about a project."""
+    catalog = DataCatalog({"x": {"1": [], "2": []}})
+    universe = Universe(problem("x"), catalog)
+    projects = []
+    for number in range(40):
+        universe = universe.variant(problem("x", facts=[requires("x", "==1", f"y<{number + 2}")]))
+        projects.append(ref(universe.project(NormalizedName("x"))))
+    gc.collect()
+    assert sum(project() is not None for project in projects) < 20
