@@ -214,47 +214,11 @@ class _Checker:
                 yield from self._check_warning(fact)
             case model.Excludes() | model.Names():
                 yield from self._check_existence(fact)
-            case (
-                model.After()
-                | model.Exports()
-                | model.External()
-                | model.Links()
-                | model.Optional()
-                | model.Pairs()
-            ):
-                yield from self._check_projects_alone(fact)
             case _:
                 yield from self._check_projects(fact)
                 yield from self._check_needs(fact.added_needs)
                 if not fact.added_needs:
-                    yield _unchecked("pairing")
-
-    def _check_projects_alone(
-        self,
-        fact: model.After
-        | model.Exports
-        | model.External
-        | model.Links
-        | model.Optional
-        | model.Pairs,
-    ) -> Iterator[Remark]:
-        """Check the projects that a fact names, where no index can tell more."""
-        match fact:
-            case model.After():
-                yield from self._check_projects(fact)
-                yield _unchecked("order")
-            case model.Links():
-                yield from self._check_projects(fact)
-                yield _unchecked("links")
-            case model.Optional():
-                yield from self._check_projects(fact)
-                yield _unchecked("starts")
-            case model.Pairs():
-                yield _unchecked("pairing")
-            case model.Exports():
-                yield _unchecked("variables")
-            case model.External():
-                yield _unchecked("machine", needs=", ".join(fact.needs))
+                    yield Remark(Verdict.UNCHECKED, fact.unconfirmed)
 
     def _check_projects(self, fact: Fact) -> Iterator[Remark]:
         """Yield a remark for each other project of a fact that no index has."""

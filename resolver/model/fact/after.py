@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from packaging.utils import NormalizedName
 
 from resolver.model.fact.base import Fact
+from resolver.model.message import Message, message
 from resolver.model.text import NOT_EMPTY
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class After(Fact, frozen=True, kw_only=True):
     def mentions(self) -> tuple[str, ...]:
         """Return what is installed before."""
         return self.others
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return that no index knows an order of installation."""
+        return message("upstream.remark-order")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether one of the others is pinned."""

@@ -17,6 +17,7 @@ from packaging.version import Version
 
 from resolver.model import patterns
 from resolver.model.component import Value
+from resolver.model.message import Message, message
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.source import References
 from resolver.model.text import ALONE, NOT_EMPTY, Sentence, Text, Variables, Where
@@ -173,6 +174,13 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def build_tools(self) -> tuple[Requirement, ...]:
         """Return the tools that it adds to a build."""
         return ()
+
+    # --- what indexes say of it
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return what an audit says of a fact that adds no requirement: no index confirms it."""
+        return message("upstream.remark-pairing")
 
     # --- whether a lock rests on it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from resolver.model.fact.base import Fact
+from resolver.model.message import Message, message
 from resolver.model.text import NOT_EMPTY, Variables
 
 
@@ -23,3 +24,8 @@ class Exports(Fact, frozen=True, kw_only=True):
     def mentions(self) -> tuple[str, ...]:
         """Return the variables."""
         return tuple(name for name, _ in self.env)
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return that no index knows variables."""
+        return message("upstream.remark-variables")

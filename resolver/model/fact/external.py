@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from resolver.model.fact.base import Fact
+from resolver.model.message import Message, message
 from resolver.model.text import NOT_EMPTY
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ class External(Fact, frozen=True, kw_only=True):
 
     # What must be there.
     needs: Annotated[tuple[MachineNeed, ...], NOT_EMPTY]
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return that no index knows what a build needs of the machine."""
+        return message("upstream.remark-machine", needs=", ".join(self.needs))
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether the pin is built, from a commit or an archive."""

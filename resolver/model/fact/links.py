@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import NormalizedName
 
 from resolver.model.fact.base import Fact, Mistake
+from resolver.model.message import Message, message
 from resolver.model.text import Text
 from resolver.phrase import phrase
 
@@ -54,6 +55,11 @@ class Links(Fact, frozen=True, kw_only=True):
     def mentions(self) -> tuple[str, ...]:
         """Return the libraries that it provides."""
         return self.provides
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return that no index knows the libraries of a wheel."""
+        return message("upstream.remark-links")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether the pin is a wheel that needs libraries."""

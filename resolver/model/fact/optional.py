@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from resolver.model import patterns
 from resolver.model.fact.base import Fact, Mistake, Need, projects_of
+from resolver.model.message import Message, message
 from resolver.model.requirement import Requirement
 from resolver.model.text import Text, matching
 from resolver.phrase import phrase
@@ -57,6 +58,11 @@ class Optional(Fact, frozen=True, kw_only=True):
         if self.needs:
             return projects_of(self.needs)
         return (*self.modules, *self.scripts)
+
+    @property
+    def unconfirmed(self) -> Message:
+        """Return that no index knows what starts."""
+        return message("upstream.remark-starts")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether the lock lacks one of `needs`, or there are none."""
