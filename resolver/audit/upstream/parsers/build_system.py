@@ -1,4 +1,4 @@
-"""Read what a build requires from pyproject.toml (PEP 518)."""
+"""Read the build requirements in a pyproject.toml (PEP 518)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return build-system.requires as `lines`. Raise InputError if the file has none."""
+    """Return the list build-system.requires as the column `lines` of one entry.
+
+    Raise InputError if the file has no such list.
+    """
     count = len(file.lines())
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)

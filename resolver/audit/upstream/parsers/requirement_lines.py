@@ -13,9 +13,10 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the requirements as `lines`. Options of pip are left out.
+    """Return all requirements as the column `lines` of one entry. Options of pip are left out.
 
-    Raise InputError for what is neither.
+    Raise InputError for an invalid line, for a file that includes another one, and for a file
+    without requirements.
     """
     lines = []
     count = len(file.lines())
