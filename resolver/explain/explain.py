@@ -1,6 +1,6 @@
 """Explain a refuted stack: its contradictions first, then its fixes.
 
-`cli.answers` calls `explanation_of` for a report, and `reason_of` for one cell of the matrix.
+`cli/answers` calls `explanation_of` for a report, and `reason_of` for a cell of a grid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Search for fixes: changes after which a refuted stack locks. `explain.explanation_of` calls it.
+"""Search for fixes: changes after which a refuted stack locks. `explain/explain` calls it.
 
 A set of changes is a list of constraints that no longer hold as they are: a line may get another
 version or be dropped, a component may get another value, a fact may be set aside. A set can only

@@ -1,6 +1,6 @@
-"""Locks and explanations as files for pip, bash and people.
+"""Render locks and explanations as files for pip, bash and people.
 
-Pure: the same lock gives the same bytes.
+The functions read no clock and no environment: the same lock gives the same bytes.
 """
 
 from __future__ import annotations

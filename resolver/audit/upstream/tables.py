@@ -56,7 +56,6 @@ def _expression(text: str) -> str:
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What the tables of upstream.toml have in common: keys with hyphens."""
 
-    pass
 
 
 class Upstream(_Row, frozen=True, kw_only=True):
