@@ -472,12 +472,12 @@ class _Checker:
             if noted is None:
                 return _unchecked("not-static", file=file.filename)
             where, lines = noted.where, noted.lines
-        own = _without_extras(map(str, fact.requires))
-        theirs = _without_extras(lines)
-        if own == theirs:
+        of_fact = _without_extras(map(str, fact.requires))
+        of_file = _without_extras(lines)
+        if of_fact == of_file:
             return _holds("same", where=where)
-        lacking = ", ".join(sorted(theirs - own)) or "-"
-        added = ", ".join(sorted(own - theirs)) or "-"
+        lacking = ", ".join(sorted(of_file - of_fact)) or "-"
+        added = ", ".join(sorted(of_fact - of_file)) or "-"
         return _contradicted("differs", where=where, theirs=lacking, own=added)
 
     def _file_with_metadata(self, version: Version) -> File:

@@ -166,8 +166,8 @@ def _opened(folder: Path) -> OwnedFolder:
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
-        what = phrase("the bundle folder cannot be created")
-        raise files.input_error(error, what, folder, phrase("choose another folder")) from None
+        message = phrase("the bundle folder cannot be created")
+        raise files.input_error(error, message, folder, phrase("choose another folder")) from None
 
 
 class _Content(msgspec.Struct, frozen=True):

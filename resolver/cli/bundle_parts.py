@@ -143,8 +143,8 @@ def opened_wheels(folder: Path) -> OwnedFolder:
     try:
         return OwnedFolder.open(folder)
     except OSError as error:
-        what = phrase("the folder of built wheels cannot be opened")
-        raise files.input_error(error, what, folder) from None
+        message = phrase("the folder of built wheels cannot be opened")
+        raise files.input_error(error, message, folder) from None
 
 
 def wheels_built_of(

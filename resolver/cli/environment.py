@@ -152,11 +152,11 @@ def read_environment(python: Path) -> Environment:
         )
         environment = msgspec.json.decode(done.stdout, type=Environment)
     except OSError as error:
-        what = phrase("the environment's Python cannot be run")
-        raise InputError(what, where=str(python), why=cause(error), hint=_HINT) from None
+        message = phrase("the environment's Python cannot be run")
+        raise InputError(message, where=str(python), why=cause(error), hint=_HINT) from None
     except (subprocess.CalledProcessError, msgspec.DecodeError):
-        what = phrase("the environment's Python cannot be run")
-        raise InputError(what, where=str(python), hint=_HINT) from None
+        message = phrase("the environment's Python cannot be run")
+        raise InputError(message, where=str(python), hint=_HINT) from None
     if environment.is_own:
         raise InputError(
             phrase("ascend-lock itself runs in this environment"),

@@ -146,8 +146,8 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
                 folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
     except OSError as error:
         hint = phrase("name another folder with --output")
-        what = phrase("the export could not be written")
-        raise files.input_error(error, what, output, hint) from None
+        failure = phrase("the export could not be written")
+        raise files.input_error(error, failure, output, hint) from None
     _print_written("ansible", output, run)
     return 0
 
@@ -188,8 +188,8 @@ def _write(text: str, form: Format, output: Path | None, run: Settings) -> None:
         files.write_output(output, text)
     except OSError as error:
         hint = phrase("name another file with --output")
-        what = phrase("the export could not be written")
-        raise files.input_error(error, what, output, hint) from None
+        failure = phrase("the export could not be written")
+        raise files.input_error(error, failure, output, hint) from None
     _print_written(form, output, run)
 
 

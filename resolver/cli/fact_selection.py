@@ -92,12 +92,12 @@ def _require_known(names: Collection[str], problems: Compiled, run: Settings) ->
             known |= {fact.id, fact.package}
     for name in names:
         if name not in known and text.name(name) not in known:
-            what = phrase(
+            message = phrase(
                 "there is no stack, no project with facts and no fact `{name}`", name=name
             )
             otherwise = phrase("facts are named by their `id`, see matrices/facts")
             raise InputError(
-                what,
+                message,
                 hint=did_you_mean(name, {*known, *stack_names(run.matrices)}, otherwise),
             )
 

@@ -92,12 +92,12 @@ class Formatter(click.HelpFormatter):
         added = []
         for part in match[2].split("; "):
             value = part.removeprefix(_DEFAULT)
-            what = phrase("{value}", value=value)
+            addition = phrase("{value}", value=value)
             if value != part:
-                what = phrase("default: {value}", value=value)
+                addition = phrase("default: {value}", value=value)
             elif part == _REQUIRED.template:
-                what = _REQUIRED
-            added.append(translate_phrase(what, self._language))
+                addition = _REQUIRED
+            added.append(translate_phrase(addition, self._language))
         before = f"{self._translated(match[1])}  " if match[1] else ""
         return f"{before}[{'; '.join(added)}]"
 

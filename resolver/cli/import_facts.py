@@ -69,9 +69,9 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
         try:
             write(generated, run.matrices)
         except OSError as error:
-            what = phrase("the facts cannot be written")
+            message = phrase("the facts cannot be written")
             hint = phrase("name another folder of facts with --matrices DIR")
-            raise files.input_error(error, what, run.matrices, hint) from None
+            raise files.input_error(error, message, run.matrices, hint) from None
     status = "imported"
     if diff:
         status = "changed" if generated.changes else "current"

@@ -80,9 +80,9 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 if wheel_readings:
                     write_wheels(wheel_readings, wheel_readings_folder, name)
             except OSError as error:
-                what = phrase("the readings of {name} cannot be written", name=name)
+                message = phrase("the readings of {name} cannot be written", name=name)
                 hint = phrase("name another folder of facts with --matrices DIR")
-                raise files.input_error(error, what, archives_folder, hint) from None
+                raise files.input_error(error, message, archives_folder, hint) from None
             if archive_readings or wheel_readings or projects:
                 numbers = (len(archive_readings), len(archives), len(wheel_readings))
                 rows.append(_row(name, numbers, run))

@@ -251,7 +251,10 @@ class Alternatives:
         """Return the requirements on components that facts state for a release."""
         project = self._clauses.universe.project(text.name(candidate.package.name))
         about = project.facts_about(candidate.release.position, facts.Requires)
-        return [need for fact in about for need in component_requirements(fact.needs)]
+        needs: list[ComponentRequirement] = []
+        for fact in about:
+            needs += component_requirements(fact.needs)
+        return needs
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
         """Return whether a release is a listed pre-release of a version that the specifiers pin."""

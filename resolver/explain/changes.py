@@ -204,7 +204,9 @@ class Changes:
                     changes.append(self._of_policy(constraint))
                 case _:
                     pass
-        lost_extras = [extra for line in lines for extra in self._lost_extras(line, choice)]
+        lost_extras: list[str] = []
+        for line in lines:
+            lost_extras += self._lost_extras(line, choice)
         return ChangedStack(
             changes=tuple(changes),
             price=self.total_price(changing)
@@ -351,7 +353,7 @@ class Changes:
         stated = set[str]().union(*(texts_by_version[version] for version in versions))
         upstream = ", ".join(sorted(stated))
         pins = [f"=={version}" for version in versions]
-        row: dict[str, object] = {
+        fact: dict[str, object] = {
             "package": package.name,
             "versions": pins if len(pins) > 1 else pins[0],
             "drop": [needed],
@@ -360,7 +362,7 @@ class Changes:
             f"which asks for {upstream}.",
         }
         change = Change(ChangeKind.ADD, str(package), upstream)
-        return with_new_fact(change, self._problem, "replaces", row)
+        return with_new_fact(change, self._problem, "replaces", fact)
 
     def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
         """Return the requirements that one `replaces` fact removes, by the version with them."""
@@ -410,15 +412,15 @@ def _of_fact(constraint: Requires | Excluded) -> Change:
 
 
 def with_new_fact(
-    change: Change, problem: Problem, kind: str, row: Mapping[str, object], source: str = ""
+    change: Change, problem: Problem, kind: str, keys: Mapping[str, object], source: str = ""
 ) -> Change:
     """Return a change whose edit adds a fact of this kind, which the user must confirm.
 
-    `row` has the keys of the fact. Without a `source`, the source is the command that proposes the
+    `keys` has the keys of the fact. Without a `source`, the source is the command that proposes the
     fact. The fact is dated like the newest known fact, as no output depends on the clock.
     """
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
-    row = {**row, "strength": "observed", "source": source, "checked": checked}
-    toml = table_text(f"fact.{kind}", row)
+    keys = {**keys, "strength": "observed", "source": source, "checked": checked}
+    toml = table_text(f"fact.{kind}", keys)
     return replace(change, after=toml, edit=AddRows(toml))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeGuard
 
 from packaging.version import Version
@@ -104,7 +104,7 @@ def clashing(
     numbers = {user_constraint: number for number, user_constraint in enumerate(parts, 1)}
 
     def is_satisfiable(user_set: Iterable[UserConstraint]) -> bool:
-        of_user = [part for user_constraint in user_set for part in parts[user_constraint]]
+        of_user = chain.from_iterable(parts[user_constraint] for user_constraint in user_set)
         return clauses.satisfiable(among=[*background, *of_user])
 
     with Minisat22() as seeds:
@@ -352,7 +352,7 @@ def _cores(
     """
     parts = user_constraints(clauses)
     for user_set in sorted(islice(clashing(clauses, background, expired), _MOST), key=len):
-        hard = [part for user_constraint in user_set for part in parts[user_constraint]]
+        hard = list(chain.from_iterable(parts[user_constraint] for user_constraint in user_set))
         unused = background
         met = subjects.setdefault(user_set, set())
         for _ in range(_SAME_USER_SET):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from string import ascii_uppercase
 
@@ -202,7 +203,7 @@ def _apart_from_components(fix: Fix) -> frozenset[object]:
     Changed lines are without the extras that their releases lack. Two fixes with the same result
     differ in nothing else.
     """
-    gone = {name for environment in fix.environments for name in environment.gone}
+    gone = set(chain.from_iterable(environment.gone for environment in fix.environments))
     changed: set[object] = set()
     for change in fix.changes:
         after: str | bool = change.after

@@ -10,6 +10,7 @@ back gets them. `repairs` calls this.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
@@ -19,10 +20,10 @@ from resolver.explain import costs
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import without_versions
-from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials, edit_of
+from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate
-from resolver.model.edit import Edits, SetLine
+from resolver.model.edit import Edit, Edits, SetLine
 from resolver.model.package import Package
 from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
@@ -72,7 +73,9 @@ class Loosening:
 
     def _edits(self) -> Edits:
         """Return the edits that make the changes so far."""
-        edits = [edit_of(change) for stack in self._stated for change in stack.changes]
+        edits: list[Edit] = []
+        for stack in self._stated:
+            edits += stack.edits
         edits += [SetLine(root.number, without_versions(root)) for root in self._loose]
         edits += [SetLine(root.number, "") for root in self._dropped]
         return tuple(edits)
@@ -121,7 +124,7 @@ class Loosening:
 
     def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:
         """Return the stack with a fact about an archive in a core; None if all have such facts."""
-        known = {change for stack in self._stated for change in stack.changes}
+        known = set(chain.from_iterable(stack.changes for stack in self._stated))
         clauses = refutation.clauses
         trials = self._trials.after(self._edits(), clauses.universe)
         proposals = Proposals(clauses, trials, Changes(clauses, trials))

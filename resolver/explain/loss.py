@@ -57,8 +57,11 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     fix with two environments.
     """
     environments = fix.environments
-    warnings = [fact for environment in environments for fact in environment.warnings]
-    gone = [name for environment in environments for name in environment.gone]
+    warnings: list[Warns] = []
+    gone: list[str] = []
+    for environment in environments:
+        warnings += environment.warnings
+        gone += environment.gone
     changes = [change for change in fix.changes if _counts(change)]
     kinds = [change.kind for change in changes]
     missing_extras = [name for name in gone if "[" in name]

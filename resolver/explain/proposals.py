@@ -378,7 +378,7 @@ class Proposals:
 
     def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
         """Return the stack with a new fact that states the requirements an archive notes."""
-        row: dict[str, object] = {
+        fact: dict[str, object] = {
             "package": name,
             "versions": f"=={release.version}",
             "requires": list(notes.lines),
@@ -386,7 +386,7 @@ class Proposals:
             f"it has no static metadata, and {notes.how}",
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
-        change = with_new_fact(change, self._problem, "metadata", row, notes.source)
+        change = with_new_fact(change, self._problem, "metadata", fact, notes.source)
         project = self._clauses.universe.project(text.name(name))
         if project.wheels_set_aside(release.position):
             # The release has wheels for other machines. To change to one of these machines, or to

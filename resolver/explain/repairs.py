@@ -101,7 +101,9 @@ def find_fixes(
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
                 break
-            steps = [step for repairs in search for step in repairs.next_steps()]
+            steps: list[_Step] = []
+            for repairs in search:
+                steps += repairs.next_steps()
             if not steps:
                 break
             cheapest = min(steps, key=lambda step: step.price)

@@ -302,12 +302,10 @@ def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
     named = named_projects(problem)
     facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
     family = {fact.package for fact in facts if component_requirements(fact.needs)}
-    links = {
-        (fact.package, name)
-        for fact in problem.facts
-        for name in fact.named_projects
-        if fact.package in named and name in named
-    }
+    links: set[tuple[NormalizedName, NormalizedName]] = set()
+    for fact in problem.facts:
+        if fact.package in named:
+            links.update((fact.package, name) for name in fact.named_projects if name in named)
     for constraint in clauses.known:
         if isinstance(constraint, Requires) and constraint.is_metadata:
             need = text.requirement(constraint.text)

@@ -64,8 +64,8 @@ def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -
     first, second = (environment.requires for environment in environments)
     changes = []
     for lines, others in ((first, second), (second, first)):
-        own = ", ".join(line for line in lines if line not in others)
-        changes.append(Change(ChangeKind.SPLIT, stack.name, after=own, where=stack.where))
+        only_here = ", ".join(line for line in lines if line not in others)
+        changes.append(Change(ChangeKind.SPLIT, stack.name, after=only_here, where=stack.where))
     return Fix(
         name="",
         changes=tuple(changes),

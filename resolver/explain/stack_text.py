@@ -63,10 +63,10 @@ def subject(need: Need) -> str:
     return need.name if isinstance(need, Requirement) else need.component
 
 
-def table_text(key: str, row: Mapping[str, object]) -> str:
+def table_text(key: str, element: Mapping[str, object]) -> str:
     """Return one element of an array of tables as TOML: a `[[key]]` header and its keys."""
     # A table within the element has a header of its own, which must begin with the key.
-    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(row).rstrip())
+    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(element).rstrip())
     return f"[[{key}]]\n{body}"
 
 

@@ -6,6 +6,7 @@ The command `why` calls it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -303,7 +304,7 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 
     Lower bounds below the highest one are left out.
     """
-    parts = {part for need in needs for part in need.specifier}
+    parts = set(chain.from_iterable(need.specifier for need in needs))
     bounds = [part for part in parts if part.operator == ">="]
     implied = sorted(bounds, key=lambda part: Version(part.version))[:-1]
     return SpecifierSet(sorted(parts.difference(implied), key=str))

@@ -97,8 +97,8 @@ def _root(lock: Lock) -> Component:
         properties.append((f"fact:{fact.id}", f"{fact.reason} ({evidence})"))
     for row in lock.override:
         release = f"{row.package} {row.version}"
-        what = f"{row.dropped} taken out of {release} by {row.fact}"
-        properties.append((f"override:{row.package}", what))
+        statement = f"{row.dropped} taken out of {release} by {row.fact}"
+        properties.append((f"override:{row.package}", statement))
     for export in lock.export:
         kind = "optional-environment" if export.optional else "environment"
         properties.append((f"{kind}:{export.name}", export.value))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -148,7 +149,7 @@ def script(lock: Lock) -> str:
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
-        names_built=[name for stage in lock.stage for name in wheels_built(lock, stage)],
+        names_built=list(chain.from_iterable(wheels_built(lock, stage) for stage in lock.stage)),
         git=bool(sources),
         editable=any(git.editable for git in sources),
         external=list(_external(lock)),

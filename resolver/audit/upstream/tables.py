@@ -57,7 +57,6 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What the tables of upstream.toml have in common: keys with hyphens."""
 
 
-
 class Upstream(_Row, frozen=True, kw_only=True):
     """A repository of upstream that has tables."""
 

@@ -153,7 +153,7 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
         for with_same_reason in by_reason.values():
             yield _rejected_together(with_same_reason, machine)
         return
-    files = [file for refusal in refusals for file in refusal.files]
+    files = list(chain.from_iterable(refusal.files for refusal in refusals))
     is_about_files = constraint.why is NoCandidate.FILE or constraint.is_unusable
     if len(files) == 1 and is_about_files and evidence.count <= 1:
         # The sentence of the reason names the file already.
@@ -280,8 +280,8 @@ def way_zero(awaited: Sequence[Awaited]) -> Message:
 
 def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
     """Return the remark that unreachable indexes may have releases for further ways out."""
-    indexes = _quoted(index for _, several in unreached for index in several)
     names = [name for name, _ in unreached]
+    indexes = _quoted(chain.from_iterable(of_project for _, of_project in unreached))
     return message("conflict.may-have-ways", indexes=indexes, names=names)
 
 
@@ -544,7 +544,7 @@ def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Me
 
 def _all_dated(evidence: Evidence) -> bool:
     """Return whether all rejected releases are listed, and all their files have an upload date."""
-    files = [file for refusal in evidence.refusals for file in refusal.files]
+    files = list(chain.from_iterable(refusal.files for refusal in evidence.refusals))
     is_complete = bool(files) and evidence.count == len(evidence.refusals)
     return is_complete and all(
         file.reason is RejectionReason.NEWER and file.detail for file in files

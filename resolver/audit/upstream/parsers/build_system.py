@@ -19,8 +19,8 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:
-        what = phrase("it is not TOML that can be read")
-        raise InputError(what, where=file.where, why=cause(error)) from None
+        message = phrase("it is not TOML that can be read")
+        raise InputError(message, where=file.where, why=cause(error)) from None
     table = tables.get("build-system")
     lines = table.get("requires") if isinstance(table, dict) else None
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):

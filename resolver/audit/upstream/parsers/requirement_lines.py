@@ -32,8 +32,8 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
         try:
             text.requirement(plain)
         except InvalidRequirement as error:
-            what = phrase("`{line}` is no requirement", line=plain)
-            raise InputError(what, where=file.at(number), why=cause(error)) from None
+            message = phrase("`{line}` is no requirement", line=plain)
+            raise InputError(message, where=file.at(number), why=cause(error)) from None
         lines.append(plain)
     if not lines:
         raise InputError(phrase("the file has no requirements"), where=file.where)

@@ -25,8 +25,8 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     try:
         tree = ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = phrase("it is not Python that can be read")
-        raise InputError(what, where=file.where, why=cause(error)) from None
+        message = phrase("it is not Python that can be read")
+        raise InputError(message, where=file.where, why=cause(error)) from None
     call = _setup_call(tree)
     if call is None:
         raise InputError(phrase("it calls no `setup`"), where=file.where)
