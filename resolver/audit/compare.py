@@ -161,7 +161,7 @@ def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
 
 
 def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
-    """Return the indexes, with each project bound only to those that the lock names for it."""
+    """Return the indexes, with each project bound only to its indexes in the lock."""
     names: dict[NormalizedName, dict[str, None]] = {}
     for pin in pins_of(lock):
         if pin.file:

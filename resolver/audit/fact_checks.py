@@ -457,7 +457,7 @@ class _Checker:
         return _holds("archive", file=file.filename, member=fact.requires_from)
 
     def _check_metadata(self, fact: model.Metadata, version: Version) -> Remark:
-        """Compare the requirements that a `metadata` fact states with those of a release's file.
+        """Compare the requirements in a `metadata` fact with the requirements of a release's file.
 
         If the file has no static metadata, they are compared with what the file notes in other
         places.
@@ -495,7 +495,7 @@ class _Checker:
 
 
 def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
-    """Yield remarks, but of those with the verdict HOLDS only the first."""
+    """Yield remarks. Of several remarks with the verdict HOLDS, only the first is yielded."""
     has_agreeing = False
     for remark in remarks:
         agrees = remark.verdict is Verdict.HOLDS
@@ -505,7 +505,7 @@ def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
 
 
 def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
-    """Compare the versions that metadata admits with those that a fact admits."""
+    """Compare the versions that metadata admits with the versions that a fact admits."""
     if not admitted & needed:
         return _contradicted("clashes", **values)
     return _holds("says-so" if admitted <= needed else "agrees", **values)
@@ -522,7 +522,7 @@ def _is_for_linux(wheel: File) -> bool:
 
 
 def _without_extras(lines: Iterable[str]) -> frozenset[str]:
-    """Return the valid requirements in normal form, without those that belong to an extra."""
+    """Return the valid requirements in normal form. Requirements of extras are left out."""
     return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
 
 

@@ -119,7 +119,7 @@ def _both(old: SpecifierSet, new: SpecifierSet) -> SpecifierSet:
 def _has_common_version(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Return whether some version may meet both specifiers.
 
-    Only versions near those that the specifiers name are tried.
+    Only versions that the specifiers name, and versions next to these, are tried.
     """
     both = first & second
     if not str(both):

@@ -113,7 +113,7 @@ def _solution(
 def _changed_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
     """Yield the pins in which two locks differ.
 
-    The pins of the environment come first, then those of each build environment.
+    The pins of the environment come first, then the pins of each build environment.
     """
     yield from changes(lock.pin, solved.pin)
     locked = {pins[0].builds: pins for pins in lock.build_environments()}

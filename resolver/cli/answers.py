@@ -100,7 +100,7 @@ def reasons_text(reasons: Sequence[Reason]) -> Message:
 
 
 def expected_pins(resolution: Resolution) -> Expected:
-    """Return the pins of a resolution, and those of its wheels that have no sha256 yet."""
+    """Return the pins of a resolution, and its wheels whose sha256 is not known yet."""
     files = [pin.release.file for pin in resolution.pins]
     names = {file.filename for file in files if not file.sha256}
     recorded = resolution.problem.recorded

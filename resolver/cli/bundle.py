@@ -147,7 +147,7 @@ def command(
 
 
 def _require_apart(folder: Path, locks: Path) -> None:
-    """Raise InputError if the bundle's folder and that of locks are not apart.
+    """Raise InputError if the bundle's folder and the folder of locks are not apart.
 
     Neither may contain the other: a bundle has a folder `locks` of its own.
     """

@@ -69,8 +69,8 @@ class Catalogs:
     def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
         """Call a function with the catalog of the indexes, and return its answer.
 
-        Offline, the catalog is that of the cache. If it lacks something, the function is called
-        again with that of the stack's snapshot. Raise IndexFailure.
+        Offline, it is the catalog of the cache. If that lacks something, the function is called
+        again with the catalog of the stack's snapshot. Raise IndexFailure.
         """
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:

@@ -107,7 +107,7 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 def environment_python(option: str | None) -> Path:
-    """Return the named Python, or else that of the active environment, of ./env or of ./.venv.
+    """Return the named Python, or the Python of the active environment, ./env or ./.venv.
 
     The folder of an environment may be named in place of its Python. The environment of ascend-lock
     itself is skipped. Raise InputError if there is no environment.

@@ -67,7 +67,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
 def facts_among(
     names: Sequence[str], problems: Compiled, run: Settings
 ) -> Iterator[tuple[Problem, list[Fact]]]:
-    """Yield the named facts as `selected_facts` does, but only those of these stacks."""
+    """Yield the named facts as `selected_facts` does, but only facts of these stacks."""
     others = names_of_no_stack(names, run)
     _require_known(others, problems, run)
     named: set[NormalizedName] = {text.name(name) for name in others}
@@ -105,8 +105,8 @@ def _require_known(names: Collection[str], problems: Compiled, run: Settings) ->
 def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:
     """Return the projects in the locks of a stack.
 
-    Without a lock, return the projects that its lines require, and those that facts about these
-    require.
+    Without a lock, return the projects that its lines require, and the projects that facts about
+    these require.
     """
     projects: set[NormalizedName] = set()
     for problem in targets:

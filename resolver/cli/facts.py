@@ -150,7 +150,7 @@ def _check_sources(run: Settings, names: tuple[str, ...], *, every_line: bool) -
 
 
 def _status_of_sources(every: Sequence[CheckedSource]) -> int:
-    """Return the exit status: 1 if a source is false, else 0 or that of an unreachable source."""
+    """Return the exit status: 1 if a source is false, 3 if one is unreachable, else 0."""
     if any(checked.said is Said.FALSE for checked in every):
         return 1
     for reference in chain.from_iterable(checked.references for checked in every):

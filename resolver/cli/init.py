@@ -218,7 +218,7 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
 
 
 def _glibc_version(text: str, glibc: Component) -> str:
-    """Return a version of glibc: the given one, or that of the named operating system.
+    """Return a version of glibc: the given one, or the one of the named system.
 
     Raise InputError if the text is neither.
     """

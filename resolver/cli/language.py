@@ -1,4 +1,4 @@
-"""Find the language of a run: that of `--lang`, or else of the locale, or else English."""
+"""Find the language of a run: from `--lang`, or else from the locale, or else English."""
 
 from __future__ import annotations
 

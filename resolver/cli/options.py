@@ -174,8 +174,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def settings(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds shared options to a command.
 
-    `names` are keys of `_SHARED`. The command receives their values, and those of the common
-    options, as one `Settings`.
+    `names` are keys of `_SHARED`. The command receives the values of these and of the common
+    options as one `Settings`.
     """
 
     def decorate(command: Command) -> Command:

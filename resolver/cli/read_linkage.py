@@ -163,7 +163,7 @@ def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:
 
 
 def _wheels_of_problem(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
-    """Yield the files in a target's lock, then those of projects that are linked with others."""
+    """Yield the files in a target's lock, then files of projects that are linked with others."""
     lock = lock_file.read(run.lock_folder(problem))
     if lock is not None:
         for pin in (*lock.pin, *lock.build_pin):

@@ -48,8 +48,8 @@ def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
     """Return the named stacks, each once. `all` stands for all stacks that may have locks.
 
     If the folders of facts and of locks are side by side, these are all stacks in the folder of
-    facts. Otherwise they are those with a lock or a conflict report. In both cases, stack files
-    beside the folder of locks that are named like a lock are included.
+    facts. Otherwise they are the stacks with a lock or a conflict report. In both cases, stack
+    files beside the folder of locks that are named like a lock are included.
     """
     if ALL not in stacks:
         return named_stacks(stacks, run)
@@ -286,7 +286,7 @@ def _own_file(name: str, run: Settings) -> Path:
 
 
 def print_stacks(run: Settings) -> None:
-    """Print the name and summary of each stack, those of the current folder first."""
+    """Print the name and summary of each stack. Stacks of the current folder come first."""
     names = [*own_stack_names(run.matrices), *stack_names(run.matrices)]
     width = max(map(len, names), default=0)
     rows = []

@@ -22,7 +22,7 @@ class SharedVersions:
 
     All groups are solved together first. If that has a solution, each group prefers its versions.
     If not, the groups are locked one after the other, and each prefers the versions of its own
-    previous lock, then those of the groups before it.
+    previous lock, then the versions of the groups before it.
     """
 
     # The problem with all groups as one environment.

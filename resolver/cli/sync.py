@@ -82,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return all changes, those of `install` first."""
+        """Return all changes, first `install`, then `remove`."""
         return (*self.install, *self.remove)
 
 

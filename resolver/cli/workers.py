@@ -1,8 +1,8 @@
 """Lock several stacks in several processes. `lock` calls this.
 
 Each process locks one stack after the other. What it prints is passed on in the order of the
-stacks, so the output is the same as that of one process. A process that has grown large is
-replaced, so that many stacks need no more memory than the largest one.
+stacks, so the output is the same as with one process. A process that has grown large is replaced,
+so that many stacks need no more memory than the largest one.
 """
 
 from __future__ import annotations

@@ -185,7 +185,8 @@ class Alternatives:
 
         With `newest`, newest releases come first. Yanked releases are left out, and pre-releases as
         well unless the project has no others. Without `newest`, pre-releases are also included if
-        the line names one; and those of a version that the line pins come last, if they are listed.
+        the line names one; and pre-releases of a version that the line pins come last, if they are
+        listed.
         """
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
@@ -213,7 +214,7 @@ class Alternatives:
         return sorted(final, key=distance) + further
 
     def listed_releases(self, need: Requirement) -> list[Candidate]:
-        """Return the releases that a project's tables list, nearest to those of a line first.
+        """Return the releases that a project's tables list, nearest to what a line asks for first.
 
         Releases that the line admits are included. Releases with a grave warning come later. Unless
         the line names a pre-release, only pre-releases of a version that it pins are included; they
@@ -383,7 +384,7 @@ class Alternatives:
     def _is_made_nearby(self, fact: Warns, machine: Mapping[str, Value]) -> bool:
         """Return whether a release was made for a near release of a component of this machine.
 
-        That is another release of a release line, such as that of CANN, that the machine has.
+        That is another release of a release line that the machine has, such as CANN 8.5.
         """
         components = self._clauses.universe.problem.target.components
         releases = {name: value for name, value in machine.items() if components[name].by_line}
@@ -467,7 +468,7 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
 
 
 def open_release(clauses: Clauses, candidate: Candidate) -> None:
-    """Open a release, and those of its extras that the clauses know.
+    """Open a release and its extras, as far as the clauses know them.
 
     A release that cannot be read is skipped: locking it gives the error.
     """

@@ -213,9 +213,9 @@ def _follow(
 ) -> list[_Requirement]:
     """Return the requirements of the release that a requirement would get.
 
-    The requirements of releases before it whose file proved unusable are returned as well, but not
-    those of releases that an earlier call looked at. `parents` maps each release that was looked at
-    to the releases that require it; `parent` is added to it.
+    The requirements of releases before it whose file proved unusable are returned as well. Releases
+    that an earlier call looked at are left out. `parents` maps each release that was looked at to
+    the releases that require it; `parent` is added to it.
     """
     following: list[_Requirement] = []
     for candidate in universe.candidates(edge.package, universe.demand(edge)):
@@ -313,7 +313,7 @@ def is_open(constraint: Constraint, clauses: Clauses) -> TypeGuard[Unavailable]:
 
 
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Constraint, ...]]:
-    """Yield the cores of a refuted stack that are told to the user.
+    """Yield the cores of a refuted stack that are shown to the user.
 
     Two cores have different user constraints, or leave no candidate for different packages. A user
     constraint that is impossible by itself hides other cores with it. So in a second round the

@@ -125,7 +125,7 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
 
 
 def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts that a report shows, first those that failed for another target.
+    """Return the attempts that a report shows. Failures for another target come first.
 
     Of several attempts with the same changes, the last one in this order is shown.
     """

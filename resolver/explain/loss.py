@@ -52,7 +52,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
 def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0) -> Loss:
     """Return what a fix loses.
 
-    `years_older` are the years by which releases that no change names are older; those of the
+    `years_older` are the years by which releases that no change names are older. The years of the
     changes are added here. `unproven` and `price` are as in `ChangedStack`. All three are 0 for a
     fix with two environments.
     """

@@ -102,8 +102,8 @@ class Proposals:
     def enabled_practices(self) -> Iterator[ChangedStack]:
         """Yield the stack with every available practice about a project that it may need.
 
-        A stack may need a project if its page was read. The price is that of one practice: the
-        caller turns off those that the solution does not need.
+        A stack may need a project if its page was read. The price is the price of one practice: the
+        caller turns off practices that the solution does not need.
         """
         is_loaded = self._clauses.universe.is_loaded
         practices = [

@@ -311,7 +311,7 @@ class Repairs:
                 self._propose(changed, self._results.attempts)
 
     def next_steps(self) -> Iterator[_Step]:
-        """Yield the steps that can be taken next, without those that cost too much."""
+        """Yield the steps that can be taken next. Steps that cost too much are left out."""
         limit = self._limit()
         for changed in self._proposed:
             if changed.price < limit:
@@ -730,8 +730,8 @@ class Repairs:
     def _is_needless(self, changed: ChangedStack) -> bool:
         """Return whether a fix has some of the same changes, or one earlier change can be undone.
 
-        Earlier changes are those that this stack was made with. An undone change is one without
-        which the changed stack locks for all targets.
+        Earlier changes are the changes that this stack was made with. An undone change is one
+        without which the changed stack locks for all targets.
         """
         if self._has_fix_within(changed):
             return True

@@ -96,9 +96,10 @@ def _divisions(
 def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _Side | None:
     """Return the edits and the lock of one environment; None if it does not lock.
 
-    `without` are the positions of the lines that it lacks, and `only` of those that the other one
-    lacks. A line that does not work without a removed line, according to a grave warning, is
-    removed as well. None if that is one of `only`, or is required by something else.
+    `without` are the positions of the lines that this environment lacks, and `only` the positions
+    of the lines that the other one lacks. A line that does not work without a removed line,
+    according to a grave warning, is removed as well. None if that is one of `only`, or is required
+    by something else.
     """
     requirements = trials.problem.stack.requirements
     projects = {

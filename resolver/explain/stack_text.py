@@ -87,7 +87,7 @@ class StackText:
         """Return the text of the way out of a conflict with this letter, named `name`.
 
         A comment at the top, and the stack's summaries, say that it is a way out of the stack
-        `original`. The policy gets what `options` replace of it.
+        `original`. Parts of the policy that `options` replace are written.
         """
         stack = self.with_key(("stack", "name"), name)
         summaries = {

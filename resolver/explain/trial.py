@@ -461,7 +461,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
         )
 
     def then(self, other: ChangedStack) -> ChangedStack:
-        """Return these changes followed by those of another stack.
+        """Return these changes followed by the changes of another stack.
 
         What both change is reported once, and is paid for once. If the second change restores the
         original value, neither is reported.

@@ -117,7 +117,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
 def _requirements(
     resolution: Resolution, pin: Pin, newer: Sequence[str]
 ) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
-    """Return the requirements on a pin, and those of them that admit no newer release.
+    """Return the requirements on a pin, and which of them admit no newer release.
 
     `newer` are the newer releases. If there are none, nothing counts as a bound.
     """
@@ -279,7 +279,7 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
 
 
 def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
-    """Yield requirements; those of one file on one project are merged into one.
+    """Yield requirements. Several requirements of one file on one project become one.
 
     Some files have a line for each version of Python.
     """

@@ -82,7 +82,7 @@ def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: Collection[str]) -> dict[str, Any]:
-    """Return the table of a pin. Its dependencies are those that are in `names`."""
+    """Return the table of a pin. Only dependencies in `names` are listed."""
     package: dict[str, Any] = {"name": pin.name, "version": pin.version}
     dependencies = [{"name": name} for name in pin.needs if name in names]
     if dependencies:

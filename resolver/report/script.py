@@ -117,8 +117,8 @@ def installation_note(lock: Lock, pin: LockedPin) -> str:
 def build_tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
     """Yield the pins that build a pin.
 
-    They are those of its separate build environment. A pin that is built in the environment itself
-    is built with other pins of the lock.
+    They belong to its separate build environment. A pin that is built in the environment itself is
+    built with other pins of the lock.
     """
     if pin.mode == "built-here":
         required = {canonicalize_name(_NAME.split(line)[0]) for line in pin.build_requires}

@@ -251,14 +251,14 @@ class _Fetched:
                     yield Place(location.commit, path)
 
     def _paths(self, table: Table, commit: str) -> list[str]:
-        """Return the path of a table's file; for the parser `path-names`, those in its folder."""
+        """Return the path of a table's file, or all paths in a folder of `path-names`."""
         if table.parser != "path-names":
             return [table.path]
         folder = f"{table.path}/"
         return sorted(path for path in self._references.paths(commit) if path.startswith(folder))
 
     def _locations(self, table: Table) -> Iterator[_Location]:
-        """Yield the commits at which a table is read: that of the branch, or those of its tags.
+        """Yield the commits at which a table is read: the branch's commit, or its tags.
 
         The oldest tag comes first. If a commit was given in place of the branch's newest one, tags
         of later commits are left out.

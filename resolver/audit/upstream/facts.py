@@ -269,7 +269,7 @@ class _Values:
         return {text.requirement(line).name for line in self._text(template)}
 
     def _items(self, items: Sequence[Any]) -> Iterator[Any]:
-        """Yield the items of a list, those of inner lists included. Missing values are left out."""
+        """Yield the items of a list. Inner lists are flattened, missing values left out."""
         for item in items:
             filled = self._or_none(item)
             if isinstance(filled, tuple | list):

@@ -197,7 +197,7 @@ def _text(name: str, rows: Sequence[MadeRow]) -> str:
 
 
 def _position(key: str) -> int:
-    """Return the sort key of a key: first those of `_FIRST`, last those of `_LAST`."""
+    """Return the sort key of a key. Keys of `_FIRST` come first, keys of `_LAST` last."""
     if key in _FIRST:
         return _FIRST.index(key)
     if key in _LAST:

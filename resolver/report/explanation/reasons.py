@@ -43,7 +43,7 @@ _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+
 
 
 def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
-    """Return contradictions without those that only repeat another one for other lines.
+    """Return contradictions. Those that only repeat another one for other lines are left out.
 
     Such a contradiction has all reasons of the other one, lines and components apart. For example,
     `vllm-ascend` needs the `vllm` of a line, so it clashes with everything that the line clashes
@@ -71,9 +71,9 @@ def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
     """Return contradictions in groups of similar ones.
 
     Contradictions are similar if they differ only in the project for which they leave no candidate,
-    for example three lines for which no index has a wheel. Of contradictions with cases, those with
-    the same lines and components are similar, and those in which a line stands in place of another
-    whose project it requires, such as torchvision for torch.
+    for example three lines for which no index has a wheel. Contradictions with cases are similar if
+    they have the same lines and components; also if one has a line in place of another line whose
+    project it requires, such as torchvision in place of torch.
     """
     groups: list[list[Contradiction]] = []
     for contradiction in contradictions:
@@ -111,8 +111,8 @@ def _is_by_way_of(
 ) -> bool:
     """Return whether a contradiction has one line in place of another line.
 
-    The project of `lines` must require that of `others` in this contradiction, and each must be one
-    line.
+    Each of `lines` and `others` must be one line. The project of the first must require the project
+    of the second in this contradiction.
     """
     if len(lines) != 1 or len(others) != 1:
         return False
@@ -201,7 +201,7 @@ def source_of(constraint: Requires | BuildLine) -> RequirementSource:
 def needed_name(requirement: str) -> str:
     """Return the name of the project or component that a requirement is about.
 
-    If there are several requirements in the text, it is that of the first.
+    If there are several requirements in the text, the first one counts.
     """
     match = _REQUIRED_NAME.match(requirement)
     return canonicalize_name(match[0]) if match is not None else requirement
@@ -210,7 +210,7 @@ def needed_name(requirement: str) -> str:
 def _together(reasons: Sequence[Reason]) -> Reason:
     """Return reasons with the same cause as one reason.
 
-    Its place is that of the reason about the newest releases.
+    It has the place of the reason about the newest releases.
     """
     if len(reasons) == 1:
         return reasons[0]
@@ -248,7 +248,7 @@ def _any_of(needs: Sequence[str]) -> str:
 
 
 def _grouped_branches(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
-    """Return cases, of which those with the same conclusion are one, the newest releases first.
+    """Return cases, newest releases first. Cases with the same conclusion become one.
 
     `numbers` has the new number of each reason by its old one.
     """
@@ -339,7 +339,7 @@ def origin_span(reason: Reason) -> document.Span:
 
 
 def _looked_up(reason: Reason) -> Message:
-    """Return the indexes that answered, and those that did not, for a reason about an index."""
+    """Return which indexes answered and which did not, for a reason about an index."""
     unreachable = reason.evidence.unreachable
     answered = [name for name in reason.where.split(", ") if name not in unreachable]
     parts = []

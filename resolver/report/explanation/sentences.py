@@ -630,7 +630,7 @@ def _needs_of_machine(
 ) -> Message | None:
     """Return what wheels need of a machine, the nearest first, and what the target has instead.
 
-    None if one of the file names does not tell.
+    None if this cannot be seen in one of the file names.
     """
     if not machine or any(file.reason is not RejectionReason.TAGS for file in files):
         return None
