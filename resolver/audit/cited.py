@@ -40,7 +40,7 @@ from resolver.model.source import (
 )
 from resolver.phrase import Phrase, cause, literal
 
-# The digits of a commit that a message shows.
+# How many digits of a commit's hash a message shows.
 _SHORT_COMMIT: Final = 12
 
 
@@ -164,7 +164,7 @@ class Library:
         except RepositoryUnreadable as error:
             return _unreadable(Unread.REPOSITORY, cause(error))
         except InputError as error:
-            # The file is too large.
+            # The file is larger than is read.
             return _unreadable(Unread.REPOSITORY, error.phrases["message"])
 
     def _open_in_repository(

@@ -35,7 +35,7 @@ from resolver.phrase import cause
 
 # The code of a remark that an index is out of reach.
 FAILED: Final = "upstream.remark-failed"
-# The digits of a commit that a remark shows.
+# How many digits of a commit's hash a remark shows.
 _SHORT_COMMIT: Final = 12
 # The releases of Python that are compared with Requires-Python.
 _PYTHONS: Final = tuple(Version(f"3.{minor}") for minor in range(6, 21))
@@ -48,18 +48,19 @@ class Verdict(Enum):
     CONTRADICTED = "contradicted"
     # The fact is about something that does not exist.
     GONE = "gone"
-    # Nothing satisfies the fact. It may be right, but then no lock can have the release.
+    # No release meets what the fact requires. The fact may be right, but then its release cannot be
+    # locked.
     UNMET = "unmet"
-    # Whatever can be compared agrees.
+    # Everything that can be compared agrees.
     HOLDS = "holds"
-    # No index can tell.
+    # No index has anything to compare the fact with.
     UNCHECKED = "unchecked"
 
 
 class Remark(msgspec.Struct, frozen=True):
     """A finding about a fact."""
 
-    # What follows from the finding alone.
+    # The verdict on the fact if this were the only finding.
     verdict: Verdict
     # The finding. Its values may be texts of indexes.
     message: Message
@@ -246,7 +247,7 @@ class _Checker:
         | model.Optional
         | model.Pairs,
     ) -> Iterator[Remark]:
-        """Check the projects that a fact names, where no index can tell more."""
+        """Check only that the projects a fact names exist: indexes tell nothing else about it."""
         match fact:
             case model.After():
                 yield from self._check_projects(fact)
@@ -299,9 +300,9 @@ class _Checker:
     ) -> Iterator[Remark]:
         """Compare the requirements that a fact states with the metadata of each release.
 
-        Requirements on `dropped` projects are not compared: the fact replaces what the metadata
-        says of these. Those on components of the machine are not in metadata, so they are only
-        listed.
+        Requirements on `dropped` projects are not compared, because the fact replaces what the
+        metadata says about these. Requirements on components of the machine are only listed,
+        because metadata has none.
         """
         machine = []
         for need in needs:

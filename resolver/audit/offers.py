@@ -258,7 +258,7 @@ def read_all(
         if reading is not None and _has_all(reading, file, members):
             yield reading
             continue
-        # What cannot be read is reported when locking.
+        # If the archive cannot be read, locking reports it.
         with suppress(UnusableFile):
             contents = catalog.archive(file)
             texts = {member: catalog.member(file, member) for member in members}

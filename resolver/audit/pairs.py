@@ -65,7 +65,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with one release of a project."""
 
     project: NormalizedName
-    # The version, or what upstream calls the release if that is no version.
+    # The version; or the name of the release at upstream, such as a branch, if it has no version.
     release: Version | str
     # The releases of other projects that it is made for.
     projects: Mapping[NormalizedName, SpecifierSet]
@@ -185,7 +185,7 @@ def read_declared(
             continue
         paths = [fact.requires_from for fact in builds if fact.applies_to(version)]
         content = archive.member(paths[0]) if paths else None
-        # What cannot be read is reported when locking.
+        # If the archive cannot be read, locking reports it.
         with suppress(UnusableFile):
             lines = requirements_file(content or "")
             pins = tuple(read_pins(lines))
@@ -253,7 +253,7 @@ def _pairing(
     commits = [fact for fact in _at_commits(project, release, facts) if fact not in builds]
     requires = [fact for fact in pairing_facts if isinstance(fact, Requires)]
 
-    # A later statement about a project takes the place of an earlier one.
+    # A later statement about a project replaces an earlier one.
     pins: dict[NormalizedName, SpecifierSet] = {}
     for fact in pairing_facts:
         if isinstance(fact, Pairs):

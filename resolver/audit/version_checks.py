@@ -118,7 +118,7 @@ def find_checks(source: bytes, path: str, own_project: NormalizedName) -> list[V
 
 
 class _Place(NamedTuple):
-    """Where a statement is."""
+    """The place of a statement in its file."""
 
     # The names of the functions and classes around it, from the outside in.
     scope: tuple[str, ...] = ()

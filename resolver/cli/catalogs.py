@@ -1,4 +1,4 @@
-"""Make the catalogs of a run: of the indexes, or offline of the cache and then of a snapshot."""
+"""Make the catalogs of a run, from the indexes or offline from the cache, then from a snapshot."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Catalogs:
         Without `readings`, archives are downloaded and read even if their contents are recorded.
         """
         self._settings = settings
-        # The snapshot that was read last, with its path.
+        # The path of the snapshot that was read last, and the snapshot; None if none was.
         self._last: tuple[Path, Snapshot] | None = None
         warn, folder = settings.progress.warn, readings_folder(settings.matrices)
         self.pool = CatalogPool(

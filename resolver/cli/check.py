@@ -184,7 +184,7 @@ class _Result:
     stack: str
     # The name of the target; empty for a stack that cannot be read.
     target: str
-    # What the lock is: current, stale, missing, unreadable…
+    # The state of the lock, such as current, stale, missing or unreadable.
     state: Message
     # The exit status of a run with this result alone.
     status: int
@@ -232,7 +232,7 @@ class _Checker:
     anew: bool
     # After how many days without a check a fact is reported; None for never.
     days: int | None
-    # Folders of locks of targets that their stacks do not have any more.
+    # Folders of locks whose targets their stacks no longer have.
     stray_folders: list[Path] = field(default_factory=list)
 
     def check_stack(self, argument: str) -> list[_Result]:

@@ -122,7 +122,7 @@ def status() -> int:
                 write(sys.stderr, "\n")
             raise KeyboardInterrupt from None
         error = failure(exception)
-        # Writing may be the very failure that is reported.
+        # The failure that is reported may be that writing fails.
         with suppress(OSError):
             print_error(error, run_language())
         if "--json" in sys.argv[1:]:
@@ -134,7 +134,7 @@ def status() -> int:
 class BugError(ResolverError):
     """A mistake in this program. A user cannot correct it."""
 
-    # EX_SOFTWARE of sysexits.h
+    # EX_SOFTWARE in sysexits.h.
     exit_status = 70
 
 
@@ -232,7 +232,7 @@ def _open_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # Open until the process ends.
+            # It stays open until the process ends.
             null = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
             setattr(sys, name, null)
         elif isinstance(stream, io.TextIOWrapper):

@@ -260,7 +260,7 @@ class Progress:
     def _print(self, shown: str) -> None:
         """Print lines on stderr, above the line of progress if that is shown."""
         color = has_color(sys.stderr)
-        # A process without a line may solve a cell for one that has a line on this terminal.
+        # This process may work for another one that shows its progress on the same terminal.
         over = not self._enabled and color and sys.stderr.isatty()
         with self._lock:
             was_shown = self._live is not None
@@ -301,7 +301,7 @@ class Progress:
                 redirect_stderr=False,
             )
             self._live.start()
-            # A killed run could not show it again.
+            # Show the cursor, because a killed run could not do so later.
             console.show_cursor()
 
     def _line(self) -> Text:

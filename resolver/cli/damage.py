@@ -28,7 +28,7 @@ class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
     code: str
-    # Such as `wrong`.
+    # The state, such as `wrong`.
     state: str
     what: str
     why: str

@@ -39,7 +39,7 @@ from resolver.model.lock import Lock
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, cause, phrase
 
-# A lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation, Fix
 
@@ -89,7 +89,8 @@ def add(
 
     def edit(document: StackText) -> StackText:
         """Return the text of the stack with the new lines."""
-        # A new name adds a group, as with other tools; a similar one is a typing error.
+        # An unknown name adds a group, as in other tools. A name similar to a known one is taken
+        # for a typing error.
         if close := closest(group, document.groups) if group not in document.groups else "":
             raise _unknown_group(stack, group, phrase("did you mean `{name}`?", name=close))
         for line, need in needs.items():
@@ -247,7 +248,8 @@ def _lock(
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
-        # An interrupt may have come when everything was on disk, but not in its place yet.
+        # An interrupt may have come after everything was written, but before it was moved into
+        # place.
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
             run.progress.say(translate("edit.undone", run.language, path=path))

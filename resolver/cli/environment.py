@@ -34,7 +34,7 @@ is_virtual = any(
 )
 if not is_virtual:
     prefix = sys.prefix
-# What has another name cannot be an argument of pip, which may take it for an option.
+# A name of any other form is not passed to pip, which could take it for an option.
 is_name = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?").fullmatch
 scheme = "venv" if "venv" in sysconfig.get_scheme_names() else "posix_prefix"
 bases = {"base": prefix, "platbase": prefix}

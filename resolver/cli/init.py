@@ -132,7 +132,7 @@ def _fields(
     Raise InputError if a component cannot have its value.
     """
     fields: dict[str, str] = {}
-    # Without toolkit and chip, this is a machine to lock on, not one to install on.
+    # Without toolkit and chip, the user locks on this machine for another one.
     if machine.toolkit or machine.chip:
         fields = {
             TOOLKIT: machine.toolkit,
@@ -141,7 +141,7 @@ def _fields(
             "python": machine.python,
         }
     for key, value in given.items():
-        # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
+        # The matrix writes `8.3.rc2` as 8.3.RC2, and SoCs in capitals.
         if value and key in (TOOLKIT, CHIP):
             _require_stated(key, value)
             fields[key] = str(options.component(key, value, components))

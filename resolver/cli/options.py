@@ -30,7 +30,7 @@ from resolver.phrase import cause, phrase
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Stands for every stack on a command line.
+# The word that stands for all stacks on a command line.
 ALL: Final = "all"
 # Other names of processors, and the names that targets use.
 _PROCESSORS: Final = {

@@ -42,7 +42,7 @@ from resolver.report.summary import (
 )
 from resolver.report.terminal import COLUMNS
 
-# A remembered lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 

@@ -39,7 +39,7 @@ from resolver.model.requirement import Requirement
 from resolver.phrase import literal, phrase
 from resolver.report import render
 
-# A remembered lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 

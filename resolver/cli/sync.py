@@ -184,7 +184,7 @@ def command(
         _require_machine(named, run)
     damage = find_damage(named, interpreter, run, full=full)
     plan = plan_of(named.lock, environment, damage.files)
-    # Whoever is asked sees what for, however quiet the run is.
+    # A user who is asked must see what would be changed, even in a quiet run.
     if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
     if dry_run:

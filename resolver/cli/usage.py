@@ -64,7 +64,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
 
 
 def usage_error(error: click.ClickException) -> InputError:
-    """Return an error of click as an error on one line, with the help to read."""
+    """Return an error of click as an error on one line. Its hint is the help to read."""
     command = "ascend-lock"
     if isinstance(error, click.UsageError) and error.ctx:
         command = error.ctx.command_path

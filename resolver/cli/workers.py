@@ -47,7 +47,7 @@ class Order(NamedTuple):
 
     settings: Settings
     policy: UpgradePolicy
-    # As in `Session`.
+    # As in `Session`, like the next field.
     ignore_remembered: bool
     dry_run: bool
 

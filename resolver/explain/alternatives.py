@@ -82,8 +82,9 @@ class Alternatives:
 
         Nothing is yielded that the clauses rule out, and what they learn while one choice is tried
         applies to the next. The line with the fewest candidates is decided first, components last.
-        The number of candidates that are looked at is limited, and so is the time. `newest` prefers
-        newest releases to those nearest to what a line asks for.
+        The number of candidates that are looked at is limited, and so is the time. With `newest`,
+        newest releases are preferred; without it, releases that are nearest to what a line asks
+        for.
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
@@ -121,10 +122,12 @@ class Alternatives:
         choice: Choice,
         looks: Iterator[int],
     ) -> Iterator[Choice]:
-        """Yield every complete choice that begins with `choice`, as long as `looks` has items left.
+        """Yield every complete choice that begins with `choice`.
 
-        `free` are the lines and components that have no candidate yet. Values of a component are
-        tried in the order of the surcharge that they mean for the chosen releases.
+        `free` are the lines and components that have no candidate yet. One item of `looks` is taken
+        for each candidate that is looked at; without further items, nothing more is yielded. Values
+        of a component are tried in the order of the surcharge that they mean for the chosen
+        releases.
         """
         if not free:
             yield choice
@@ -272,7 +275,8 @@ class Alternatives:
     def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
         """Return constraints that say that releases of lines have no file which the target can use.
 
-        There is one for each project of the lines among `changing` for which the clauses have it.
+        Only projects of lines in `changing` are considered, and only constraints that the clauses
+        have.
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         needs = [self._needs[line.whole] for line in lines if line.whole in self._needs]

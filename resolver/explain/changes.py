@@ -308,9 +308,9 @@ class Changes:
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
-        """Return the extras of a line that add nothing to its new release.
+        """Return the extras of a line that its new release neither declares nor uses.
 
-        The release does not have them, or requires nothing for them.
+        Empty if the version of the line does not change.
         """
         if part.part != VERSION_PART:
             return []
@@ -319,13 +319,12 @@ class Changes:
         return [extra for extra in extras if self._is_lost(choice[part], extra)]
 
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
-        """Return whether a release does not have an extra, or nothing is required by it.
+        """Return whether a release neither declares an extra nor requires anything for it.
 
-        False if the metadata of the release was not read yet.
+        False if the metadata of the release was not read yet: that shows when it is locked.
         """
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
-            # Metadata that was not read shows when the release is locked.
             return False
         package = Package(candidate.package.name, extra)
         with_extra = universe.candidate(package, candidate.release.position)

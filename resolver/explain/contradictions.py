@@ -140,7 +140,7 @@ def _grown(
     others: Iterable[UserConstraint],
     is_satisfiable: Callable[[Iterable[UserConstraint]], bool],
 ) -> list[UserConstraint]:
-    """Return a maximal satisfiable set that contains this one, which is satisfiable.
+    """Return a maximal satisfiable set that contains `user_set`, which is satisfiable.
 
     `others` are the user constraints that may be added; they are tried in this order.
     """
@@ -211,7 +211,7 @@ def _follow(
     parents: dict[Candidate, set[Candidate]],
     expired: Callable[[], bool],
 ) -> list[_Requirement]:
-    """Return the requirements of the release that a requirement would get.
+    """Return the requirements of the release that an installer would choose for a requirement.
 
     The requirements of releases before it whose file proved unusable are returned as well. Releases
     that an earlier call looked at are left out. `parents` maps each release that was looked at to
@@ -258,7 +258,7 @@ def _has_candidate(universe: Universe, package: Package, demand: Demand) -> bool
 def _open_ways(
     clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]
 ) -> None:
-    """Open some releases, and all releases that lead to them by `parents`."""
+    """Open some releases, and all releases that require them according to `parents`."""
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):

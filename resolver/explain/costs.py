@@ -33,12 +33,13 @@ UNLISTED = 250
 
 # --- what a change costs
 
-# Nothing of the stack is lost: a practice is turned on, as images of the vendor do, a fact repeats
-# an archive's own notes, a line is added for what is installed anyway, so that another project must
-# be absent, or a line names a known project instead of one with a similar name that no index has.
+# A change with which nothing is lost: a practice is turned on, as images of the vendor do; a fact
+# repeats the requirements that an archive notes; a line is added for a project that is installed
+# anyway, so that another project must be absent; or a line names a known project, in place of a
+# similar name that no index has.
 FREE = 10
-# A fact repeats the notes of an archive although its release has wheels for other machines: one of
-# those, or another release, is nearer.
+# A fact repeats the requirements that an archive notes, although its release has wheels for other
+# machines. To change to such a machine, or to another release, is a smaller change.
 BUILD = 1000
 # An existing file of facts that the stack leaves out is used.
 ADD = 120

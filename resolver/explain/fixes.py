@@ -51,7 +51,7 @@ def fix_of(
 
 
 def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> list[str]:
-    """Return the projects, and the extras of lines, that a fix loses without saying so.
+    """Return the projects, and the extras of lines, that a fix loses unexpectedly.
 
     They are concerned projects, or projects that a removed requirement named, which the lock does
     not have though no line about them was dropped; and extras, such as `trl[vllm]`, that the

@@ -123,7 +123,7 @@ class Loosening:
                 yield root
 
     def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:
-        """Return the stack with a fact about an archive in a core; None if all have such facts."""
+        """Return the stack with a further fact about an archive in a core; None without one."""
         known = set(chain.from_iterable(stack.changes for stack in self._stated))
         clauses = refutation.clauses
         trials = self._trials.after(self._edits(), clauses.universe)

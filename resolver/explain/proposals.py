@@ -236,7 +236,7 @@ class Proposals:
         project = self._clauses.universe.project(name)
         for position in project.positions(project.all):
             release = project.release(position)
-            # one that cannot be used is a tuple of its rejected files
+            # A release that cannot be used is a tuple of its rejected files.
             rejected = release if isinstance(release, tuple) else project.wheels_set_aside(position)
             glibc = newer_glibc((file.filename for file in rejected), self._machine)
             if glibc:

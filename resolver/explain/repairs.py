@@ -357,7 +357,7 @@ class Repairs:
         return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
 
     def _is_outdone(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set contradicts a fact, and a fix that does not changes less.
+        """Return whether a set contradicts a fact, while a fix without such a risk changes less.
 
         Neither this set nor a larger one would be listed as a fix beside it.
         """
@@ -419,7 +419,7 @@ class Repairs:
             )
 
     def _learn(self) -> None:
-        """Open the releases that the clauses of a similar stack have opened. Do so only once."""
+        """Open the releases that the clauses of a similar stack have opened, if not done before."""
         if self._known_elsewhere is not None:
             self._clauses.import_clauses(self._known_elsewhere)
             self._known_elsewhere = None

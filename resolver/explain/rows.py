@@ -57,7 +57,7 @@ _NOTHING = ChangedStack((), 0, risky=False)
 
 
 class _Row(NamedTuple):
-    """A row that the clauses do not rule out."""
+    """A row of the compatibility tables that the clauses do not rule out."""
 
     # The edit that sets the anchor's line to the release.
     anchor: SetLine
@@ -66,7 +66,7 @@ class _Row(NamedTuple):
 
 
 class SolvedRow(NamedTuple):
-    """A row for which the stack has a solution."""
+    """A row of the compatibility tables for which the stack has a solution."""
 
     # The stack with the releases of the row.
     changed: ChangedStack
@@ -80,7 +80,7 @@ class SolvedRow(NamedTuple):
 
 
 class Rows:
-    """The rows that can be tried for one problem."""
+    """The rows of compatibility tables that can be tried for one problem."""
 
     def __init__(
         self, clauses: Clauses, trials: Trials, changes: Changes, proposals: Proposals

@@ -95,7 +95,7 @@ class StackText:
             "summary-zh": "{original} 的解决办法 {letter}（{summary}）",
         }
         for key, form in summaries.items():
-            # A summary in one language alone, whichever, is what people of the other one read, too.
+            # If the summary is in one language only, it is used for both.
             summary = self._raw["stack"].get(key) or self._raw["stack"].get("summary")
             if summary:
                 summary = form.format(letter=letter, original=original, summary=summary)
@@ -125,7 +125,7 @@ class StackText:
 
     @cached_property
     def lines(self) -> tuple[FileLine, ...]:
-        """Return the lines of `requires`, of the stack and its groups, in the order of numbers."""
+        """Return the lines of `requires` in the stack and its groups, ordered by their numbers."""
         groups = {name: table.get("requires", ()) for name, table in self.groups.items()}
         return tuple(number_lines(self._raw["stack"]["requires"], groups))
 

@@ -122,7 +122,7 @@ EditSet = frozenset[Edit]
 
 
 class Undecided(NamedTuple):
-    """The answer for a changed stack of which it is not known whether it has a solution."""
+    """The answer for a changed stack if it is unknown whether it has a solution."""
 
     # The error that stopped the solver, such as that of an index; empty if time was up.
     why: Phrase = EMPTY
@@ -183,7 +183,7 @@ class Trials:
         self._proofs.append(refutation)
 
     def _stand_at(self, edits: Edits, universe: Universe) -> None:
-        """Use this stack, for the current target, as the stack that further edits start from."""
+        """Use a stack as the one that further edits start from, for the current target."""
         self._edits = edits
         self.problem = universe.problem
         self.catalog = universe.catalog
@@ -222,7 +222,7 @@ class Trials:
         return max(len(edited.of_file), *(number + 1 for number in edited.numbers))
 
     def lines(self, edits: Iterable[Edit]) -> tuple[str, ...]:
-        """Return the requirements of the stack of these trials after further edits."""
+        """Return the stack's requirements, after the edits of these trials and further ones."""
         content = self._compiler.edited((*self._edits, *edits)).content
         lines = stack_lines(content)
         group = self.problem.stack.group
@@ -279,10 +279,11 @@ class Trials:
         preferred: Mapping[NormalizedName, Version],
         share: float = SHARE_OF_ROW,
     ) -> Answer:
-        """Solve the stack of these trials with further edits, but not its builds.
+        """Solve the stack with further edits, but not its builds from source.
 
-        Releases near the `preferred` ones are taken. Of the answer, only the releases of these
-        projects are of use. At most this `share` of the whole time is taken.
+        Releases near the `preferred` ones are taken. Only the releases of these projects are of use
+        in the answer: soft requirements are not considered. At most this `share` of the whole time
+        is taken.
         """
         clock = self.clock.within(self.clock.seconds * share)
         problem = self._compile((*self._edits, *edits))[self.current_target]
@@ -444,7 +445,8 @@ class ChangedStack(msgspec.Struct, frozen=True):
     def includes(self, other: ChangedStack) -> bool:
         """Return whether this stack changes everything that another one changes.
 
-        False if a line gets a release here that is nearer to the original one than there.
+        False if a line gets a release here that is nearer to the original one than in the other
+        stack.
         """
         return other.subjects <= self.subjects and not self._is_nearer(other)
 

@@ -334,7 +334,8 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Reaso
             case _ if fact.is_about(pin.name, pin.version):
                 yield from _stated(resolution, pin, fact)
             case _:
-                pass  # it is about another release
+                # The fact is about another release.
+                pass
 
 
 def _stated(resolution: Resolution, pin: Pin, fact: facts.Fact) -> Iterator[Reason]:

@@ -16,7 +16,7 @@ def render(lock: Lock) -> dict[str, str]:
 
     They are in the order in which people read them.
     """
-    # Only what writes a lock needs these.
+    # Only commands that write locks need these modules.
     from resolver.lock import file
     from resolver.report import report, requirements, script, verify
 

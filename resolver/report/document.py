@@ -38,14 +38,14 @@ class Heading(msgspec.Struct, frozen=True):
     """A heading."""
 
     text: Text
-    # 1 is the heading of the document.
+    # The level, from 1 for the heading of the document.
     level: int = 2
     # The name by which links lead to the heading; empty for none.
     anchor: str = ""
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """Lines that belong together."""
+    """A paragraph of several lines."""
 
     lines: tuple[Line, ...]
     # Whether the lines are the conclusion from the block above.
@@ -58,7 +58,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     # The number or letter of the item; empty for a plain item.
     label: str = ""
-    # Where the lines come from.
+    # The origin of the lines, such as a file.
     origin: Line = ()
     # The kind of the origin in one word, such as `stack`.
     sort: str = ""
@@ -74,7 +74,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Items(msgspec.Struct, frozen=True):
-    """A list."""
+    """A list of items, of which a terminal shows only the first."""
 
     items: tuple[Item, ...]
     # How many items a terminal shows.

@@ -187,7 +187,7 @@ def _newest_rows(matrix: Matrix, language: Language) -> list[list[str]]:
 
 
 def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
-    """Yield the name of each cell that differs, its old answer and its new one.
+    """Yield the name of each cell that differs between two grids, its old answer and its new one.
 
     An answer is None if that grid does not have the cell.
     """
@@ -200,7 +200,10 @@ def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None
 
 
 def is_broken(was: Answer | None, now: Answer | None) -> bool:
-    """Return whether a cell had a lock, and has none any more."""
+    """Return whether a cell of the old grid had a lock, and has none in the new grid.
+
+    False if one of the grids does not have the cell.
+    """
     if was is None or now is None:
         return False
     return was.outcome in LOCKED and now.outcome not in LOCKED

@@ -39,7 +39,7 @@ def pairs_table(
     """
     table = _columns_in_use(_cells(rows, language))
     if table_columns != WIDEST:
-        # Values may be below each other, which they cannot be without spaces.
+        # With spaces, the values of a cell can be wrapped.
         table = [[cell.replace(",", ", ") for cell in cells] for cells in table]
     head, *groups = table_groups(table, table_columns)
     lines = head

@@ -19,14 +19,14 @@ BUILD_FILE = "build-requirements.txt"
 STAGES = "stages"
 # How many projects the title of a stage names.
 _NAMED = 3
-# A name of an index that can be part of a file name.
+# Matches the name of an index if it can be part of a file name.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
 class RequirementsFile(NamedTuple):
     """A requirements file, whose pins are all from one index."""
 
-    # Relative to the folder of the lock.
+    # The path, relative to the folder of the lock.
     path: str
     # The pins, at least one. A variant of a wheel has a file of its own.
     pins: list[LockedPin]

@@ -76,7 +76,7 @@ def sbom(lock: Lock) -> str:
         )
     )
     document = json.loads(JsonV1Dot6(bom).output_as_string())
-    # It comes from the library's clock.
+    # The library takes the timestamp from the clock.
     del document["metadata"]["timestamp"]
     return json_text(document) + "\n"
 

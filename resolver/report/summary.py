@@ -85,7 +85,7 @@ def summary(
     pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested]
     lines += wrapped(", ".join(pins), "  ", "  ", columns)
     for sentence in as_of_sentences(lock):
-        # An open day says nothing here; the report has it.
+        # If no day is preferred, only the report says so.
         if sentence.code != "as-of.open":
             lines += wrapped(translate(sentence, language), "", "  ", columns)
     change = _changed(lock, folder, written=written, moved=moved)

@@ -51,8 +51,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     # References in the form that the `source` of a fact has: first the row itself, then the other
     # files that are cited.
     source: tuple[str, ...]
-    # When it was checked: on the day of the branch's last commit, or as upstream.toml states for an
-    # archive.
+    # The day for the `checked` of facts: that of the branch's last commit; for an archive, the day
+    # that upstream.toml states.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
@@ -219,7 +219,7 @@ class _Fetched:
         file = read(path)
         if file is not None:
             yield from _read_rows(table, location, file, read)
-        # Not every release has the file.
+        # A tag need not have the file.
         elif not table.tags:
             raise RepositoryUnreadable(
                 phrase(

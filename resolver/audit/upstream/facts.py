@@ -94,7 +94,7 @@ def make(
     """
     joined = by_release(rows)
     facts: dict[str, MadeRow] = {}
-    # Several tables may know the same image. The first one counts.
+    # Several tables may make the same image. The first one is kept.
     made_images: dict[str, MadeRow] = {}
     for table in tables:
         for row in rows[table.name]:

@@ -476,5 +476,5 @@ def _paragraph(*texts: Message) -> Paragraph:
 
 
 def _result(text: Message) -> Paragraph:
-    """Return a paragraph that follows from the block above it."""
+    """Return a paragraph with the conclusion from the block above it."""
     return Paragraph((line(text),), result=True)
