@@ -44,6 +44,7 @@ class UnreadMember(msgspec.Struct, frozen=True):
 class ScannedCode(msgspec.Struct, frozen=True):
     """The version checks in the code of a wheel or archive."""
 
+    # The checks, in the order of the files.
     checks: tuple[VersionCheck, ...]
     # The files that were not read.
     unread: tuple[UnreadMember, ...]
@@ -52,6 +53,7 @@ class ScannedCode(msgspec.Struct, frozen=True):
 class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
     """A version check with what the metadata and facts say about the same project."""
 
+    # The check in the code.
     check: VersionCheck
     # The requirements on the compared project in the metadata, with their markers.
     metadata: tuple[str, ...]

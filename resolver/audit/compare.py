@@ -41,6 +41,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=s
 class Yanked(_Change, frozen=True, kw_only=True):
     """Files have been yanked since the release was locked (PEP 592)."""
 
+    # The names of the yanked files.
     files: tuple[str, ...]
     # The reason on the page; empty if it has none.
     reason: str
@@ -53,6 +54,7 @@ class Unyanked(_Change, frozen=True, kw_only=True, tag="restored"):
 class Rehashed(_Change, frozen=True, kw_only=True):
     """The index offers a file with the same name and another hash."""
 
+    # The name of the file.
     file: str
     # The sha256 in the lock.
     locked: str
@@ -63,6 +65,7 @@ class Rehashed(_Change, frozen=True, kw_only=True):
 class DuplicateFile(_Change, frozen=True, kw_only=True, tag="twofold"):
     """The index lists a file a second time, with another hash."""
 
+    # The name of the file.
     file: str
 
 
@@ -71,6 +74,7 @@ class Gone(_Change, frozen=True, kw_only=True):
 
     # How much is gone.
     scope: Scope
+    # The names of the files that are gone.
     files: tuple[str, ...]
     # Whether the file that pip takes is among them.
     needed: bool
@@ -79,6 +83,7 @@ class Gone(_Change, frozen=True, kw_only=True):
 class Marked(_Change, frozen=True, kw_only=True):
     """The index gives the project a status other than active (PEP 792)."""
 
+    # The status on the page.
     status: str
     # The reason on the page; empty if it has none.
     reason: str
@@ -117,14 +122,18 @@ def _age(fact: LockedFact, today: dt.date) -> int:
 class OutOfReach(msgspec.Struct, frozen=True):
     """An index that did not answer for some projects of a lock."""
 
+    # The name of the index.
     index: str
+    # The projects that could not be looked up.
     projects: tuple[NormalizedName, ...]
+    # The error, in English.
     why: str
 
 
 class NewerRelease(msgspec.Struct, frozen=True, kw_only=True):
     """An installed project with a newer final release than the pinned one."""
 
+    # The name of the project.
     project: NormalizedName
     # The pinned version.
     version: str
@@ -148,6 +157,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[NormalizedName, ...]
     # The indexes that did not answer. Their projects were not compared.
     out_of_reach: tuple[OutOfReach, ...]
+    # The installed projects with newer releases.
     newer: tuple[NewerRelease, ...] = ()
 
 

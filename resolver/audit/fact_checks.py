@@ -69,6 +69,7 @@ class Remark(msgspec.Struct, frozen=True):
 class CheckedFact(msgspec.Struct, frozen=True):
     """A fact and the findings about it."""
 
+    # The fact.
     fact: Fact
     # The findings, the gravest first; at least one.
     remarks: tuple[Remark, ...]

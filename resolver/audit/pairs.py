@@ -64,6 +64,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with one release of a project."""
 
+    # The project of the release.
     project: NormalizedName
     # The version; or the name of the release at upstream, such as a branch, if it has no version.
     release: Version | str

@@ -50,7 +50,9 @@ class Said(Enum):
 class CheckedReference(msgspec.Struct, frozen=True):
     """A reference, and what it says about its fact."""
 
+    # The reference.
     reference: Reference
+    # What it says about the fact.
     said: Said
     # Why it is false, or could not be opened; None otherwise.
     why: Message | None = None
@@ -61,7 +63,9 @@ class CheckedReference(msgspec.Struct, frozen=True):
 class CheckedSource(msgspec.Struct, frozen=True):
     """The references of a fact, and what they say about it together."""
 
+    # The references, in the order of the fact.
     references: tuple[CheckedReference, ...]
+    # What they say together.
     said: Said
     # The statements of the fact that no reference has.
     missing: tuple[Message, ...] = ()

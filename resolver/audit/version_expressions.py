@@ -78,12 +78,14 @@ _NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "
 class Release(NamedTuple):
     """An expression that is the version of a project."""
 
+    # The project whose version it is.
     project: NormalizedName
 
 
 class Constant(NamedTuple):
     """An expression that is a version written in the code."""
 
+    # The version as text: (2, 4) is `2.4`.
     version: str
     # Whether it is a number or a tuple, which is compared with the first parts of a version.
     is_number: bool
@@ -103,6 +105,7 @@ Value = Release | Constant | Module
 class Comparison(NamedTuple):
     """A comparison with the version of a project."""
 
+    # The project whose version is compared.
     project: NormalizedName
     # The set of versions for which the comparison is true.
     specifier: str

@@ -27,23 +27,29 @@ _DAMAGED_RECORD: Final = frozenset({"record-missing", "record-broken"})
 class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
+    # The code of the finding.
     code: str
     # The state, such as `wrong`.
     state: str
+    # What was found, in a sentence.
     what: str
+    # Why it was found or matters; may be empty.
     why: str
+    # The values in the sentence, by name.
     values: dict[str, str]
 
 
 class _Group(msgspec.Struct, frozen=True):
     """A group of findings in the JSON of verify.py."""
 
+    # The findings of the check.
     findings: tuple[_Finding, ...]
 
 
 class _Report(msgspec.Struct, frozen=True):
     """The JSON of verify.py."""
 
+    # The groups of findings, one for each check.
     groups: tuple[_Group, ...]
 
     @property

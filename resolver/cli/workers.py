@@ -45,7 +45,9 @@ _PATIENCE: Final = 3.0
 class Order(NamedTuple):
     """The options with which all stacks of a run are locked."""
 
+    # The options of the run.
     settings: Settings
+    # Which pins of the existing locks are kept.
     policy: UpgradePolicy
     # As in `Session`, like the next field.
     ignore_remembered: bool
@@ -55,6 +57,7 @@ class Order(NamedTuple):
 class _Report(NamedTuple):
     """The results for one stack, as its process sends them."""
 
+    # The results for the targets of the stack.
     results: list[TargetResult]
     # Warnings, and other lines, to be printed.
     said: tuple[Message | str, ...]

@@ -379,6 +379,7 @@ class Trials:
 class ChangedStack(msgspec.Struct, frozen=True):
     """The original stack with some changes."""
 
+    # The changes, in the order in which they were made.
     changes: tuple[Change, ...]
     # The sum of what the changes cost, see `costs`.
     price: int

@@ -24,6 +24,7 @@ Text = str | Message
 class Span(msgspec.Struct, frozen=True):
     """A piece of a line, with a link if it has an address."""
 
+    # The text of the piece.
     text: Text
     # The address of the link; empty for none. An address without a scheme is that of a file in the
     # folder `matrices` (see `links`).
@@ -37,6 +38,7 @@ Line = tuple[Span, ...]
 class Heading(msgspec.Struct, frozen=True):
     """A heading."""
 
+    # The text of the heading.
     text: Text
     # The level, from 1 for the heading of the document.
     level: int = 2
@@ -47,6 +49,7 @@ class Heading(msgspec.Struct, frozen=True):
 class Paragraph(msgspec.Struct, frozen=True):
     """A paragraph of several lines."""
 
+    # The lines, in their order.
     lines: tuple[Line, ...]
     # Whether the lines are the conclusion from the block above.
     result: bool = False
@@ -55,6 +58,7 @@ class Paragraph(msgspec.Struct, frozen=True):
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """An item of a list."""
 
+    # The lines of the item itself.
     lines: tuple[Line, ...]
     # The number or letter of the item; empty for a plain item.
     label: str = ""
@@ -68,6 +72,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[Line, ...] = ()
     # The sources of a fact in full. A terminal leaves them out.
     evidence: tuple[Line, ...] = ()
+    # The items inside this item.
     items: tuple[Item, ...] = ()
     # The command that does what the item says, for pages with a button that copies it.
     command: str = ""
@@ -76,6 +81,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 class Items(msgspec.Struct, frozen=True):
     """A list of items, of which a terminal shows only the first."""
 
+    # The items, in their order.
     items: tuple[Item, ...]
     # How many items a terminal shows.
     most: int = 40
@@ -86,6 +92,7 @@ class Items(msgspec.Struct, frozen=True):
 class Code(msgspec.Struct, frozen=True):
     """Lines of code, which are written unchanged."""
 
+    # The lines, without line breaks.
     lines: tuple[str, ...]
     # The language of the code, such as `diff`.
     syntax: str
@@ -96,13 +103,16 @@ class Table(msgspec.Struct, frozen=True):
 
     # The names of the columns.
     head: tuple[Text, ...]
+    # The rows, with a cell for each column.
     rows: tuple[tuple[Text, ...], ...]
 
 
 class Details(msgspec.Struct, frozen=True):
     """Blocks that only some readers want to see, behind a summary. A terminal leaves them out."""
 
+    # The line that is always shown.
     summary: Text
+    # The blocks that are shown on demand.
     blocks: tuple[Paragraph | Code, ...]
 
 

@@ -53,27 +53,39 @@ _MOST_FINDINGS: Final = 1000
 class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
+    # The code of the finding.
     code: _Name
+    # Whether the finding counts as wrong or is a warning.
     state: Literal["wrong", "warning"]
+    # What was found, in a sentence.
     what: str
+    # What mends it; empty if nothing is suggested.
     mend: str = ""
 
 
 class _Group(msgspec.Struct, frozen=True):
     """The result of a check in the JSON of verify.py."""
 
+    # The findings of the check.
     findings: Annotated[tuple[_Finding, ...], Meta(max_length=_MOST_FINDINGS)] = ()
 
 
 class _Report(msgspec.Struct, frozen=True):
     """The part of verify.py's JSON that is read. An older verify.py writes no `machine`."""
 
+    # The version of the JSON.
     schema: int
+    # The stack of the lock.
     stack: _Name
+    # The target of the lock.
     target: _Name
+    # The results of the checks.
     groups: Annotated[tuple[_Group, ...], Meta(max_length=_MOST_PROPERTIES)]
+    # The sha256 of lock.toml; empty from an older verify.py.
     lock: _Name = ""
+    # Which checks were made; empty from an older verify.py.
     checks: _Name = ""
+    # The values that the machine has, by name.
     machine: Annotated[dict[_Name, _Name], Meta(max_length=_MOST_PROPERTIES)] = {}
 
 

@@ -44,6 +44,7 @@ class IndexedFile(msgspec.Struct, frozen=True):
 
     # Its path in the folder.
     path: str
+    # The sha256 of the file.
     sha256: str
     # The size in bytes.
     size: int

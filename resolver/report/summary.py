@@ -187,11 +187,15 @@ def _item(text: str, columns: int) -> list[str]:
 class SummaryRow(NamedTuple):
     """The result of locking one target, for the table of several targets."""
 
+    # The name of the stack.
     stack: str
-    # Empty if a stack failed before its targets were known.
+    # The name of the target; empty if the stack failed before its targets were known.
     target: str
+    # How long solving took.
     seconds: float
+    # The cell about changed pins.
     changes: str
+    # The cell about the outcome.
     outcome: str
     # The kind of result that it is counted as, one of `KINDS`.
     kind: str

@@ -26,6 +26,7 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     # The path in the repository.
     path: str
+    # The content of the file.
     text: str
     # The commits of the repository's submodules at that commit, by their paths.
     submodules: Mapping[str, str] = {}

@@ -60,6 +60,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Upstream(_Row, frozen=True, kw_only=True):
     """A repository of upstream that has tables."""
 
+    # The name by which tables refer to the repository.
     name: Text
     # The address from which git fetches it.
     git: Address
@@ -70,9 +71,11 @@ class Upstream(_Row, frozen=True, kw_only=True):
 class ArchiveRow(_Row, frozen=True, kw_only=True):
     """A source archive of a release that has tables as well."""
 
+    # The project of the release.
     project: NormalizedName
     # The name of the archive.
     file: Text
+    # The sha256 of the archive.
     sha256: Annotated[str, matching(patterns.SHA256)]
     # The day that is the `checked` of facts that are made from it.
     checked: date
@@ -90,6 +93,7 @@ class Translation(_Row, frozen=True, kw_only=True):
 class LeftOut(_Row, frozen=True, kw_only=True):
     """Rows of a table from which nothing is made."""
 
+    # The column whose values are compared.
     column: Text
     # Regular expressions. A row is left out if its value in the column matches one of them.
     values: Annotated[tuple[Annotated[str, _expression], ...], NOT_EMPTY]
@@ -100,7 +104,9 @@ class LeftOut(_Row, frozen=True, kw_only=True):
 class OtherFile(_Row, frozen=True, kw_only=True):
     """Another file beside a table. Its values have the names `name.column` in templates."""
 
+    # The path of the file.
     path: Inside
+    # The name of the parser that reads the file.
     parser: Annotated[str, _one_of(PARSERS)]
     # The name of the column, by its name in the file.
     columns: dict[str, str] = {}
@@ -113,6 +119,7 @@ class OtherFile(_Row, frozen=True, kw_only=True):
 class Table(_Row, frozen=True, kw_only=True):
     """A file of upstream that is a table, in a repository, in archives, or in both."""
 
+    # The name of the table.
     name: Text
     # The name of the repository; "" for archives alone.
     repository: str = ""
@@ -125,6 +132,7 @@ class Table(_Row, frozen=True, kw_only=True):
     versions: SpecifierSet = SpecifierSet()
     # The path of the file; for the parser `path-names`, of a folder.
     path: Inside
+    # The name of the parser that reads the file.
     parser: Annotated[str, _one_of(PARSERS)]
     # The name of the column, by its name in the file.
     columns: dict[str, str] = {}
@@ -150,8 +158,11 @@ class Table(_Row, frozen=True, kw_only=True):
 class UpstreamFile(_Row, frozen=True, kw_only=True):
     """The content of upstream.toml."""
 
+    # The repositories of upstream.
     repository: tuple[Upstream, ...] = ()
+    # The archives that have tables as well.
     archive: tuple[ArchiveRow, ...] = ()
+    # The tables.
     table: tuple[Table, ...] = ()
     # Images that are in no table. They are written to images.toml as they are.
     image: tuple[dict[str, Any], ...] = ()

@@ -42,6 +42,7 @@ class _Instruction(NamedTuple):
 class _Set(NamedTuple):
     """A value, and the line that sets it."""
 
+    # The value.
     value: str
     # The number of the line.
     line: int
