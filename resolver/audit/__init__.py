@@ -1,1 +1,4 @@
-"""What has happened on the indexes since locks and facts were written. Changes nothing."""
+"""Compare facts and locks with what upstream and the indexes say today.
+
+The commands `check`, `facts check`, `facts import`, `scan` and `matrix show` use it.
+"""

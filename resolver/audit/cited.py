@@ -1,6 +1,7 @@
-"""Open what the references of facts cite.
+"""Open what the references of facts cite, for `source_checks`.
 
-Git fetches files of repositories, and the indexes give members of archives.
+Git fetches files of repositories. The indexes give listings and members of archives. Web pages,
+issues, trials and printed documents are not opened.
 """
 
 from __future__ import annotations
@@ -39,43 +40,44 @@ from resolver.model.source import (
 )
 from resolver.phrase import Phrase, cause, literal
 
-# The digits of a commit that a message shows.
+# How many digits of a commit's hash a message shows.
 _SHORT_COMMIT: Final = 12
 
 
 class Unread(Enum):
-    """Why a reference was not opened."""
+    """Why a reference was not opened. The first four kinds are never opened."""
 
     PAGE = "page"
     ISSUE = "issue"
     TRIAL = "trial"
     DOCUMENT = "document"
-    # A repository that git cannot fetch now, or a commit or tag that only a mirror lacks.
+    # Git cannot fetch the repository now, or fetches from a mirror that does not have the commit or
+    # tag.
     REPOSITORY = "repository"
-    # A file or a listing that no index gives now.
+    # No index gives the file or listing now.
     INDEX = "index"
 
 
-# A project and some of its versions.
+# The name of a project, and some of its versions.
 _Releases = tuple[str, tuple[Version, ...]]
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """What a reference cites."""
+    """The content that a reference cites."""
 
-    # The text; None if the reference cites something as a whole, such as a tag.
+    # The text of the file; None if the reference cites no file, such as a tag or a listing.
     text: Text | None = None
     # The lines and quotes of the text that the reference cites.
     passage: Passage = Passage()
     # The release that the cited file belongs to, or the releases on a cited listing; None if the
     # reference names none.
     releases: _Releases | None = None
-    # The commit or archive that the text was read from; "" if the reference cites all of one.
+    # The commit or archive that the text was read from; "" if the reference cites no file of it.
     origin: str = ""
 
     @property
     def region(self) -> range:
-        """Return the numbers of the cited lines."""
+        """Return the numbers of the cited lines, from 1; of all lines if none are cited."""
         if self.text is None:
             return range(0)
         return self.text.region(self.passage.lines)
@@ -84,37 +86,41 @@ class Opened(msgspec.Struct, frozen=True):
 class NotOpened(msgspec.Struct, frozen=True):
     """A reference that cannot be opened here, or not now."""
 
-    # What kept it from being opened.
+    # The kind of reason.
     kind: Unread
-    # Why a repository or index did not give it; None for what is never opened.
+    # Why a repository or an index did not give it; None for a kind that is never opened.
     why: Message | None = None
 
 
 class Wrong(msgspec.Struct, frozen=True):
-    """A reference to something that is not there."""
+    """A reference to something that does not exist."""
 
-    # What is not there.
+    # What does not exist.
     message: Message
 
 
+# What opening a reference gives.
 Outcome = Opened | NotOpened | Wrong
 
 
 class Files(Protocol):
-    """The questions that are asked of indexes."""
+    """What `Library` asks the indexes for."""
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """Return the pages of a project. Raise IndexFailure."""
 
     def member(self, file: File, path: str) -> str:
-        """Return a file of a source archive. Raise UnusableFile and IndexFailure."""
+        """Return the text of a file in a source archive. Raise UnusableFile and IndexFailure."""
 
     def wheel_text(self, file: File, path: str) -> str | None:
-        """Return a file of a wheel; None if there is none. Raise UnusableFile and IndexFailure."""
+        """Return the text of a file in a wheel; None if there is none.
+
+        Raise UnusableFile and IndexFailure.
+        """
 
 
 class Library:
-    """The references that were opened, each once."""
+    """Opens references. Each is opened once."""
 
     def __init__(self, files: Files, repositories: Repositories) -> None:
         self._files = files
@@ -123,15 +129,16 @@ class Library:
         self._outcomes: dict[Reference, Outcome] = {}
 
     def open(self, reference: Reference) -> Outcome:
-        """Return what a reference cites, or why that cannot be said.
+        """Return the content that a reference cites, or why it cannot be given.
 
-        Never raises for what is elsewhere.
+        An index or repository that fails is a result, never an error.
         """
         if reference not in self._outcomes:
             self._outcomes[reference] = self._open(reference)
         return self._outcomes[reference]
 
     def _open(self, reference: Reference) -> Outcome:
+        """Open a reference that was not opened before."""
         match reference:
             case RepositoryFile() | RepositoryCommit() | RepositoryTag():
                 return self._open_from_git(reference)
@@ -151,18 +158,19 @@ class Library:
     def _open_from_git(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
+        """Open a reference to a repository. A failure is a result."""
         try:
             return self._open_in_repository(reference)
         except RepositoryUnreadable as error:
             return _unreadable(Unread.REPOSITORY, cause(error))
         except InputError as error:
-            # The file is too large.
+            # The file is larger than is read.
             return _unreadable(Unread.REPOSITORY, error.phrases["message"])
 
     def _open_in_repository(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
-        """Return what a reference cites. Raise RepositoryUnreadable and InputError."""
+        """Open a reference to a repository. Raise RepositoryUnreadable and InputError."""
         repository = reference.repository
         try:
             match reference:
@@ -182,6 +190,7 @@ class Library:
             return _absent(repository, "commit", error.commit)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
+        """Open a reference to a file in a repository. Raise RepositoryUnreadable and InputError."""
         repository, commit = reference.repository, reference.commit
         content = self._repositories.read(repository.address, commit, reference.path)
         if content is None:
@@ -198,7 +207,10 @@ class Library:
         )
 
     def _problem_of_tag(self, reference: RepositoryFile | RepositoryCommit) -> Outcome | None:
-        """Return an outcome if the named tag is missing or at another commit, else None."""
+        """Return an outcome if the tag of a reference does not exist or is at another commit.
+
+        None if the tag is right, or the reference names none. Raise RepositoryUnreadable.
+        """
         if not reference.tag:
             return None
         commit = self._commit_of(reference.repository, reference.tag)
@@ -209,7 +221,7 @@ class Library:
         return None
 
     def _commit_of(self, repository: Repository, tag: str) -> str:
-        """Return the commit of a tag, "" if there is none. Raise RepositoryUnreadable."""
+        """Return the commit of a tag; "" if there is no such tag. Raise RepositoryUnreadable."""
         key = (repository.address, tag)
         if key not in self._tags:
             commit, _ = self._repositories.resolve_ref(repository.address, tag)
@@ -219,6 +231,7 @@ class Library:
     # --- indexes
 
     def _open_from_index(self, reference: ArchiveMember | Listing) -> Outcome:
+        """Open a reference to an archive or a listing on an index. A failure is a result."""
         try:
             if isinstance(reference, Listing):
                 return self._listing(reference)
@@ -227,6 +240,7 @@ class Library:
             return _unreadable(Unread.INDEX, error.phrases["why"] or error.phrases["message"])
 
     def _listing(self, reference: Listing) -> Outcome:
+        """Open a reference to the page of a project on an index. Raise IndexFailure."""
         project = texts.name(reference.project)
         lookup = self._files.lookup(project)
         pages = [page for page in lookup.pages if page.index == reference.index]
@@ -243,6 +257,7 @@ class Library:
         return Opened(releases=(project, tuple(sorted(versions))))
 
     def _member(self, reference: ArchiveMember) -> Outcome:
+        """Open a reference to a file in a wheel or archive. Raise IndexFailure."""
         project, version = _release_of_file(reference.file)
         lookup = self._files.lookup(project)
         files = _files_named(reference.file, lookup)
@@ -263,7 +278,7 @@ class Library:
         return _opened(content, reference.passage, releases=releases, origin=reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
-        """Return a member of a wheel or archive; None if there is none.
+        """Return the text of a file in a wheel or archive; None if there is none.
 
         Raise UnusableFile and IndexFailure.
         """
@@ -287,7 +302,7 @@ def _files_named(filename: str, lookup: Lookup) -> list[File]:
 
 
 def _opened(content: str, passage: Passage, *, releases: _Releases | None, origin: str) -> Outcome:
-    """Return the text that a reference cites, or that it has fewer lines than the reference."""
+    """Return a text with the cited lines, or Wrong if it has fewer lines than are cited."""
     text = Text(content)
     lines = passage.lines
     if lines is not None and lines.last > len(text):
@@ -296,13 +311,15 @@ def _opened(content: str, passage: Passage, *, releases: _Releases | None, origi
 
 
 def _unreadable(kind: Unread, why: Phrase) -> NotOpened:
+    """Return the outcome for a reference that could not be opened now."""
     return NotOpened(kind, message("sources.unreadable", why=why))
 
 
 def _absent(repository: Repository, kind: Literal["commit", "tag"], name: str) -> Outcome:
-    """Return the outcome for a commit or tag that the repository git reached does not have.
+    """Return the outcome for a commit or tag that does not exist in the repository.
 
-    It is wrong only if git reached the cited repository. A mirror may be older or less complete.
+    If git was led to a mirror, the commit or tag counts as not opened: a mirror may be older or
+    less complete than the repository that is cited.
     """
     values = {"repository": repository.page, kind: name}
     if _is_mirrored(repository):
@@ -312,9 +329,9 @@ def _absent(repository: Repository, kind: Literal["commit", "tag"], name: str) -
 
 
 def _is_mirrored(repository: Repository) -> bool:
-    """Return whether git's settings (`url.….insteadOf`) lead to another place.
+    """Return whether git's settings (`url.….insteadOf`) lead to another repository.
 
-    Another protocol or other credentials for the same repository are not another place. Raise
+    Another protocol or other credentials for the same repository do not count. Raise
     RepositoryUnreadable.
     """
     # Without a repository git reads only the settings that count for a fetch.
@@ -324,7 +341,7 @@ def _is_mirrored(repository: Repository) -> bool:
 
 
 def _place(url: str) -> tuple[str, str]:
-    """Return the host and the path of an address; for `user@host:path` as well."""
+    """Return the host and the path of a repository's address, also of the form `user@host:path`."""
     if "://" in url:
         try:
             parts = address.split(url)
@@ -338,13 +355,14 @@ def _place(url: str) -> tuple[str, str]:
 
 
 def _wrong(code: str, **values: object) -> Wrong:
+    """Return the outcome with the message that has this code after `sources.`."""
     return Wrong(message(f"sources.{code}", **values))
 
 
 def _release_of_file(filename: str) -> tuple[NormalizedName, Version | None]:
-    """Return the project and the version that a wheel's or archive's name has.
+    """Return the project and the version in the file name of a wheel or archive.
 
-    The version is None if the name has none.
+    The version is None if the name has no valid one.
     """
     parts = wheel_parts(filename)
     if parts is not None:
@@ -356,9 +374,9 @@ def _release_of_file(filename: str) -> tuple[NormalizedName, Version | None]:
 
 
 def _release_of_tag(repository: Repository, tag: str) -> _Releases | None:
-    """Return the release that a tag such as v1.2 marks; None if the tag is no version.
+    """Return the project and the version that a tag such as v1.2 marks; None for other tags.
 
-    The project is assumed to have the name of its repository.
+    The project is assumed to be named like its repository.
     """
     version = texts.version(tag)
     if version is None:

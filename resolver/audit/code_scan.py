@@ -1,4 +1,4 @@
-"""Compare the version checks in a project's own code with its metadata and with facts."""
+"""Compare the version checks in a project's code with its metadata and with facts, for `scan`."""
 
 from __future__ import annotations
 
@@ -25,57 +25,59 @@ from resolver.model import text
 from resolver.model.fact import Fact
 from resolver.model.requirement import Requirement
 
-# Folders whose code no user runs, or that have another project's code.
+# Folders with code that no user runs, or that belongs to another project.
 _ASIDE = frozenset({"test", "tests", "testing", "_vendor", "vendor", "vendored", "third_party"})
 
-# What a `constrains` fact may say: the others go on without the project.
+# Effects that a `constrains` fact may state. With the others, the code goes on.
 _BINDING = frozenset({Effect.REFUSES, Effect.DISABLES, Effect.STATES})
 
 
 class UnreadMember(msgspec.Struct, frozen=True):
-    """A file of a wheel or archive that was not read."""
+    """A file in a wheel or archive that was not read."""
 
-    # Its path within the wheel or archive.
+    # Its path in the wheel or archive.
     path: str
-    # Why, in English, as the parser or a limit says it.
+    # Why it was not read, in English.
     why: str
 
 
 class ScannedCode(msgspec.Struct, frozen=True):
-    """What was found in the code of a wheel or archive."""
+    """The version checks in the code of a wheel or archive."""
 
+    # The checks, in the order of the files.
     checks: tuple[VersionCheck, ...]
-    # The files within it that were not read.
+    # The files that were not read.
     unread: tuple[UnreadMember, ...]
 
 
 class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
-    """A check, and what else is known of the project whose version it compares."""
+    """A version check with what the metadata and facts say about the same project."""
 
+    # The check in the code.
     check: VersionCheck
-    # Requirements on that project in the metadata, with their markers.
+    # The requirements on the compared project in the metadata, with their markers.
     metadata: tuple[str, ...]
-    # Ids of facts about the release that name that project.
+    # The ids of facts about the scanned release that name the compared project.
     facts: tuple[str, ...]
-    # Whether the index has that project; a module may have another name.
+    # Whether the index has the compared project. A module may be named otherwise than its project.
     is_project: bool
-    # Whether all releases that the metadata admits without an extra are ones the code accepts.
+    # Whether the code accepts all releases that the metadata admits when no extra is chosen.
     is_required: bool
 
     @property
     def is_news(self) -> bool:
         """Return whether a check is worth a draft of a fact.
 
-        It is if it refuses, disables or states, and neither the metadata nor a fact says it.
+        It is if it refuses, disables or states something that neither the metadata nor a fact says.
         """
         is_known = self.is_required or bool(self.facts)
         return self.is_project and not is_known and self.check.effect in _BINDING
 
 
 def scan_code(path: Path, release: FileRelease) -> ScannedCode:
-    """Return the checks in the code of a wheel or archive, in the order of its files.
+    """Return the version checks in the code of a wheel or archive, in the order of its files.
 
-    Raise UnusableFile if the file as a whole cannot be read.
+    Raise UnusableFile if the wheel or archive as a whole cannot be read.
     """
     checks: list[VersionCheck] = []
     unread: list[UnreadMember] = []
@@ -92,13 +94,15 @@ def scan_code(path: Path, release: FileRelease) -> ScannedCode:
     return ScannedCode(tuple(checks), tuple(unread))
 
 
-def _checks(member: CodeMember, content: bytes, own: NormalizedName) -> Iterable[VersionCheck]:
-    """Return the checks in a file, read by what its name says it is."""
+def _checks(
+    member: CodeMember, content: bytes, own_project: NormalizedName
+) -> Iterable[VersionCheck]:
+    """Return the checks in one file, which is read by the ending of its name."""
     if member.path.endswith(".py"):
-        return find_checks(content, member.path, own)
+        return find_checks(content, member.path, own_project)
     if member.path.endswith((".pyx", ".pxi")):
-        return find_in_cython(content, member.path, own)
-    return find_in_compiled(content, member.path, own)
+        return find_in_cython(content, member.path, own_project)
+    return find_in_compiled(content, member.path, own_project)
 
 
 def compare(
@@ -107,9 +111,10 @@ def compare(
     facts: Sequence[Fact],
     offers: Offers,
 ) -> Iterator[FoundBound]:
-    """Yield each check with what the metadata and these facts about the release say of it.
+    """Yield each check with what the metadata and the facts say about the compared project.
 
-    `requires` are the requirements in its metadata. Raise IndexFailure.
+    `requires` are the requirements in the metadata of the scanned release, and `facts` the facts
+    about it. Raise IndexFailure.
     """
     needs = []
     for line in requires:
@@ -127,7 +132,10 @@ def compare(
 
 
 def _is_required(check: VersionCheck, needs: Iterable[Requirement], offers: Offers) -> bool:
-    """Return whether the metadata admits no release that the code does not accept."""
+    """Return whether the code accepts every release that the metadata admits.
+
+    False if the metadata does not restrict the compared project on the target.
+    """
     admitted = set(offers.versions(check.project))
     is_bounded = False
     for need in needs:

@@ -1,6 +1,6 @@
-"""Compare a lock with what its indexes offer now, and tell how long ago its facts were checked.
+"""Compare a lock with what its indexes offer now, for the command `check`.
 
-The day is a parameter: nothing here reads a clock.
+The day of today is a parameter: nothing here reads a clock.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from resolver.model.release import ACTIVE, QUARANTINED, File, Page
 
 # Facts that were checked more days ago are reported, unless a user says otherwise.
 DAYS: Final = 180
-# How much of a project is gone.
+# How much the index no longer offers: a whole project, a release, or single files.
 Scope = Literal["project", "release", "file"]
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
-    """What happened to a locked release."""
+    """A difference between a locked release and what its index offers now."""
 
     # The normalized name of the project.
     project: str
@@ -41,18 +41,20 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=s
 class Yanked(_Change, frozen=True, kw_only=True):
     """Files have been yanked since the release was locked (PEP 592)."""
 
+    # The names of the yanked files.
     files: tuple[str, ...]
     # The reason on the page; empty if it has none.
     reason: str
 
 
 class Unyanked(_Change, frozen=True, kw_only=True, tag="restored"):
-    """Files were yanked when they were locked, and no longer are."""
+    """Files were yanked when the release was locked, and are no longer yanked."""
 
 
 class Rehashed(_Change, frozen=True, kw_only=True):
-    """A file has the same name and different content."""
+    """The index offers a file with the same name and another hash."""
 
+    # The name of the file.
     file: str
     # The sha256 in the lock.
     locked: str
@@ -63,22 +65,25 @@ class Rehashed(_Change, frozen=True, kw_only=True):
 class DuplicateFile(_Change, frozen=True, kw_only=True, tag="twofold"):
     """The index lists a file a second time, with another hash."""
 
+    # The name of the file.
     file: str
 
 
 class Gone(_Change, frozen=True, kw_only=True):
-    """Files are no longer offered."""
+    """The index no longer offers files of the release."""
 
     # How much is gone.
     scope: Scope
+    # The names of the files that are gone.
     files: tuple[str, ...]
     # Whether the file that pip takes is among them.
     needed: bool
 
 
 class Marked(_Change, frozen=True, kw_only=True):
-    """The index marks a project as other than active (PEP 792)."""
+    """The index gives the project a status other than active (PEP 792)."""
 
+    # The status on the page.
     status: str
     # The reason on the page; empty if it has none.
     reason: str
@@ -90,7 +95,7 @@ Change = Yanked | Unyanked | Rehashed | DuplicateFile | Gone | Marked
 def is_grave(change: Change) -> bool:
     """Return whether a change must be looked at before the lock is installed again.
 
-    PEP 792 calls quarantined projects unsafe.
+    PEP 792 says that projects in quarantine are unsafe.
     """
     match change:
         case Yanked() | Rehashed() | DuplicateFile():
@@ -110,32 +115,37 @@ def old_facts(lock: Lock, today: dt.date, days: int) -> list[LockedFact]:
 
 
 def _age(fact: LockedFact, today: dt.date) -> int:
+    """Return how many days ago a fact was checked."""
     return (today - dt.date.fromisoformat(fact.checked)).days
 
 
 class OutOfReach(msgspec.Struct, frozen=True):
-    """An index that did not answer for some projects."""
+    """An index that did not answer for some projects of a lock."""
 
+    # The name of the index.
     index: str
+    # The projects that could not be looked up.
     projects: tuple[NormalizedName, ...]
+    # The error, in English.
     why: str
 
 
 class NewerRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed project of which there is a newer final release than the pinned one."""
+    """An installed project with a newer final release than the pinned one."""
 
+    # The name of the project.
     project: NormalizedName
     # The pinned version.
     version: str
-    # The newest version on the index that the lock names, not yanked. The rest of the lock may not
-    # admit it.
+    # The newest final version that is not yanked, on the index that the lock names. Whether the
+    # other pins admit it is not checked.
     newest: str
     # Whether a line of the stack names the project.
     is_requested: bool
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """How a lock differs from what its indexes offer now."""
+    """The result of comparing a lock with what its indexes offer now."""
 
     # Each change once.
     changes: tuple[Change, ...]
@@ -145,13 +155,14 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     unhashed: int
     # The projects from git, which are not compared.
     sources: tuple[NormalizedName, ...]
-    # The indexes that did not answer, so the projects were not compared.
+    # The indexes that did not answer. Their projects were not compared.
     out_of_reach: tuple[OutOfReach, ...]
+    # The installed projects with newer releases.
     newer: tuple[NewerRelease, ...] = ()
 
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
-    """Return the installed pins and the pins of build environments, each file once."""
+    """Return the pins of a lock and of its build environments, each file once."""
     pins: dict[tuple[str, str, str], LockedPin] = {}
     for pin in (*lock.pin, *lock.build_pin):
         file = pin.file[0].name if pin.file else ""
@@ -160,7 +171,7 @@ def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
 
 
 def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
-    """Return the indexes with each project bound only to the ones that the lock names for it."""
+    """Return the indexes, with each project bound only to its indexes in the lock."""
     names: dict[NormalizedName, dict[str, None]] = {}
     for pin in pins_of(lock):
         if pin.file:
@@ -173,9 +184,10 @@ def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
 
 
 def compare(lock: Lock, catalog: Catalog) -> Compared:
-    """Compare every file of a lock with its index.
+    """Return the differences between the files of a lock and what their indexes offer now.
 
-    The catalog must have the bindings of `locked_indexes`.
+    The catalog must have the bindings of `locked_indexes`. An index that fails is part of the
+    result.
     """
     pins = pins_of(lock)
     with_files = [pin for pin in pins if pin.file]
@@ -208,7 +220,7 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
 
 
 def _count_unhashed(pin: LockedPin, offered: Mapping[str, Sequence[File]]) -> int:
-    """Return how many files of a pin have no hash on their page."""
+    """Return how many files of a pin have no hash on the page of the index."""
     there = [file.name for file in pin.file if file.name in offered]
     return sum(not offered[name][-1].sha256 for name in there)
 
@@ -216,6 +228,7 @@ def _count_unhashed(pin: LockedPin, offered: Mapping[str, Sequence[File]]) -> in
 def _newer_releases(
     lock: Lock, pages: Iterable[tuple[LockedPin, Page | None]]
 ) -> tuple[NewerRelease, ...]:
+    """Return the installed projects with newer final releases than the pinned ones."""
     # A build may pin another version of a project than the one that is installed.
     installed = {(pin.name, pin.version) for pin in lock.pin}
     newer: dict[NormalizedName, NewerRelease] = {}
@@ -235,7 +248,10 @@ def _newer_releases(
 
 
 def _newest(page: Page) -> Version | None:
-    """Return the newest final release on a page that has a file which is not yanked."""
+    """Return the newest final release on a page that has a file which is not yanked.
+
+    None if the page has no such release.
+    """
     versions = []
     for spelled, files in page.releases.items():
         version = text.version(spelled)
@@ -249,6 +265,11 @@ def _newest(page: Page) -> Version | None:
 def _changes(
     pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]
 ) -> Iterator[Change]:
+    """Yield the changes of one pin.
+
+    `page` is None if the index no longer has the project. `offered` has the files on it by their
+    name.
+    """
     release = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
     if page is not None and page.project_status.status != ACTIVE.status:
         mark = page.project_status
@@ -277,7 +298,7 @@ def _changes(
 
 
 def _scope(pin: LockedPin, page: Page | None) -> Scope:
-    """Return how much of a pin is gone if some of its files are."""
+    """Return how much the index no longer offers of a pin of which files are gone."""
     if page is None:
         return "project"
     versions = map(text.version, page.releases)

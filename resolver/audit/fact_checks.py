@@ -1,4 +1,8 @@
-"""Compare facts with what the indexes say today, each kind of fact in its own way."""
+"""Compare facts with what the indexes offer today, for the command `facts check`.
+
+Each kind of fact is compared in its own way. A finding is a remark with a verdict; nothing is
+changed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ from resolver.phrase import cause
 
 # The code of a remark that an index is out of reach.
 FAILED: Final = "upstream.remark-failed"
-# The digits of a commit that a remark shows.
+# How many digits of a commit's hash a remark shows.
 _SHORT_COMMIT: Final = 12
 # The releases of Python that are compared with Requires-Python.
 _PYTHONS: Final = tuple(Version(f"3.{minor}") for minor in range(6, 21))
@@ -44,18 +48,19 @@ class Verdict(Enum):
     CONTRADICTED = "contradicted"
     # The fact is about something that does not exist.
     GONE = "gone"
-    # Nothing satisfies the fact. It may be right, but then no lock can have the release.
+    # No release meets what the fact requires. The fact may be right, but then its release cannot be
+    # locked.
     UNMET = "unmet"
-    # Whatever can be compared agrees.
+    # Everything that can be compared agrees.
     HOLDS = "holds"
-    # No index can tell.
+    # No index has anything to compare the fact with.
     UNCHECKED = "unchecked"
 
 
 class Remark(msgspec.Struct, frozen=True):
     """A finding about a fact."""
 
-    # What follows from the finding alone.
+    # The verdict on the fact if this were the only finding.
     verdict: Verdict
     # The finding. Its values may be texts of indexes.
     message: Message
@@ -64,6 +69,7 @@ class Remark(msgspec.Struct, frozen=True):
 class CheckedFact(msgspec.Struct, frozen=True):
     """A fact and the findings about it."""
 
+    # The fact.
     fact: Fact
     # The findings, the gravest first; at least one.
     remarks: tuple[Remark, ...]
@@ -75,6 +81,7 @@ class CheckedFact(msgspec.Struct, frozen=True):
 
 
 def _remark(verdict: Verdict, code: str, **values: object) -> Remark:
+    """Return a remark whose message has the code `upstream.remark-` and the given suffix."""
     return Remark(verdict, message(f"upstream.remark-{code}", **values))
 
 
@@ -86,7 +93,7 @@ _unchecked = partial(_remark, Verdict.UNCHECKED)
 
 
 def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> CheckedFact:
-    """Return a fact with the findings about it.
+    """Return a fact with the findings about it, the gravest first.
 
     A failing index or repository is a finding, never an error.
     """
@@ -99,18 +106,19 @@ def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> Checke
 
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
-    """Return the projects that are looked up to check a fact."""
+    """Return the projects whose pages are needed to check a fact."""
     if isinstance(fact, model.Sources) or _is_about_no_version(fact):
         return ()
     return (fact.package, *fact.named_projects)
 
 
 def _is_about_no_version(fact: Fact) -> bool:
-    """Return whether a fact is about something that upstream calls by a name, not a version."""
+    """Return whether a fact is about a branch or another name that is no version."""
     return isinstance(fact, model.Pairs) and bool(fact.release)
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
+    """Yield the findings about a fact, in no order."""
     if isinstance(fact, model.Sources):
         yield _check_commit(fact, repositories)
         return
@@ -127,6 +135,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 
 
 def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
+    """Compare a `sources` fact with the commit in its repository."""
     address = f"{fact.git}@{fact.commit[:_SHORT_COMMIT]}"
     try:
         why = why_unverified(fact, repositories)
@@ -140,9 +149,9 @@ def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """Return the newest and the oldest release of each set of versions.
+    """Return releases that a fact is about: of each set of versions, the newest and the oldest.
 
-    Also return remarks on sets of which no index has a release.
+    Also return remarks on the sets of which no index has a release.
     """
     sample: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
@@ -169,6 +178,7 @@ def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
 def _missing_releases(
     package: NormalizedName, versions: Iterable[SpecifierSet], offers: Offers
 ) -> Remark:
+    """Return the remark that no index has a release in these sets of versions."""
     releases = f"{package} {', '.join(map(str, versions))}"
     is_listed = bool(offers.catalog.lookup(package).pages)
     missing = _missing_project(package, offers, releases if is_listed else package)
@@ -176,9 +186,9 @@ def _missing_releases(
 
 
 def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
-    """Return a remark if an index that may have a project did not answer, or if none has it.
+    """Return a remark if an index that may have a project did not answer, or if no index has it.
 
-    `what` is what was looked for.
+    `what` is what was looked for, as the remark names it. None if an index has the project.
     """
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
@@ -187,7 +197,7 @@ def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark 
 
 
 class _Checker:
-    """Compares a fact with some releases of its project."""
+    """Compares a fact with some releases of its project. See `_sample` for which."""
 
     def __init__(
         self, package: NormalizedName, versions: Sequence[Version], offers: Offers
@@ -229,6 +239,7 @@ class _Checker:
                     yield remark
 
     def _check_existence(self, fact: model.Excludes | model.Names) -> Iterator[Remark]:
+        """Yield which releases a fact that only names releases covers, and which it leaves out."""
         versions = self._offers.versions(self._package)
         covered = [version for version in versions if fact.applies_to(version)]
         yield _holds("there", releases=some(covered))
@@ -252,9 +263,11 @@ class _Checker:
     def _check_needs(
         self, needs: Sequence[Need], dropped: Collection[NormalizedName] = ()
     ) -> Iterator[Remark]:
-        """Compare needs with the metadata of each release.
+        """Compare the requirements that a fact states with the metadata of each release.
 
-        The fact overrides what metadata says of the `dropped` projects.
+        Requirements on `dropped` projects are not compared, because the fact replaces what the
+        metadata says about these. Requirements on components of the machine are only listed,
+        because metadata has none.
         """
         machine = []
         for need in needs:
@@ -269,7 +282,10 @@ class _Checker:
             yield _unchecked("machine", needs=", ".join(machine))
 
     def _check_python(self, need: ComponentRequirement, version: Version) -> Remark:
-        """Compare a need on Python with the Requires-Python of a release."""
+        """Compare a fact's requirement on Python with the Requires-Python of a release.
+
+        Raise UnusableFile if Requires-Python is invalid.
+        """
         declared = self._offers.declared(self._package, version)
         specifiers = text.python_specifiers(declared.requirements.requires_python)
         if specifiers is None:
@@ -281,6 +297,10 @@ class _Checker:
         return _compare(admitted, set(filter(need.allows, _PYTHONS)), values)
 
     def _check_requirement(self, need: Requirement, *, is_dropped: bool) -> Iterator[Remark]:
+        """Compare a fact's requirement on a project with the metadata of each release.
+
+        If no release meets the requirement, that is the only finding.
+        """
         needed = self._offers.matching(need.name, need.specifier)
         if not needed:
             missing = _missing_project(need.name, self._offers, str(need))
@@ -292,7 +312,10 @@ class _Checker:
     def _compare_requirement(
         self, need: Requirement, needed: Set[Version], version: Version
     ) -> Remark:
-        """Compare a need, and the releases that meet it, with the metadata of a release."""
+        """Compare a fact's requirement on a project with the metadata of one release.
+
+        `needed` are the releases of that project that meet it.
+        """
         where, requirements = self._offers.requirements_on([need.name], self._package, version)
         values = {"need": str(need), "file": where, "line": _joined(requirements)}
         if not requirements:
@@ -303,7 +326,12 @@ class _Checker:
         return _compare(admitted, needed, values)
 
     def _check_replacement(self, fact: model.Replaces, version: Version) -> Remark:
-        """Return whether a release requires what a fact drops, and whether that must be dropped."""
+        """Compare a `replaces` fact with a release.
+
+        The fact is contradicted if nothing that it drops is required; for a practice also if the
+        dropped requirements admit what it adds. Requirements that other facts state for the release
+        count, too.
+        """
         where, requirements = self._offers.requirements_on(fact.drop, self._package, version)
         requirements += self._offers.replaced_requirements(fact, version)
         values = {"file": where, "names": ", ".join(fact.drop), "line": _joined(requirements)}
@@ -315,7 +343,7 @@ class _Checker:
         return _holds("replaced", **values)
 
     def _is_needless(self, practice: model.Replaces, requirements: Sequence[Requirement]) -> bool:
-        """Return whether the dropped requirements admit all releases that the added ones do."""
+        """Return whether the dropped requirements admit each release that a practice adds."""
         for requirement in requirements:
             added: set[Version] = set()
             is_replaced = False
@@ -329,25 +357,27 @@ class _Checker:
         return True
 
     def _check_apart(self, fact: model.Collides | model.Absent) -> Iterator[Remark]:
-        """Check that no release itself requires what must not be installed with it."""
+        """Check that no release requires the project that must not be installed beside it."""
         yield from self._check_projects(fact)
         yield from _agreeing_once(self._each(partial(self._check_no_requirement, fact.other)))
         if isinstance(fact, model.Collides):
             yield _unchecked("module", module=fact.module)
 
     def _check_no_requirement(self, other: NormalizedName, version: Version) -> Remark:
+        """Return whether a release requires another project, which contradicts the fact."""
         where, requirements = self._offers.requirements_on([other], self._package, version)
         values = {"file": where, "other": other, "line": _joined(requirements)}
         return _contradicted("asks", **values) if requirements else _holds("apart", **values)
 
     def _check_warning(self, fact: model.Warns) -> Iterator[Remark]:
+        """Check that the projects and the extra that a warning is about exist."""
         yield from self._check_projects(fact)
         if fact.extra:
             yield from self._each(partial(self._check_extra, fact.extra))
         yield _unchecked("warning")
 
     def _check_extra(self, extra: NormalizedName, version: Version) -> Remark | None:
-        """Return a remark if a release lacks an extra."""
+        """Return a remark if a release does not have an extra; None if it does."""
         declared = self._offers.declared(self._package, version)
         if extra in declared.requirements.extras:
             return None
@@ -356,7 +386,10 @@ class _Checker:
     # --- what an archive has
 
     def _check_archives(self, fact: model.Builds) -> Iterator[Remark]:
-        """Check that each release of a fact has an archive, and open the newest of each set."""
+        """Check that each release of a `builds` fact has a source archive, and open some archives.
+
+        The newest archive of each set of versions is opened.
+        """
         without: list[Version] = []
         newest: dict[File, None] = {}
         for specifiers in fact.versions:
@@ -373,6 +406,7 @@ class _Checker:
             yield self._check_archive(fact, file)
 
     def _check_archive(self, fact: model.Builds, file: File) -> Remark:
+        """Return whether an archive has the file and the build requirements that a fact names."""
         catalog = self._offers.catalog
         try:
             archive = catalog.archive(file)
@@ -389,7 +423,11 @@ class _Checker:
         return _holds("archive", file=file.filename, member=fact.requires_from)
 
     def _check_metadata(self, fact: model.Metadata, version: Version) -> Remark:
-        """Compare the requirements in a fact with the metadata in a file of a release."""
+        """Compare the requirements in a `metadata` fact with the requirements of a release's file.
+
+        If the file has no static metadata, they are compared with what the file notes in other
+        places.
+        """
         file = self._file_with_metadata(version)
         catalog = self._offers.catalog
         metadata = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
@@ -400,16 +438,19 @@ class _Checker:
             if noted is None:
                 return _unchecked("not-static", file=file.filename)
             where, lines = noted.where, noted.lines
-        own = _without_extras(map(str, fact.requires))
-        theirs = _without_extras(lines)
-        if own == theirs:
+        of_fact = _without_extras(map(str, fact.requires))
+        of_file = _without_extras(lines)
+        if of_fact == of_file:
             return _holds("same", where=where)
-        lacking = ", ".join(sorted(theirs - own)) or "-"
-        added = ", ".join(sorted(own - theirs)) or "-"
+        lacking = ", ".join(sorted(of_file - of_fact)) or "-"
+        added = ", ".join(sorted(of_fact - of_file)) or "-"
         return _contradicted("differs", where=where, theirs=lacking, own=added)
 
     def _file_with_metadata(self, version: Version) -> File:
-        """Return a wheel for Linux or else an archive, if a release has one of them."""
+        """Return the file of a release to compare with: a wheel for Linux, or else an archive.
+
+        If there is neither, it is the file that the target takes.
+        """
         for file in self._offers.wheels(self._package, version):
             if _is_for_linux(file):
                 return file
@@ -420,7 +461,7 @@ class _Checker:
 
 
 def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
-    """Yield remarks, but only the first one that agrees."""
+    """Yield remarks. Of several remarks with the verdict HOLDS, only the first is yielded."""
     has_agreeing = False
     for remark in remarks:
         agrees = remark.verdict is Verdict.HOLDS
@@ -430,33 +471,34 @@ def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
 
 
 def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
-    """Compare the versions that metadata admits with the ones that a fact needs."""
+    """Compare the versions that metadata admits with the versions that a fact admits."""
     if not admitted & needed:
         return _contradicted("clashes", **values)
     return _holds("says-so" if admitted <= needed else "agrees", **values)
 
 
 def _is_for_linux(wheel: File) -> bool:
-    """Return whether a wheel is for Linux or any system.
+    """Return whether a wheel is for Linux or for any system.
 
-    What setup.py computes may differ elsewhere: deepspeed's wheels for Windows require what CUDA
-    needs.
+    Wheels for other systems may require something else, as setup.py can compute requirements:
+    deepspeed's wheels for Windows require what CUDA needs.
     """
     parts = wheel_parts(wheel.filename)
     return parts is not None and (parts.platform == "any" or "linux" in parts.platform)
 
 
 def _without_extras(lines: Iterable[str]) -> frozenset[str]:
-    """Return the normalized requirements that are of no extra."""
+    """Return the valid requirements in normal form. Requirements of extras are left out."""
     return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
 
 
 def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
-    """Yield the valid requirements among lines."""
+    """Yield the valid requirements among lines. Invalid lines are skipped."""
     for line in lines:
         with suppress(InvalidRequirement):
             yield text.requirement(line)
 
 
 def _joined(requirements: Iterable[Requirement]) -> str:
+    """Return requirements as one text, separated by commas."""
     return ", ".join(map(str, requirements))

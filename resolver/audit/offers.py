@@ -1,6 +1,6 @@
-"""Look up what the indexes offer today of projects, for one target.
+"""Look up what the indexes offer of projects today, for one target: releases, files and metadata.
 
-These are releases, files, their metadata, and archives to read.
+`fact_checks`, `code_scan` and the command `facts import` ask here.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from resolver.redaction import without_secrets
 from resolver.resolve.needs import ReleaseRequirements, requirement_lines
 from resolver.resolve.project import OrderedReleases, Project
 
-# Versions that a remark shows.
+# How many versions a remark shows.
 _FEW: Final = 5
 
 
 def some(versions: Sequence[Version]) -> str:
-    """Return the first few versions as a text."""
+    """Return the first few versions as text, with `…` if there are more."""
     shown = [str(version) for version in versions[:_FEW]]
     if len(versions) > _FEW:
         shown.append("…")
@@ -44,17 +44,18 @@ def some(versions: Sequence[Version]) -> str:
 
 
 class DeclaredRequirements(msgspec.Struct, frozen=True):
-    """The requirements that a file of a release declares."""
+    """The requirements that a release declares, and where it does so."""
 
-    # The file that has the requirements, for people.
+    # The file with the requirements, as messages name it.
     where: str
-    # The file that has Requires-Python, for people.
+    # The file with Requires-Python, as messages name it.
     python: str
+    # The requirements, without those of extras.
     requirements: ReleaseRequirements
 
 
 class Offers:
-    """What a catalog has for the target of a problem."""
+    """The releases that a catalog has, seen from the target of a problem."""
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -67,23 +68,23 @@ class Offers:
         self._projects: dict[NormalizedName, Project] = {}
 
     def versions(self, name: NormalizedName) -> Sequence[Version]:
-        """Return all releases of a project, newest first."""
+        """Return the versions of all releases of a project, newest first."""
         return self._project(name).versions
 
     def matching(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
-        """Return the releases that a specifier set admits, newest first, with pre-releases."""
+        """Return the versions that a specifier set admits, newest first, pre-releases included."""
         return list(specifiers.filter(self.versions(name), prereleases=True))
 
     def at_commits(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
         """Return the versions of commits in `sources` facts that a specifier set admits.
 
-        No index has them.
+        No index has these versions.
         """
         commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
         return list(specifiers.filter(commits, prereleases=True))
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
-        """Return all files of a release, usable on the target or not."""
+        """Return all files of a release, whether the target can use them or not."""
         project = self._project(name)
         position = project.versions.index(version)
         files: list[File] = []
@@ -92,7 +93,7 @@ class Offers:
         return files
 
     def wheels(self, name: NormalizedName, version: Version) -> list[File]:
-        """Return all wheels of a release, usable on the target or not."""
+        """Return all wheels of a release, whether the target can use them or not."""
         return [file for file in self.files(name, version) if file.is_wheel]
 
     def archives(self, name: NormalizedName, version: Version) -> list[File]:
@@ -100,7 +101,10 @@ class Offers:
         return [file for file in self.files(name, version) if not file.is_wheel]
 
     def declared(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
-        """Return the requirements of a release. Raise UnusableFile and IndexFailure."""
+        """Return the requirements that a release declares, or that its archive only notes.
+
+        Raise UnusableFile if there are none that can be read, and IndexFailure.
+        """
         release = self.release(name, version)
         file = release.file
         try:
@@ -116,9 +120,9 @@ class Offers:
         return DeclaredRequirements(where, where, requirements)
 
     def all_requirements(self, name: NormalizedName, version: Version) -> Sequence[str]:
-        """Return the requirements of a release, for any target and with all extras.
+        """Return the requirements of a release for all targets and with all extras.
 
-        They are empty if no file declares them. Raise UnusableFile and IndexFailure.
+        Empty if no file declares them statically. Raise UnusableFile and IndexFailure.
         """
         wheels = self.wheels(name, version)
         if wheels:
@@ -129,10 +133,10 @@ class Offers:
     def requirements_on(
         self, projects: Collection[NormalizedName], name: NormalizedName, version: Version
     ) -> tuple[str, list[Requirement]]:
-        """Return the requirements of a release on these projects, and the file that has them.
+        """Return the file with the requirements of a release, and those on the given projects.
 
-        Only those count that apply to the target without any extra. Raise UnusableFile and
-        IndexFailure.
+        Requirements of extras, and requirements that do not apply to the target, are left out.
+        Raise UnusableFile if a requirement is invalid, and IndexFailure.
         """
         declared = self.declared(name, version)
         needs = []
@@ -149,7 +153,7 @@ class Offers:
         return declared.where, needs
 
     def replaced_requirements(self, practice: Replaces, version: Version) -> list[Requirement]:
-        """Return the requirements in other facts that a practice replaces."""
+        """Return the requirements that other facts state for a release and a practice replaces."""
         replaced: list[Requirement] = []
         for fact in self._facts[practice.package]:
             if isinstance(fact, Requires) and fact.applies_to(version):
@@ -159,6 +163,7 @@ class Offers:
         return replaced
 
     def _project(self, name: NormalizedName) -> Project:
+        """Return a project as the target sees it. Raise IndexFailure."""
         if name not in self._projects:
             builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
             releases = OrderedReleases(self.catalog.lookup(name))
@@ -166,10 +171,9 @@ class Offers:
         return self._projects[name]
 
     def release(self, name: NormalizedName, version: Version) -> Release:
-        """Return a release with the file that the target takes.
+        """Return a release with the file that the target would use.
 
-        If the target can use none of its files, return it with a wheel or else an archive. Raise
-        IndexFailure.
+        If the target can use no file, it is a wheel or else an archive. Raise IndexFailure.
         """
         project = self._project(name)
         position = project.versions.index(version)
@@ -183,11 +187,11 @@ class Offers:
 def archives_of(
     project: NormalizedName, facts: Sequence[Fact], offers: Offers
 ) -> Iterator[tuple[File, list[str]]]:
-    """Yield the archives that locking reads because of these facts, newest first.
+    """Yield the archives that locking reads because of facts about a project, newest first.
 
     Each archive comes with the members that are read. A `builds` or `metadata` fact needs the
-    archives of its releases, any other fact only if none of its releases has wheels. Raise
-    IndexFailure.
+    archives of its releases. Any other fact needs them only if none of its releases has a wheel.
+    Raise IndexFailure.
     """
     members: dict[Version, list[str]] = {}
     for fact in facts:
@@ -215,9 +219,10 @@ def wheels_of(
     known: Iterable[WheelReading],
     offers: Offers,
 ) -> Iterator[WheelReading]:
-    """Yield the pins in wheels of these releases, newest first.
+    """Yield the readings of wheels of these releases, newest first.
 
-    A release is not read again if `known` has its wheels. Raise IndexFailure.
+    A reading has the pins in the metadata of the first wheel. If `known` has a reading of the same
+    wheels, it is used again. A wheel that cannot be read is skipped. Raise IndexFailure.
     """
     known_by_wheels = {reading.wheels: reading for reading in known}
     for version in sorted(releases, reverse=True):
@@ -235,15 +240,17 @@ def wheels_of(
 
 
 def _has_all(reading: ArchiveReading, file: File, members: Iterable[str]) -> bool:
+    """Return whether a reading is of this file and has all these members."""
     return reading.file == file.filename and set(members) <= reading.texts.keys()
 
 
 def read_all(
     archives: Iterable[tuple[File, list[str]]], known: Iterable[ArchiveReading], catalog: Catalog
 ) -> Iterator[ArchiveReading]:
-    """Yield the contents of each archive. Unreadable ones are left out.
+    """Yield the readings of archives. Archives that cannot be read are skipped.
 
-    An archive is not read again if `known` has it with the wanted members. Raise IndexFailure.
+    If `known` has a reading of the archive with the wanted members, it is used again. Raise
+    IndexFailure.
     """
     known_by_hash = {reading.sha256: reading for reading in known}
     for file, members in archives:
@@ -251,7 +258,7 @@ def read_all(
         if reading is not None and _has_all(reading, file, members):
             yield reading
             continue
-        # What cannot be read is reported when locking.
+        # If the archive cannot be read, locking reports it.
         with suppress(UnusableFile):
             contents = catalog.archive(file)
             texts = {member: catalog.member(file, member) for member in members}

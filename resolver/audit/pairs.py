@@ -1,4 +1,4 @@
-"""Say which versions go together, by facts and the recorded readings of files.
+"""Say which releases go together, by facts and by recorded metadata, for `matrix show`.
 
 Nothing is solved, and no index is asked.
 """
@@ -51,42 +51,43 @@ _PLUGIN: Final = NormalizedName(TORCH_PLUGIN)
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorded metadata of a release."""
+    """What the recorded wheels or archive of a release say about it."""
 
-    # The file that has the pins; empty if none has.
+    # The file that the pins are from; empty if there is none.
     file: str = ""
-    # The requirements on one release or series of a project.
+    # Its requirements that pin a project to one release or one series (`==2.8.*`).
     pins: tuple[Requirement, ...] = ()
-    # The names of all wheels.
+    # The file names of all its wheels.
     wheels: tuple[str, ...] = ()
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with one release of a project."""
 
+    # The project of the release.
     project: NormalizedName
-    # The version, or what upstream calls the release if that is no version.
+    # The version; or the name of the release at upstream, such as a branch, if it has no version.
     release: Version | str
     # The releases of other projects that it is made for.
     projects: Mapping[NormalizedName, SpecifierSet]
-    # The projects that tables and guides have it with, whether or not it requires them.
+    # The projects that tables and guides list together with it, whether it requires them or not.
     beside: tuple[NormalizedName, ...] = ()
-    # What it needs of the machine.
+    # Its requirements on components of the machine.
     needs: tuple[ComponentRequirement, ...] = ()
-    # What its wheels need of the machine besides.
+    # Further requirements on components that hold for its wheels only.
     wheel_needs: tuple[ComponentRequirement, ...] = ()
-    # What a table or guide has it with of the machine.
+    # The values of components that tables and guides list together with it.
     paired: tuple[ComponentRequirement, ...] = ()
-    # The conditions under which it is built from source, for each fact that builds it. No
-    # condition means that the fact always builds it.
+    # For each fact that builds it from source, the conditions under which it is built. Without
+    # conditions it is always built.
     built: tuple[tuple[ComponentRequirement, ...], ...] = ()
     # The known releases of CANN that go with it.
     toolkits: tuple[SystemVersion, ...] = ()
-    # The drivers that it, or each of these CANN releases, asks for.
+    # The requirements on drivers of the release, or of each of these CANN releases.
     drivers: tuple[ComponentRequirement, ...] = ()
-    # The facts that say all this.
+    # The facts that this pairing is from.
     facts: tuple[Fact, ...]
-    # The file whose pins say what the facts do not; empty if there is none.
+    # The file whose pins are used where no fact says more; empty if there is none.
     file: str = ""
     # The names of its wheels.
     wheels: tuple[str, ...] = ()
@@ -96,20 +97,23 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
         return self.paired_with(component) or self.needed(component)
 
     def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """Return what a table or guide has it with of a component."""
+        """Return the values of a component that tables and guides list with this release."""
         return _on_component(component, self.paired)
 
     def needed(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """Return what it, or its wheels, need of a component."""
+        """Return the requirements on a component that this release or its wheels have."""
         return _on_component(component, (*self.needs, *self.wheel_needs))
 
     def goes_with(self, toolkit: Value) -> bool:
-        """Return whether facts say that it goes with this CANN."""
+        """Return whether facts say that this release goes with a CANN release.
+
+        False if no fact says anything about it.
+        """
         needs = self.needed(TOOLKIT) or self.paired_with(TOOLKIT)
         return bool(needs) and all(need.allows(toolkit) for need in needs)
 
     def runs_on(self, chip: Value) -> bool:
-        """Return whether no fact speaks against this SoC, for a wheel or a build from source."""
+        """Return whether the facts allow this release on a SoC, as a wheel or built from source."""
         if not _admit(self.needs, chip):
             return False
         if _admit((*self.wheel_needs, *self.paired), chip):
@@ -118,7 +122,10 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def driver(self) -> SystemVersion | None:
-        """Return the oldest driver that all of `drivers` admit; None without any."""
+        """Return the newest of the drivers that `drivers` name, which is the oldest that fits all.
+
+        None if none is named.
+        """
         drivers = []
         for need in self.drivers:
             values = named_values(need, DRIVER)
@@ -127,7 +134,10 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pythons(self) -> tuple[str, ...]:
-        """Return the releases of CPython that it has wheels of their own for, oldest first."""
+        """Return the CPython series, such as 3.11, for which it has wheels of their own.
+
+        They are in order, the oldest first.
+        """
         minors: set[int] = set()
         for wheel in self.wheels:
             for tag in parse_wheel_filename(wheel)[3]:
@@ -137,7 +147,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def glibc(self) -> dict[Platform, str]:
-        """Return the oldest glibc that its wheels need, for each platform that has one."""
+        """Return the oldest glibc that its wheels need, for each platform with such wheels."""
         oldest = {}
         for platform in PLATFORMS:
             glibc = wheel_glibc(self.wheels, platform)
@@ -147,12 +157,12 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
-    """Return the projects of which facts pair releases, sorted."""
+    """Return the projects of which facts pair releases with something else, sorted by name."""
     return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_releases(fact))})
 
 
 def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[NormalizedName]:
-    """Return the projects whose releases facts pair with releases of the project `name`, sorted."""
+    """Return the projects of which facts pair releases with releases of `name`, sorted by name."""
     naming: set[NormalizedName] = set()
     for fact in facts:
         if _is_pairing(fact) and any(need.name == name for need in _pins(fact)):
@@ -163,9 +173,10 @@ def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[No
 def read_declared(
     project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
 ) -> dict[Version, Declared]:
-    """Return the recorded metadata of a project's releases: of a wheel or else of an archive.
+    """Return the recorded metadata of a project's releases, by version.
 
-    `archives` and `wheels` are the folders of the records. Raise InputError.
+    If a release has a record of its wheels and one of its archive, the wheels are taken. `archives`
+    and `wheels` are the folders of the records. Raise InputError for a record that cannot be read.
     """
     declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
@@ -175,7 +186,7 @@ def read_declared(
             continue
         paths = [fact.requires_from for fact in builds if fact.applies_to(version)]
         content = archive.member(paths[0]) if paths else None
-        # What cannot be read is reported when locking.
+        # If the archive cannot be read, locking reports it.
         with suppress(UnusableFile):
             lines = requirements_file(content or "")
             pins = tuple(read_pins(lines))
@@ -195,10 +206,11 @@ def pairings(
     toolkits: Sequence[Value] = (),
     system: Mapping[str, Value] = {},
 ) -> list[Pairing]:
-    """Return the releases of a project that facts pair by name, newest first.
+    """Return what goes with each release of a project that facts name, newest release first.
 
-    Releases known by a name, such as branches, come last. `canns` are the known releases of CANN.
-    Facts that do not apply to a target with the components of `system` are left out.
+    Releases that have a name and no version, such as branches, come last. `declared` is from
+    `read_declared`, and `toolkits` are the known releases of CANN. Facts that do not apply to a
+    target with the components in `system` are left out.
     """
     applying = [fact for fact in facts if _applies_on(fact, system)]
     releases: set[Version | str] = set()
@@ -210,6 +222,7 @@ def pairings(
 
 
 def _applies_on(fact: Fact, system: Mapping[str, Value]) -> bool:
+    """Return whether a fact may apply to a target with these components."""
     return not isinstance(fact, Requires | Replaces) or fact.applies_on(system, ())
 
 
@@ -231,6 +244,7 @@ def _pairing(
     known: Mapping[Version, Declared],
     toolkits: Sequence[Value],
 ) -> Pairing:
+    """Return what goes with one release."""
     declared = Declared()
     if isinstance(release, Version):
         declared = known.get(release, declared)
@@ -240,7 +254,7 @@ def _pairing(
     commits = [fact for fact in _at_commits(project, release, facts) if fact not in builds]
     requires = [fact for fact in pairing_facts if isinstance(fact, Requires)]
 
-    # A later statement about a project takes the place of an earlier one.
+    # A later statement about a project replaces an earlier one.
     pins: dict[NormalizedName, SpecifierSet] = {}
     for fact in pairing_facts:
         if isinstance(fact, Pairs):
@@ -298,6 +312,7 @@ def _with_drivers(
 
 
 def _is_about(fact: Fact, project: NormalizedName, release: Version | str) -> bool:
+    """Return whether a fact is about a release, given by its version or by its name."""
     if isinstance(release, Version):
         return fact.is_about(project, release)
     return isinstance(fact, Pairs) and fact.package == project and fact.release == release
@@ -306,12 +321,13 @@ def _is_about(fact: Fact, project: NormalizedName, release: Version | str) -> bo
 def _at_commits(
     project: NormalizedName, release: Version | str, facts: Iterable[Fact]
 ) -> list[Sources]:
-    """Return the facts about commits of a project that call themselves a release."""
+    """Return the facts about commits of a project whose code has this version."""
     of_project = [fact for fact in facts if isinstance(fact, Sources) and fact.package == project]
     return [fact for fact in of_project if fact.recipe.version == release]
 
 
 def _specifiers(needs: Iterable[Requirement]) -> dict[NormalizedName, SpecifierSet]:
+    """Return the specifier of each requirement, by project."""
     return {need.name: need.specifier for need in needs}
 
 
@@ -320,12 +336,12 @@ def unpaired(
     projects: Sequence[NormalizedName],
     facts: Iterable[Fact],
 ) -> list[tuple[NormalizedName, NormalizedName]]:
-    """Return the pairs of pinned projects that tables speak of, but not at these versions.
+    """Return the pairs of pinned projects that tables pair, but not at the pinned versions.
 
-    `projects` are the ones to compare. Tables speak of two projects if any fact pairs a release of
-    one with a pin of the other. The two are paired at their versions if such a fact is about them.
+    Only the given `projects` are compared. Tables pair two projects if a fact pairs any release of
+    one with a pin of the other.
     """
-    spoken: set[tuple[NormalizedName, NormalizedName]] = set()
+    in_tables: set[tuple[NormalizedName, NormalizedName]] = set()
     paired: set[tuple[NormalizedName, NormalizedName]] = set()
     compared = [name for name in dict.fromkeys(projects) if name in pins]
     for fact in facts:
@@ -336,15 +352,15 @@ def unpaired(
             if need.name not in compared or need.name == fact.package:
                 continue
             first, second = sorted((fact.package, need.name), key=compared.index)
-            spoken.add((first, second))
+            in_tables.add((first, second))
             if is_about_pin and need.specifier.contains(pins[need.name], prereleases=True):
                 paired.add((first, second))
-    unpaired = spoken - paired
-    return [pair for pair in combinations(compared, 2) if pair in unpaired]
+    only_at_other_versions = in_tables - paired
+    return [pair for pair in combinations(compared, 2) if pair in only_at_other_versions]
 
 
 def _makes(fact: Fact, release: Version | str) -> TypeGuard[Builds | Sources]:
-    """Return whether a fact about a release builds it, from its archive or from a commit."""
+    """Return whether a fact about a release builds it, from an archive or from a commit."""
     if isinstance(fact, Sources):
         return isinstance(release, Version) and fact.makes_release(release)
     return isinstance(fact, Builds)
@@ -353,7 +369,8 @@ def _makes(fact: Fact, release: Version | str) -> TypeGuard[Builds | Sources]:
 def _is_pairing(fact: Fact) -> bool:
     """Return whether a fact says what goes with a release.
 
-    It does if it has pins, needs on a machine, or the one component that the release is made for.
+    It does so if it pins another project, states a requirement on a component, or warns unless a
+    component has one of some exact values.
     """
     match fact:
         case Requires(strength=Strength.PRACTICE):
@@ -369,11 +386,12 @@ def _is_pairing(fact: Fact) -> bool:
 
 
 def _are_equalities(comparisons: Iterable[Comparison]) -> bool:
+    """Return whether all comparisons are `==`."""
     return all(comparison.operator == "==" for comparison in comparisons)
 
 
 def _pins(fact: Fact) -> Iterator[Requirement]:
-    """Yield the pins of other projects that a fact requires or names."""
+    """Yield the pins of other projects in a fact."""
     match fact:
         case Requires(needs=needs) | Pairs(others=needs):
             yield from filter(_is_pin, needs)
@@ -382,7 +400,7 @@ def _pins(fact: Fact) -> Iterator[Requirement]:
 
 
 def _paired_components(fact: Fact) -> list[ComponentRequirement]:
-    """Return what a table or guide has a release with of the machine."""
+    """Return the values of components that a fact lists together with a release."""
     match fact:
         case Warns(unless=needs) | Pairs(others=needs):
             return component_requirements(needs)
@@ -391,7 +409,7 @@ def _paired_components(fact: Fact) -> list[ComponentRequirement]:
 
 
 def _releases(fact: Fact) -> Iterator[Version | str]:
-    """Yield the releases that a fact names, other than in ranges."""
+    """Yield the releases that a fact names one by one. Ranges of versions are left out."""
     if isinstance(fact, Pairs) and fact.release:
         yield fact.release
         return
@@ -401,21 +419,21 @@ def _releases(fact: Fact) -> Iterator[Version | str]:
 
 
 def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
-    """Yield the releases that specifiers name, other than in ranges and series."""
+    """Yield the versions that specifiers name exactly."""
     for specifier in specifiers:
         if text.is_exact(specifier):
             yield Version(specifier.version)
 
 
 def _is_pin(need: Need) -> TypeGuard[Requirement]:
-    """Return whether a need is one release or series (`==2.8.*`) of a project, on every machine."""
+    """Return whether a requirement pins one release or one series (`==2.8.*`) on every machine."""
     if not isinstance(need, Requirement) or need.marker is not None:
         return False
     return any(specifier.operator == "==" for specifier in need.specifier)
 
 
 def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
-    """Yield the pins among requirements in metadata. Invalid requirements are left out."""
+    """Yield the pins among requirements of metadata. Invalid requirements are skipped."""
     for line in lines:
         with suppress(InvalidRequirement):
             need = text.requirement(line)
@@ -426,10 +444,12 @@ def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
 def _on_component(
     component: str, needs: Iterable[ComponentRequirement]
 ) -> tuple[ComponentRequirement, ...]:
+    """Return the requirements on one component."""
     return tuple(need for need in needs if need.component == component)
 
 
 def _admit(needs: Iterable[ComponentRequirement], chip: Value) -> bool:
+    """Return whether the requirements on the SoC allow this one."""
     return all(need.allows(chip) for need in _on_component(CHIP, needs))
 
 
@@ -442,15 +462,19 @@ def _of_plugin(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def _drivers(fact: Fact, toolkits: Sequence[Value]) -> Sequence[ComponentRequirement]:
-    """Return the drivers without which a fact warns, if it does so with each of these CANNs."""
+    """Return the drivers without which a fact warns.
+
+    Empty if the warning depends on CANN, and at least one of these CANN releases averts it, or none
+    is given.
+    """
     if not isinstance(fact, Warns):
         return ()
     needs = component_requirements(fact.unless)
     on_toolkit = _on_component(TOOLKIT, needs)
     if on_toolkit:
-        is_silent_with_one = any(
-            need.allows(toolkit) for need in on_toolkit for toolkit in toolkits
-        )
-        if not toolkits or is_silent_with_one:
+        if not toolkits:
             return ()
+        for need in on_toolkit:
+            if any(map(need.allows, toolkits)):
+                return ()
     return _on_component(DRIVER, needs)

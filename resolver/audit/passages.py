@@ -1,7 +1,8 @@
-"""Places of a text that belong together: a row of a table, an item, a section, or a few lines.
+"""Find versions and names in the lines of a text that belong together, for `source_checks`.
 
-A row counts as one place, whatever is above and below it. Where a Markdown table names its columns,
-a value counts only in the column of its name.
+A place is a range of lines that belong together: a row of a table, a section, or a few lines. A row
+is a place of its own, whatever is above and below it. If a Markdown table names its columns, a
+value counts only in the column with its name.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from resolver.audit.version_words import (
 )
 from resolver.model.source import Lines
 
-# Lines above and below that are near a line.
+# So many lines above and below a line are near it.
 _NEAR: Final = 3
-# A citation of at most so many lines is one place as a whole, unless it is of a table.
+# Cited lines are one place if there are at most so many, and they are no rows of a table.
 _SHORT: Final = 12
-# Lines of a row of an HTML table or a list-table, of such a table, and of its head.
+# The longest row of an HTML table or a list-table, the longest table, and the longest head of a
+# table, in lines.
 _LONGEST_ROW: Final = 48
 _LONGEST_TABLE: Final = 400
 _LONGEST_HEAD: Final = 24
-# Characters of a line that are read, and of an excerpt.
+# How many characters of a line are read, and how many are shown as an excerpt.
 _LONGEST_LINE: Final = 20_000
 _LONGEST_EXCERPT: Final = 160
-# What is shown of a file that is no text.
+# What is shown in place of an excerpt from a binary file.
 _BINARY: Final = "a binary file"
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+\S")
@@ -45,11 +47,15 @@ _ITEM: Final = re.compile(r"(\s*)\* -( |$)")
 
 
 class Text:
-    """The lines of a file. Line numbers begin with 1."""
+    """The text of a file. Line numbers begin with 1.
+
+    A region is a range of line numbers that a reference cites; a place is one whose lines belong
+    together.
+    """
 
     def __init__(self, content: str) -> None:
         self.content = content
-        # What looks like a version in a binary file is none.
+        # In a binary file, what looks like a version may be anything.
         self.is_binary = "\0" in content
         self.lines = [line[:_LONGEST_LINE] for line in content.splitlines()] or [""]
 
@@ -57,7 +63,7 @@ class Text:
         return len(self.lines)
 
     def line(self, number: int) -> str:
-        """Return a line."""
+        """Return the line with this number."""
         return self.lines[number - 1]
 
     def joined(self, place: range) -> str:
@@ -65,16 +71,19 @@ class Text:
         return "\n".join(self.lines[place.start - 1 : place.stop - 1])
 
     def region(self, lines: Lines | None) -> range:
-        """Return the numbers of cited lines; of all lines without a citation."""
+        """Return the region of cited lines; of all lines if none are cited.
+
+        Lines beyond the end of the text are left out.
+        """
         if lines is None:
             return range(1, len(self) + 1)
         return range(lines.first, min(lines.last, len(self)) + 1)
 
     def around(self, number: int, region: range) -> range:
-        """Return the lines of the place that a line is in.
+        """Return the place that a line belongs to.
 
-        A section ends with the cited region at the latest. Other places that are no rows extend
-        beyond it only by lines that are near.
+        A section ends with the cited region, at the latest. A place that is neither a row nor a
+        section is the line, or a short region as a whole, with the lines near it.
         """
         row = self._table_row(number) or self._html_row(number) or self._list_row(number)
         if row is not None:
@@ -88,12 +97,13 @@ class Text:
         return self._with_near_lines(range(number, number + 1))
 
     def whole(self, region: range) -> range:
-        """Return a region with the lines that are near it; a single row of a table stays alone."""
+        """Return a region with the lines near it. A single row of a table stays alone."""
         if len(region) == 1 and self.is_row(region.start):
             return region
         return self._with_near_lines(region)
 
     def _with_near_lines(self, region: range) -> range:
+        """Return a region with the lines near it, as far as the text has them."""
         first = max(1, region.start - _NEAR)
         stop = min(len(self) + 1, region.stop + _NEAR)
         return range(first, stop)
@@ -115,10 +125,11 @@ class Text:
         return line.lstrip().startswith("|") and line.count("|") > 1
 
     def _table_row(self, number: int) -> range | None:
+        """Return the place of a row of a Markdown table; None if the line is no such row."""
         return range(number, number + 1) if self.is_row(number) else None
 
     def _html_row(self, number: int) -> range | None:
-        """Return the lines of an HTML row; None if a line is in no such row."""
+        """Return the place of the HTML row that a line is in; None if it is in no such row."""
         first = number
         while "<tr" not in self.line(first):
             if first == 1 or number - first > _LONGEST_ROW:
@@ -134,7 +145,10 @@ class Text:
         return range(first, last + 1)
 
     def _list_row(self, number: int) -> range | None:
-        """Return the lines of a row of a list-table (reStructuredText); None outside of one."""
+        """Return the place of the row that a line is in; None if it is in no list-table.
+
+        A list-table is a table that reStructuredText writes as a list.
+        """
         first = number
         while not _ITEM.match(self.line(first)):
             if first == 1 or number - first > _LONGEST_ROW:
@@ -152,7 +166,7 @@ class Text:
         return range(first, max(stop, number + 1))
 
     def _section(self, number: int) -> range | None:
-        """Return the lines of the section that a line is the heading of; None for other lines."""
+        """Return the section below a heading; None for a line that is no heading."""
         level = self._level(number)
         if not level:
             return None
@@ -164,7 +178,7 @@ class Text:
         return range(number, stop)
 
     def _level(self, number: int) -> int:
-        """Return the level of a heading, the highest being 1; 0 for a line that is no heading."""
+        """Return the level of a heading, 1 for the highest; 0 for a line that is no heading."""
         line = self.line(number)
         heading = _HEADING.match(line)
         if heading is not None:
@@ -179,7 +193,7 @@ class Text:
         return _LOWEST_MARKDOWN_LEVEL + _UNDERLINES.index(underline[1])
 
     def head_of(self, number: int) -> int:
-        """Return the line that names the columns of a line's table; 0 outside of tables."""
+        """Return the number of the line that begins a line's table; 0 outside of tables."""
         if self.is_row(number):
             return self._heads[number]
         is_in_list = self._list_row(number) is not None
@@ -196,7 +210,7 @@ class Text:
 
     @cached_property
     def _heads(self) -> dict[int, int]:
-        """Return the first row of its table for each row of a Markdown table."""
+        """Return the first row of the table, for each row of a Markdown table."""
         heads: dict[int, int] = {}
         for number in range(1, len(self) + 1):
             if self.is_row(number):
@@ -216,7 +230,8 @@ class Text:
     def cells_named(self, number: int, names: Sequence[str]) -> list[str]:
         """Return the cells of a Markdown row in the columns that have one of these names.
 
-        If a title consists of a name, titles that only contain one do not count.
+        If the title of a column is exactly one of the names, titles that only contain one are
+        ignored.
         """
         titles = self._cells(self.head_of(number))
         columns = [column for column, title in enumerate(titles) if _is_title(title, names)]
@@ -226,31 +241,36 @@ class Text:
         return [cells[column] if column < len(cells) else "" for column in columns]
 
     def _cells(self, number: int) -> list[str]:
+        """Return the cells of a Markdown row without the white space around them."""
         return [cell.strip() for cell in self.line(number).strip().strip("|").split("|")]
 
 
 def _indent(line: str) -> int:
+    """Return how many characters of white space a line begins with."""
     return len(line) - len(line.lstrip())
 
 
 def _is_title(title: str, names: Sequence[str]) -> bool:
+    """Return whether the title of a column is one of these names."""
     plain = title.strip("*` ")
     return any(name_pattern(name).fullmatch(plain) for name in names)
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Whether a place has what is wanted, and what it states instead."""
+    """The result of looking for a version in a place."""
 
+    # Whether the place has it.
     is_there: bool
-    # The version that the place states of the same name; empty if it states none.
+    # The version that the place states for the same name instead; empty if it states none.
     instead: str = ""
 
 
 def find(text: Text, place: range, names: Sequence[str], wanted: Wanted | None) -> Found:
     """Return whether a place has the wanted version of something with one of these names.
 
-    Without a version, only a name is looked for. The name may be in the head of the table, or in a
-    line near the version.
+    If the place states versions of the name, the wanted one must be among them. Otherwise it is
+    enough if the version is there, and a name is near it or in the head of the table. Without a
+    version, only a name is looked for.
     """
     if wanted is None:
         words = text.joined(place) + "\n" + text.head_text(place.start)
@@ -265,7 +285,7 @@ def find(text: Text, place: range, names: Sequence[str], wanted: Wanted | None) 
 
 
 def _stated(text: Text, place: range, names: Sequence[str]) -> Iterator[str]:
-    """Yield the versions that a place states of a name, in a comparison or in its column."""
+    """Yield the versions that a place states for a name, in a comparison or in its column."""
     for number in place:
         yield from stated_versions(text.line(number), names)
         if text.is_row(number) and number != text.head_of(number):
@@ -276,7 +296,10 @@ def _stated(text: Text, place: range, names: Sequence[str]) -> Iterator[str]:
 def _has_version(
     text: Text, number: int, place: range, names: Sequence[str], wanted: Wanted
 ) -> bool:
-    """Return whether a line has a version, and whether one of the names is near it."""
+    """Return whether a line has a version with one of the names near it.
+
+    The name may also be in the head of the table.
+    """
     if not wanted.is_in(text.line(number)):
         return False
     first = max(place.start, number - _NEAR)
@@ -286,7 +309,7 @@ def _has_version(
 
 
 def places_about(text: Text, region: range, names: Sequence[str], wanted: Wanted) -> list[range]:
-    """Return the places of a region that name a release, in their order, each once."""
+    """Return the places of a region that name a release, in order, each once."""
     if text.is_binary:
         return []
     places: dict[range, None] = {}
@@ -298,9 +321,10 @@ def places_about(text: Text, region: range, names: Sequence[str], wanted: Wanted
 
 
 def _names_release(text: Text, number: int, names: Sequence[str], wanted: Wanted) -> bool:
-    """Return whether a line has a release: in the project's column if there is one, else anywhere.
+    """Return whether a line names a release.
 
-    For a set of releases such a line must also have a name of the project.
+    In a row, its version must be in the column of the project, if there is one. For a set of
+    releases, any other line must also have a name of the project.
     """
     line = text.line(number)
     if not wanted.is_in(line):

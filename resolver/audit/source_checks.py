@@ -1,14 +1,15 @@
-"""Check whether the sources of a fact say what the fact states.
+"""Check whether the sources that a fact cites say what it states, for `facts check --sources`.
 
-A fact is about releases, and claims values that go with them. Each value must be found near each
-release: in the same row of a table, in the same section, or a few lines away. A file of the release
-itself (in its archive, or at its tag) needs to have only the value.
+A fact is about releases, and makes claims: values that go with these releases, such as a version of
+another project. Each value must be found near each release: in the same row of a table, in the same
+section, or a few lines away. A file that belongs to the release (in its archive, or at its tag)
+only needs to have the value.
 
-Two references may share the work in two cases. Either they cite the same commit or archive, or one
-version links them: it stands beside the release in one, and beside the value in the other.
+Two references can prove a claim together in two cases: both cite the same commit or archive; or one
+version is found near the release in one, and near the value in the other.
 
-What no version can show may be quoted. A fact of which only the quotes are found gets an outcome of
-its own.
+A reference may also quote its source. If only quotes were found, a person must judge whether the
+fact follows from them: the result is QUOTED.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from resolver.model.fact import Fact
 from resolver.model.message import Message, message
 from resolver.model.source import Reference
 
-# A version with so many dots belongs to one series only, so it can link two references.
+# A version links two references only if it has at least so many dots: a shorter one may be
+# anything.
 _DOTS_OF_A_LINK: Final = 2
 
 
 class Said(Enum):
-    """What one reference, or all references of a fact, say about the fact."""
+    """What one reference, or all references together, say about a fact."""
 
-    # It says otherwise, or nothing of what the fact states.
+    # It contradicts the fact, or has nothing of what the fact states.
     FALSE = "false"
     # It was not opened.
     UNREAD = "unread"
-    # It has what it quotes. People must judge whether the fact follows from that.
+    # It has the text that is quoted. A person must judge whether the fact follows from it.
     QUOTED = "quoted"
     # It has what the fact states.
     STATED = "stated"
@@ -48,7 +50,9 @@ class Said(Enum):
 class CheckedReference(msgspec.Struct, frozen=True):
     """A reference, and what it says about its fact."""
 
+    # The reference.
     reference: Reference
+    # What it says about the fact.
     said: Said
     # Why it is false, or could not be opened; None otherwise.
     why: Message | None = None
@@ -59,16 +63,18 @@ class CheckedReference(msgspec.Struct, frozen=True):
 class CheckedSource(msgspec.Struct, frozen=True):
     """The references of a fact, and what they say about it together."""
 
+    # The references, in the order of the fact.
     references: tuple[CheckedReference, ...]
+    # What they say together.
     said: Said
     # The statements of the fact that no reference has.
     missing: tuple[Message, ...] = ()
 
 
 def check_source(fact: Fact, library: Library) -> CheckedSource:
-    """Return whether the sources of a fact say what it states.
+    """Return what the sources of a fact say about it.
 
-    Never raises for what is elsewhere.
+    A reference that cannot be opened is a result, never an error.
     """
     outcomes = [library.open(reference) for reference in fact.source.references]
     evidence = _Evidence(
@@ -89,7 +95,10 @@ def check_source(fact: Fact, library: Library) -> CheckedSource:
 def _said_together(
     checked: Sequence[CheckedReference], evidence: _Evidence, missing: Sequence[Message]
 ) -> Said:
-    """Return what all references say together."""
+    """Return what all references of a fact say together.
+
+    `missing` are the statements of the fact that no reference has.
+    """
     said = {reference.said for reference in checked}
     is_contradicted = any(lacking.code.startswith("sources.instead") for lacking in missing)
     if Said.FALSE in said or is_contradicted:
@@ -106,6 +115,7 @@ def _said_together(
 
 
 def _checked(reference: Reference, outcome: Outcome, evidence: _Evidence) -> CheckedReference:
+    """Return what one reference says about its fact."""
     match outcome:
         case Wrong():
             return CheckedReference(reference, Said.FALSE, outcome.message)
@@ -123,14 +133,14 @@ def _checked(reference: Reference, outcome: Outcome, evidence: _Evidence) -> Che
 
 
 def _excerpt(outcome: Opened) -> str:
-    """Return the beginning of what is cited; empty if there is no text."""
+    """Return the beginning of the cited lines; empty if the reference cites no text."""
     return "" if outcome.text is None else outcome.text.excerpt(outcome.region)
 
 
 def _wrong_quote(outcome: Opened) -> Message | None:
-    """Return a message about the first quote that is missing, or is there and should not be.
+    """Return a message about the first quote that is wrong; None if all quotes are right.
 
-    None if all quotes are right.
+    A quote is wrong if its text is not there, or if it is there but is cited as absent.
     """
     text = outcome.text
     if text is None:
@@ -145,7 +155,7 @@ def _wrong_quote(outcome: Opened) -> Message | None:
 
 
 def _has_quote(text: Text, outcome: Opened, place: range, quote: str) -> bool:
-    """Return whether a place has a quote, whatever the line breaks and spaces in it."""
+    """Return whether lines of a text have a quote. Line breaks and spaces do not matter."""
     cites_whole_file = outcome.passage.lines is None
     if cites_whole_file and quote in text.content:
         return True
@@ -153,11 +163,12 @@ def _has_quote(text: Text, outcome: Opened, place: range, quote: str) -> bool:
 
 
 def _on_one_line(text: str) -> str:
+    """Return a text with single spaces in place of all white space."""
     return " ".join(text.split())
 
 
 class _Evidence:
-    """What the opened references of a fact have of its releases and claims."""
+    """What the references that could be opened have of the releases and claims of a fact."""
 
     def __init__(
         self, opened: Sequence[Opened], releases: Sequence[Release], claims: Sequence[Claim]
@@ -169,11 +180,11 @@ class _Evidence:
 
     @property
     def has_quotes(self) -> bool:
-        """Return whether a reference quotes something."""
+        """Return whether any of the references quotes something."""
         return any(outcome.passage.quotes for outcome in self.opened)
 
     def has_something(self, outcome: Opened) -> bool:
-        """Return whether a reference has anything of what the fact states."""
+        """Return whether a reference has at least one release or value that the fact states."""
         text = outcome.text
         if text is None:
             if not self.releases:
@@ -189,7 +200,7 @@ class _Evidence:
         return False
 
     def nothing_in(self, outcome: Opened) -> Message:
-        """Return a message that a reference has nothing of what the fact states."""
+        """Return the message that a reference has nothing of what the fact states."""
         wanted = [str(statement) for statement in (*self.releases, *self.claims)]
         if not wanted:
             return message("sources.nothing-to-find")
@@ -197,7 +208,7 @@ class _Evidence:
         return message("sources.irrelevant", wanted=each_once, there=_excerpt(outcome))
 
     def missing(self) -> Iterator[Message]:
-        """Yield what no reference has."""
+        """Yield a message for each statement of the fact that no reference has."""
         for release in self.releases:
             if not any(self._is_about(outcome, release) for outcome in self.opened):
                 yield message("sources.no-release", wanted=str(release), there=self._all_excerpts())
@@ -205,7 +216,11 @@ class _Evidence:
             yield from self._missing_of(claim)
 
     def _missing_of(self, claim: Claim) -> Iterator[Message]:
-        """Yield the releases without any value of a claim, and the values without any release."""
+        """Yield what is missing for a claim.
+
+        That is each release for which no value of the claim is found; and, of several values, each
+        one that is found for no release.
+        """
         releases: list[Release | None] = list(self.releases) or [None]
         for release in releases:
             found = [self._find(release, value) for value in claim.values]
@@ -219,6 +234,10 @@ class _Evidence:
                 yield self._lacking(None, str(value))
 
     def _lacking(self, release: Release | None, wanted: str, instead: str = "") -> Message:
+        """Return the message that `wanted` is not found, for a release if one is given.
+
+        `instead` is the version that was found in its place; empty if there is none.
+        """
         code = "sources.lacks"
         values = {}
         if release is not None:
@@ -233,7 +252,7 @@ class _Evidence:
         return message(code, **values)
 
     def _excerpt_about(self, release: Release | None) -> str:
-        """Return the first place about a release, or all that is cited if there is none."""
+        """Return the beginning of the first place about a release, or else of all cited lines."""
         for outcome in self.opened:
             places = self._places_for(outcome, release)
             if outcome.text is not None and places:
@@ -241,18 +260,23 @@ class _Evidence:
         return self._all_excerpts()
 
     def _all_excerpts(self) -> str:
+        """Return the beginning of the cited lines of each reference."""
         excerpts = [_excerpt(outcome) for outcome in self.opened]
         return " / ".join(excerpt for excerpt in excerpts if excerpt)
 
     # --- where a release is
 
     def _is_about(self, outcome: Opened, release: Release) -> bool:
+        """Return whether a reference belongs to a release or names it."""
         if self._is_of_release(outcome, release):
             return True
         return bool(self._places_naming(outcome, release))
 
     def _is_of_release(self, outcome: Opened, release: Release) -> bool:
-        """Return whether a reference is the release's archive or tag, or a listing that has it."""
+        """Return whether a reference belongs to a release.
+
+        It does if it is a file or a tag of the release, or an index page that lists the release.
+        """
         if outcome.releases is None:
             return False
         project, versions = outcome.releases
@@ -261,7 +285,7 @@ class _Evidence:
         return any(release.specifiers.filter(versions, prereleases=True))
 
     def _places_naming(self, outcome: Opened, release: Release) -> list[range]:
-        """Return the places of a text that name the release."""
+        """Return the places in a reference's text that name a release."""
         if outcome.text is None:
             return []
         key = (outcome, release)
@@ -272,7 +296,11 @@ class _Evidence:
         return self._named_places[key]
 
     def _places_for(self, outcome: Opened, release: Release | None) -> list[range]:
-        """Return the places of a text where the values of a release may be."""
+        """Return the places in a reference's text where the values of a release may be.
+
+        It is the whole cited region if the reference belongs to the release, or if another
+        reference to the same commit or archive names the release.
+        """
         if outcome.text is None:
             return []
         whole = outcome.text.whole(outcome.region)
@@ -294,7 +322,10 @@ class _Evidence:
     # --- where a value is
 
     def _find(self, release: Release | None, value: Value) -> Found:
-        """Return whether a value is near a release in some reference, or is linked to it."""
+        """Return whether a value is near a release, in one reference or through a link of two.
+
+        Without a release, the value may be anywhere.
+        """
         instead = ""
         for outcome in self.opened:
             if self._is_value(outcome, release, value):
@@ -313,9 +344,9 @@ class _Evidence:
         return Found(False, instead)
 
     def _is_value(self, outcome: Opened, release: Release | None, value: Value) -> bool:
-        """Return whether a reference is an archive or a tag of the wanted version itself.
+        """Return whether a reference is itself a file or tag of the version that a claim wants.
 
-        It must also name the project of the release.
+        If a release is given, the reference must also name its project.
         """
         if value.wanted is None or outcome.releases is None or outcome.text is None:
             return False
@@ -330,7 +361,10 @@ class _Evidence:
         return find(outcome.text, place, release.names, None).is_there
 
     def _is_linked(self, release: Release, value: Value) -> bool:
-        """Return whether one version is beside the release and, in another reference, the value."""
+        """Return whether two references prove a value together, through a version that both have.
+
+        The version is near the release in one reference, and near the value in the other.
+        """
         for outcome in self.opened:
             links: set[str] = set()
             for other in self.opened:
@@ -341,7 +375,7 @@ class _Evidence:
         return False
 
     def _versions_beside(self, outcome: Opened, release: Release) -> Iterator[str]:
-        """Yield the versions beside a release that can link two references."""
+        """Yield the versions near a release that can link two references."""
         if outcome.text is None:
             return
         for place in self._places_naming(outcome, release):
@@ -352,7 +386,7 @@ class _Evidence:
 
 
 def _has_beside(outcome: Opened, value: Value, links: Iterable[str]) -> bool:
-    """Return whether a reference has a value, and beside it one of some versions."""
+    """Return whether a reference has a value, and near it one of the versions `links`."""
     text = outcome.text
     if text is None or text.is_binary or value.wanted is None:
         return False

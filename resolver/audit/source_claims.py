@@ -1,4 +1,7 @@
-"""Say what the sources of a fact must have: releases, and values that go with them."""
+"""Say what the sources of a fact must have: its releases, and the values that it claims for them.
+
+`source_checks` looks for them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from resolver.model import text as texts
 from resolver.model.fact import Fact, Need
 from resolver.model.requirement import Comparison, ComponentRequirement, Requirement
 
-# Other names under which documents speak of a project or a component.
+# Other names that documents use for a project or a component.
 _ALIASES: Final = {
     "torch": ("pytorch",),
     "megatron-core": ("megatron-lm", "megatron", "mcore"),
@@ -23,16 +26,16 @@ _ALIASES: Final = {
     "glibc": ("manylinux", "libc"),
     **ALIASES,
 }
-# The tools that build a wheel when an archive names none (PEP 517).
+# The tools that build a wheel if an archive names none (PEP 517). Sources need not mention them.
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
 
 
 class Value(msgspec.Struct, frozen=True):
-    """A version of something, or the mention of its name."""
+    """A version of a project or component that a source must have, or the mention of its name."""
 
-    # The names, of which a place must have one.
+    # The names of the project or component. One of them is enough.
     names: tuple[str, ...]
-    # The version; None if the name alone will do.
+    # The version; None if the name alone is enough.
     wanted: Wanted | None = None
 
     def __str__(self) -> str:
@@ -41,9 +44,10 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A need of a fact: one or several values that sources must have."""
+    """Something that a fact states about its releases, such as a requirement."""
 
-    # At least one value. Each release needs one of them, and each of them must be somewhere.
+    # The values, at least one. For each release one of them must be found, and each of them for
+    # some release.
     values: tuple[Value, ...]
 
     def __str__(self) -> str:
@@ -51,11 +55,11 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """A release that a fact is about, or a set of which any release will do."""
+    """A release that a fact is about, or a set of releases of which any one is enough."""
 
     # The names of its project; the first is the one that the fact uses.
     names: tuple[str, ...]
-    # The versions that a document may have.
+    # What a document must have.
     wanted: Wanted
     # The set of versions in the fact.
     specifiers: SpecifierSet
@@ -65,9 +69,9 @@ class Release(msgspec.Struct, frozen=True):
 
 
 def releases_of(fact: Fact) -> tuple[Release, ...]:
-    """Return the releases that a fact is about, one for each set of its versions.
+    """Return the releases that a fact is about, one for each of its sets of versions.
 
-    A set of all versions is left out, so there is none if the fact is about all releases.
+    A set of all versions is left out.
     """
     if isinstance(fact, model.Sources):
         return ()
@@ -80,6 +84,7 @@ def releases_of(fact: Fact) -> tuple[Release, ...]:
 
 
 def _wanted_release(specifiers: SpecifierSet) -> Wanted:
+    """Return what a document must have for a set of versions."""
     clauses = list(specifiers)
     if len(clauses) == 1 and texts.is_exact(clauses[0]):
         return Wanted(clauses[0].version)
@@ -88,11 +93,12 @@ def _wanted_release(specifiers: SpecifierSet) -> Wanted:
 
 
 def claims_of(fact: Fact) -> tuple[Claim, ...]:
-    """Return what a fact states besides the releases that it is about, each claim once."""
+    """Return what a fact claims about its releases, each claim once."""
     return tuple(dict.fromkeys(_claims(fact)))
 
 
 def _claims(fact: Fact) -> Iterator[Claim]:
+    """Yield what a fact claims about its releases."""
     for need in fact.cited_needs:
         yield from _claims_of_need(need)
     for name in fact.mentions:
@@ -110,10 +116,12 @@ def _claims(fact: Fact) -> Iterator[Claim]:
 
 
 def _mention(name: str) -> Claim:
+    """Return the claim that a source mentions a name."""
     return Claim((Value(_names(name)),))
 
 
 def _claims_of_need(need: Need) -> Iterator[Claim]:
+    """Yield what a requirement claims: versions, or the name if it admits all versions."""
     if isinstance(need, ComponentRequirement):
         yield from _claims_of_component(need)
     elif str(need.specifier):
@@ -123,9 +131,9 @@ def _claims_of_need(need: Need) -> Iterator[Claim]:
 
 
 def _claims_of_replacement(need: Need) -> Iterator[Claim]:
-    """Yield what a replacement states: any version in its range stands for the range.
+    """Yield what a requirement that a `replaces` fact adds claims.
 
-    The range is written around the version that an image has.
+    Any version that it admits is enough: such ranges are written around the version in an image.
     """
     if isinstance(need, Requirement) and str(need.specifier):
         wanted = Wanted(str(need.specifier), admitted=need.specifier)
@@ -135,6 +143,7 @@ def _claims_of_replacement(need: Need) -> Iterator[Claim]:
 
 
 def _claims_of_specifier(need: Requirement) -> Iterator[Claim]:
+    """Yield a claim for each comparison of a requirement."""
     for clause in sorted(need.specifier, key=str):
         is_line = clause.version.endswith(".*")
         wanted = Wanted(clause.version.removesuffix(".*"), is_line=is_line)
@@ -142,7 +151,11 @@ def _claims_of_specifier(need: Requirement) -> Iterator[Claim]:
 
 
 def _claims_of_component(need: ComponentRequirement) -> Iterator[Claim]:
-    """Yield one claim for values of which one is enough, else one for each comparison."""
+    """Yield what a requirement on a component claims.
+
+    It is one claim if the requirement lists values of which any is enough. Otherwise each
+    comparison is a claim.
+    """
     if all(len(comparisons) == 1 for comparisons in need.alternatives):
         values = [_value(need.component, comparison) for (comparison,) in need.alternatives]
         yield Claim(tuple(values))
@@ -153,6 +166,7 @@ def _claims_of_component(need: ComponentRequirement) -> Iterator[Claim]:
 
 
 def _value(component: str, comparison: Comparison) -> Value:
+    """Return the value that a comparison with a component names."""
     if component == CHIP:
         return Value((f"{CHIP_CLAIM}{comparison.value}",))
     if comparison.line:
@@ -162,5 +176,5 @@ def _value(component: str, comparison: Comparison) -> Value:
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """Return a name with the others under which documents speak of it."""
+    """Return a name and the other names that documents use for the same."""
     return (name, *_ALIASES.get(name, ()))

@@ -1,8 +1,8 @@
 """Find messages about the version of another project in code that is not Python.
 
-Cython sources have them as text, and compiled files among their strings. What leads to a message
-is not known, so it is a hint for a person. Also found: extension modules that were compiled for
-NumPy 1 alone, which cannot be imported beside NumPy 2.
+Cython sources and compiled files have such messages as strings. What leads to a message is not
+known, so it is only a hint for a person. Extension modules that were compiled for NumPy 1 alone are
+found as well: they cannot be imported with NumPy 2. `code_scan` calls this.
 """
 
 from __future__ import annotations
@@ -27,32 +27,40 @@ _STATEMENT: Final = re.compile(
 )
 _OLDER: Final = frozenset({b" or older", b" or lower", b" or less", b" or below"})
 
-# Printable characters around a match that are shown with it.
+# The printable characters around a match that are shown with it.
 _BEFORE: Final = re.compile(rb"[ -~]{0,60}\Z")
 _AFTER: Final = re.compile(rb"[ -~]{0,40}")
 
-# What a message may name that is no project.
+# Names in messages that stand for no project.
 _NO_PROJECTS: Final = frozenset(
     {"c", "clang", "cuda", "cxx", "gcc", "glibc", "libzmq", "openssl"}
     | {"python", "ssl", "tls", "version"}
 )
 
-# Where extension modules look for the interface of NumPy 1, and of NumPy 2.
+# The modules in which extension modules look for the interface of NumPy 1, and of NumPy 2.
 _NUMPY_1: Final = b"numpy.core._multiarray_umath"
 _NUMPY_2: Final = b"numpy._core"
 
 
-def find_in_cython(source: bytes, path: str, own: NormalizedName) -> Iterator[VersionCheck]:
-    """Yield the messages in a Cython source; `own` is the project that the file belongs to."""
+def find_in_cython(source: bytes, path: str, own_project: NormalizedName) -> Iterator[VersionCheck]:
+    """Yield the messages in a Cython source as checks.
+
+    Messages about `own_project`, which the file belongs to, are left out.
+    """
     for number, line in enumerate(source.splitlines(), 1):
         if b'"' in line or b"'" in line:
-            yield from _statements(line, path, own, number)
+            yield from _statements(line, path, own_project, number)
 
 
-def find_in_compiled(content: bytes, path: str, own: NormalizedName) -> Iterator[VersionCheck]:
-    """Yield the messages in a compiled file, each once, and whether it is for NumPy 1 alone."""
-    yield from dict.fromkeys(_statements(content, path, own, 0))
-    if _NUMPY_1 in content and _NUMPY_2 not in content and own != "numpy":
+def find_in_compiled(
+    content: bytes, path: str, own_project: NormalizedName
+) -> Iterator[VersionCheck]:
+    """Yield the messages in a compiled file as checks, each once.
+
+    One more check is yielded if the file is for NumPy 1 alone.
+    """
+    yield from dict.fromkeys(_statements(content, path, own_project, 0))
+    if _NUMPY_1 in content and _NUMPY_2 not in content and own_project != "numpy":
         yield VersionCheck(
             project=text.name("numpy"),
             accepts="<2",
@@ -64,12 +72,15 @@ def find_in_compiled(content: bytes, path: str, own: NormalizedName) -> Iterator
 
 
 def _statements(
-    content: bytes, path: str, own: NormalizedName, number: int
+    content: bytes, path: str, own_project: NormalizedName, number: int
 ) -> Iterator[VersionCheck]:
-    """Yield the messages in a text, which is line `number` of a file; 0 for a compiled file."""
+    """Yield the messages in some bytes as checks.
+
+    `number` is the number of the line that they are; 0 for a compiled file.
+    """
     for matched in _STATEMENT.finditer(content):
         project = text.name(matched["project"].decode())
-        if project == own or project in _NO_PROJECTS:
+        if project == own_project or project in _NO_PROJECTS:
             continue
         start, end = matched.span()
         before = _BEFORE.search(content, max(start - 60, 0), start)
@@ -86,7 +97,7 @@ def _statements(
 
 
 def _sign(matched: re.Match[bytes]) -> str:
-    """Return the operator of a specifier that a message states; `>=` if it has none."""
+    """Return the operator of the specifier that a message states; `>=` if it states none."""
     if matched["sign"] is not None:
         return matched["sign"].decode()
     return "<=" if matched["word"] in _OLDER else ">="

@@ -1,8 +1,9 @@
-"""Find where Python code compares the version of another project, without importing or running it.
+"""Find where Python code compares the version of another project. Nothing is imported or run.
 
 A check is a call such as `check_version("vllm<=0.11.0")`, or a comparison of a project's version
-with a constant. What follows from it is read from the statement around it: whether the code
-raises, turns something off, warns, or only goes another way.
+with a constant. The statement around it says what the code does if the check fails: it raises,
+turns something off, warns, or only takes another branch. `code_scan` calls this for the command
+`scan`.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from resolver.audit.version_expressions import (
 from resolver.model import text
 from resolver.phrase import cause, phrase
 
-# Characters of source that are shown of a statement or a condition.
+# How many characters of a statement or a condition are shown.
 _SHOWN: Final = 160
 
-# Of a file without these words nothing can be found, so it is not parsed.
+# A file without any of these words has no checks, so it is not parsed.
 _WORTH_PARSING: Final = re.compile(rb"(?i)version|_available\(|require\(|_greater_or_equal\(")
 
 # Functions that raise unless the requirement in their first argument is met.
@@ -47,17 +48,17 @@ _WARNING: Final = re.compile(r"(?i)warn(ing)?(_once)?|warning_advice|error|criti
 
 
 class Effect(Enum):
-    """What code does if a version is not the one that it asks for."""
+    """What code does with a version that it does not accept."""
 
     # It raises, or ends the process.
     REFUSES = "refuses"
-    # It says so in a message of a file that is not Python: what leads to the message is not known.
+    # A file that is not Python has a message about it. What leads to the message is not known.
     STATES = "states"
     # It returns False or None, or sets a name to one of them.
     DISABLES = "disables"
     # It warns, and goes on.
     WARNS = "warns"
-    # It goes another way.
+    # It takes another branch.
     DECIDES = "decides"
 
 
@@ -74,16 +75,16 @@ class VersionCheck(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     # The number of the line, from 1; 0 in a compiled file.
     line: int
-    # The functions and classes around it, joined by dots; empty if it runs with the import.
+    # The functions and classes around it, joined by dots; empty at the level of the module.
     scope: str = ""
-    # The conditions on which the check is reached, as they are in the source.
+    # The conditions under which the check is reached, as they are in the source.
     under: tuple[str, ...] = ()
     # The statement in the source, or the text in a compiled file.
     source: str
 
     @property
     def at_import(self) -> bool:
-        """Return whether nothing but the import of the file leads to it."""
+        """Return whether the check is always made when its file is imported."""
         return not self.scope and not self.under
 
 
@@ -91,11 +92,11 @@ class UnreadableCodeError(Exception):
     """A file cannot be parsed as Python within limits."""
 
 
-def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCheck]:
-    """Return the checks in a Python file, in the order of its lines.
+def find_checks(source: bytes, path: str, own_project: NormalizedName) -> list[VersionCheck]:
+    """Return the checks in a Python file, ordered by line.
 
-    Comparisons with the version of `own`, the project that the file belongs to, are left out.
-    Raise UnreadableCodeError if the file is no Python, or is nested too deeply.
+    Comparisons with the version of `own_project`, which the file belongs to, are left out. Raise
+    UnreadableCodeError if the file is not Python, or is nested too deeply.
     """
     if not _WORTH_PARSING.search(source):
         return []
@@ -112,12 +113,12 @@ def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCh
         ) from None
     except (RecursionError, MemoryError):
         raise UnreadableCodeError(phrase("it is nested too deeply")) from None
-    found = {check for check in scanner.found if check.project != own}
+    found = {check for check in scanner.found if check.project != own_project}
     return sorted(found, key=lambda check: (check.line, check.project, check.accepts))
 
 
 class _Place(NamedTuple):
-    """Where a statement is."""
+    """The place of a statement in its file."""
 
     # The names of the functions and classes around it, from the outside in.
     scope: tuple[str, ...] = ()
@@ -125,11 +126,11 @@ class _Place(NamedTuple):
     under: tuple[str, ...] = ()
 
     def within(self, name: str) -> _Place:
-        """Return the place inside a function or class. Conditions around it hold for it as well."""
+        """Return the place inside a function or class. The conditions around it still apply."""
         return _Place((*self.scope, name), self.under)
 
     def on(self, test: ast.expr, *, negated: bool = False) -> _Place:
-        """Return the place inside a branch of an `if`."""
+        """Return the place inside a branch of an `if`; with `negated`, inside its `else`."""
         condition = _shown(test)
         if negated:
             condition = f"not ({condition})"
@@ -137,21 +138,23 @@ class _Place(NamedTuple):
 
 
 class _Scanner:
-    """A reader of the statements of one file, which remembers what names stand for."""
+    """Finds the checks in the statements of one file."""
 
     def __init__(self, path: str) -> None:
         self.found: list[VersionCheck] = []
-        # The last statement with a check, and its text. A statement may have thousands of checks.
+        # The last statement with a check, and its text. The text is made only once, as a statement
+        # may have thousands of checks.
         self._last: tuple[ast.stmt, str] | None = None
         self._path = path
         self._names = Names()
 
     def scan(self, statements: Sequence[ast.stmt], place: _Place) -> None:
-        """Read some statements."""
+        """Read statements, and add their checks to `found`."""
         for statement in statements:
             self._scan_statement(statement, place)
 
     def _scan_statement(self, statement: ast.stmt, place: _Place) -> None:
+        """Read one statement and the statements inside it."""
         self._scan_generated(statement, place)
         match statement:
             case ast.Import() | ast.ImportFrom():
@@ -179,7 +182,7 @@ class _Scanner:
                     self.scan(body, place)
 
     def _scan_if(self, statement: ast.If, place: _Place) -> None:
-        """Read an `if`: its body runs if the comparisons hold, its `else` if they do not."""
+        """Read an `if` with its branches. The check is about the branch with the graver effect."""
         test = statement.test
         effect = _effect_of(statement.body)
         otherwise = _effect_of(statement.orelse)
@@ -205,7 +208,7 @@ class _Scanner:
                         self._add(statement, found, Effect.REFUSES, place)
 
     def _scan_generated(self, statement: ast.stmt, place: _Place) -> None:
-        """Find what generated code asks of the library that it was generated for."""
+        """Find what code that was generated by protobuf or grpcio requires of these libraries."""
         match statement:
             case ast.Expr(value=ast.Call(func=function, args=[_, *arguments])) if (
                 last_name(function) == "ValidateProtobufRuntimeVersion"
@@ -230,9 +233,10 @@ class _Scanner:
         effect: Effect,
         place: _Place,
     ) -> None:
-        """Add the checks of a condition. The effect follows if it comes out as `outcome`.
+        """Add the checks in a condition. `effect` follows if the condition comes out as `outcome`.
 
-        `if a and version < 2: raise` refuses version < 2 only where a holds.
+        If a check does not decide the outcome alone, the whole condition is one of its `under`: `if
+        a and version < 2: raise` refuses version < 2 only where a holds.
         """
         # A condition may have thousands of parts, so its text is made once.
         inside = place
@@ -252,6 +256,7 @@ class _Scanner:
         effect: Effect,
         place: _Place,
     ) -> None:
+        """Add a check, unless its specifier is invalid."""
         try:
             SpecifierSet(comparison.specifier)
         except InvalidSpecifier:
@@ -270,13 +275,17 @@ class _Scanner:
         )
 
     def _source(self, statement: ast.stmt) -> str:
+        """Return the text of a statement."""
         if self._last is None or self._last[0] is not statement:
             self._last = statement, _shown(statement)
         return self._last[1]
 
 
 def _effect_of(body: Sequence[ast.stmt]) -> Effect:
-    """Return the gravest thing that a branch does, not counting what its inner branches do."""
+    """Return the gravest effect of a branch. What its inner branches do does not count.
+
+    An inner `if` that raises or else warns counts as raising.
+    """
     effect = Effect.DECIDES
     for statement in body:
         match statement:
@@ -303,7 +312,7 @@ def _effect_of(body: Sequence[ast.stmt]) -> Effect:
 
 
 def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a statement other than `if`: loops, `with`, `try`, `match`."""
+    """Yield the blocks inside a statement other than `if`: of loops, `with`, `try` and `match`."""
     for field in ("body", "orelse", "finalbody"):
         yield getattr(statement, field, [])
     for handler in getattr(statement, "handlers", []):
@@ -313,7 +322,7 @@ def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the expressions of a statement itself, without the statements inside it."""
+    """Yield a statement and the expressions in it, without the statements inside it."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
@@ -324,14 +333,14 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _texts(node: ast.expr) -> list[str]:
-    """Return the texts of a constant, or of a list of constants."""
+    """Return the strings in a constant, a list or a tuple of constants."""
     nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
     values = [node.value for node in nodes if isinstance(node, ast.Constant)]
     return [value for value in values if isinstance(value, str)]
 
 
 def _shown(node: ast.stmt | ast.expr) -> str:
-    """Return the first line of a statement or expression as source."""
+    """Return the first line of a statement or expression, shortened if it is long."""
     if isinstance(node, ast.If | ast.While):
         return f"if {_shown(node.test)}"
     first = ast.unparse(node).partition("\n")[0]

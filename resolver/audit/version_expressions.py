@@ -1,7 +1,7 @@
-"""What expressions of Python code stand for, as far as versions of projects go.
+"""Say which versions of projects the expressions of Python code stand for, for `version_checks`.
 
-Only what is written is read: names that were imported, constants, and functions whose name says
-what they return. Nothing is imported or run.
+Only the text of the code is read: imported names, constants, and functions whose name says what
+they return. Nothing is imported or run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!="
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _OPERATOR_FUNCTIONS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
-# Modules whose project has another name.
+# Modules that belong to a project with another name.
 _PROJECTS: Final = {
     "PIL": "pillow",
     "attr": "attrs",
@@ -67,72 +67,78 @@ _PROJECTS: Final = {
     "yaml": "pyyaml",
 }
 
-# Packages that many projects share: their modules are `google-auth`, `google-cloud-storage`.
+# Namespace packages that many projects share: `google.auth` is of google-auth,
+# `google.cloud.storage` of google-cloud-storage.
 _NAMESPACES: Final = frozenset({"google", "google.cloud"})
 
-# Modules that are no project: what runs Python, and the standard library's own.
+# Names that stand for no project: those of the interpreter and the standard library.
 _NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "sys", "version"})
 
 
 class Release(NamedTuple):
-    """The version of a project, as an expression of the code."""
+    """An expression that is the version of a project."""
 
+    # The project whose version it is.
     project: NormalizedName
 
 
 class Constant(NamedTuple):
-    """A version in the code."""
+    """An expression that is a version written in the code."""
 
+    # The version as text: (2, 4) is `2.4`.
     version: str
     # Whether it is a number or a tuple, which is compared with the first parts of a version.
     is_number: bool
 
 
 class Module(NamedTuple):
-    """An imported module."""
+    """An expression that is an imported module."""
 
     # The project that has the module.
     project: NormalizedName
 
 
+# What an expression stands for.
 Value = Release | Constant | Module
 
 
 class Comparison(NamedTuple):
     """A comparison with the version of a project."""
 
+    # The project whose version is compared.
     project: NormalizedName
     # The set of versions for which the comparison is true.
     specifier: str
 
 
 class Part(NamedTuple):
-    """A part of a condition without `and`, `or` and `not`."""
+    """A part of a condition that has no `and`, `or` or `not` in it."""
 
     # The expression.
     test: ast.expr
-    # Whether the condition has it behind an odd number of `not`.
+    # Whether the condition negates it, with an odd number of `not`.
     negated: bool
-    # Whether the condition comes out as asked for by this part alone, whatever the others are.
+    # Whether this part alone can give the condition the outcome that is asked for, whatever the
+    # other parts are.
     decides: bool
 
 
 class Names:
-    """What the names in one file stand for, as far as its statements were read."""
+    """What the names in a file stand for, by the statements that were read so far."""
 
     def __init__(self) -> None:
         self._names: ChainMap[str, Value] = ChainMap()
 
     def enter(self) -> None:
-        """Begin a function or class, whose own names end with it."""
+        """Begin the scope of a function or class. Names that are set in it end with `leave`."""
         self._names = self._names.new_child()
 
     def leave(self) -> None:
-        """End a function or class."""
+        """End the scope of a function or class."""
         self._names = self._names.parents
 
     def remember_import(self, statement: ast.Import | ast.ImportFrom) -> None:
-        """Remember which modules, and versions of modules, an import gives names to."""
+        """Remember the names that an import gives to modules and to versions of projects."""
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 top = _top(alias.name)
@@ -143,7 +149,7 @@ class Names:
                 self._remember_member(statement.module, alias)
 
     def _remember_member(self, module: str, alias: ast.alias) -> None:
-        """Remember a name that is imported from a module."""
+        """Remember a name that is imported from a module, if it is a version or a module."""
         name = alias.asname or alias.name
         if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
             self._names[name] = Release(_project_of_module(module))
@@ -151,7 +157,7 @@ class Names:
             self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
 
     def remember_assignment(self, target: ast.expr, value: ast.expr) -> None:
-        """Remember that a name stands for a version from now on, or no longer does."""
+        """Remember that a name stands for a version from now on, or that it no longer does."""
         if isinstance(target, ast.Name):
             meaning = self.value(value)
             if isinstance(meaning, Release | Constant):
@@ -168,7 +174,7 @@ class Names:
                         self._names[name] = meaning
 
     def comparisons(self, test: ast.expr) -> list[Comparison]:
-        """Return the comparisons that one part of a condition consists of."""
+        """Return the comparisons with a project's version that one part of a condition makes."""
         match test:
             case ast.Compare():
                 return self._chain(test)
@@ -196,7 +202,10 @@ class Names:
         return found
 
     def _function_of_version(self, call: ast.Call) -> Comparison | None:
-        """Return what a function such as `is_torch_version(">=", "2.4")` compares, or None."""
+        """Return the comparison that a call such as `is_torch_version(">=", "2.4")` makes.
+
+        None if the call makes no such comparison.
+        """
         signs: list[str] = []
         versions: list[str] = []
         names: list[str] = []
@@ -224,7 +233,7 @@ class Names:
         return None
 
     def value(self, node: ast.expr) -> Value | None:
-        """Return what an expression stands for, or None if it is no version."""
+        """Return what an expression stands for; None if it is no version and no module."""
         match node:
             case ast.Constant(value=str(value)) if _VERSION.fullmatch(value):
                 return Constant(value, is_number=False)
@@ -250,6 +259,7 @@ class Names:
                 return None
 
     def _attribute(self, value: Value | None, attribute: str) -> Value | None:
+        """Return what an attribute of a value stands for; None if it is no version."""
         match value:
             case Module(project=project) if attribute in _VERSION_ATTRIBUTES:
                 return Release(project) if project not in _NO_PROJECTS else None
@@ -259,6 +269,7 @@ class Names:
                 return None
 
     def _call(self, call: ast.Call) -> Value | None:
+        """Return what a call returns; None if it is no version."""
         name = last_name(call.func)
         if isinstance(call.func, ast.Attribute) and name in _METHODS:
             return self.value(call.func.value)
@@ -282,7 +293,10 @@ class Names:
 
 
 def _installed(call: ast.Call, name: str) -> str | None:
-    """Return the distribution whose version a call returns, such as `metadata.version("torch")`."""
+    """Return the distribution whose version a call such as `metadata.version("torch")` returns.
+
+    None if the call does not return the version of a distribution.
+    """
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return None
@@ -301,11 +315,12 @@ def _top(module: str) -> str:
 
 
 def _project(module: str) -> NormalizedName:
+    """Return the project that a module is known to belong to, by its name."""
     return text.name(_PROJECTS.get(module, module))
 
 
 def _project_of_module(module: str) -> NormalizedName:
-    """Return the project that has a module, given by its dotted name."""
+    """Return the project of a module with a dotted name, such as `google.protobuf`."""
     name, _, inner = module.partition(".")
     while name in _NAMESPACES and inner:
         part, _, inner = inner.partition(".")
@@ -314,7 +329,10 @@ def _project_of_module(module: str) -> NormalizedName:
 
 
 def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
-    """Return the version that a tuple of numbers spells."""
+    """Return the version that integers of a tuple or list spell, so that (2, 4) is 2.4.
+
+    None if there is any other element, or no element.
+    """
     numbers = []
     for element in elements:
         if not isinstance(element, ast.Constant) or not isinstance(element.value, int):
@@ -324,7 +342,7 @@ def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
 
 
 def _specifier(sign: str, constant: Constant) -> str:
-    """Return the specifier of a comparison.
+    """Return the specifier that admits the versions for which a comparison holds.
 
     A number or a tuple is compared with the first parts of a version. Code usually cuts off the
     others, so `numpy_version <= (2, 4)` holds for 2.4.1 as well.
@@ -346,9 +364,9 @@ def _specifier(sign: str, constant: Constant) -> str:
 
 
 def parts_of(test: ast.expr, outcome: bool) -> Iterator[Part]:
-    """Yield the parts of a condition, and whether each alone makes it come out as `outcome`.
+    """Yield the parts of a condition, each with whether it alone can make the outcome `outcome`.
 
-    Each part of `a or not b` alone makes it true; it takes both to make it false.
+    Each part of `a or not b` alone can make it true; both are needed to make it false.
     """
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -367,7 +385,7 @@ def parts_of(test: ast.expr, outcome: bool) -> Iterator[Part]:
 
 
 def opposite(comparison: Comparison) -> Comparison:
-    """Return the comparison that is true if this one is not."""
+    """Return the comparison that holds for exactly the versions for which this one does not."""
     matched = re.match(r"[<>=!]=?", comparison.specifier)
     sign = matched.group() if matched is not None else ""
     version = comparison.specifier.removeprefix(sign)
@@ -375,7 +393,7 @@ def opposite(comparison: Comparison) -> Comparison:
 
 
 def last_name(function: ast.expr) -> str:
-    """Return the last part of a dotted name, or nothing."""
+    """Return the last part of a dotted name; empty for another expression."""
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

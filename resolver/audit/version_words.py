@@ -1,6 +1,7 @@
-"""Versions and names as documents write them.
+"""Recognize versions and names of projects in the forms that documents use.
 
-Examples are `v0.13.0`, `CANN8.5.1`, `8.3.rc1-910b`, `torch_npu` and `vLLM Ascend`.
+Examples are `v0.13.0`, `CANN8.5.1`, `8.3.rc1-910b`, `torch_npu` and `vLLM Ascend`. `passages` calls
+this.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from resolver.config.components import GRAMMARS
 from resolver.model import text as texts
 from resolver.model.component import PEP_440
 
-# A version within a text. It ends where no version goes on, so that 8.5.0 is not found in 8.5.0.1
-# or in 18.5.0.
+# A version in a text. It must be whole: 8.5.0 is found neither in 8.5.0.1 nor in 18.5.0.
 _VERSION: Final = re.compile(
     r"""
     (?<![0-9.]) \d{1,9} (?: \.\d{1,9} )*
@@ -34,29 +34,29 @@ _VERSION: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-# `8.5.X` names a line of releases.
+# `8.5.X` stands for all versions of a release line.
 _ANY_OF_LINE: Final = re.compile(r"(.+)\.[Xx*]")
 _SEPARATOR: Final = "[-_. ]?"
 _PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*")
-# What stands between the name of a project and the versions that are stated of it, and between two
-# such versions.
+# What may be between the name of a project and a version, and between two versions.
 _EXTRAS: Final = r"(?:\[[^\]\n]*\])?[\"'`]?\s*"
 _OPERATOR: Final = re.compile(r"\s*,?\s*(?:===?|~=|[<>]=?|!=|=|:)\s*[\"'`]?v?")
-# What variables add to the name of a project: VLLM_TAG, MIN_TORCH_VERSION.
+# What the names of variables add to the name of a project: VLLM_TAG, MIN_TORCH_VERSION.
 _PREFIX: Final = "(?:[A-Za-z]{1,30}_){1,5}"
 _SUFFIX: Final = "[-_](?:tag|version|branch|commit)"
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A version that a text should have, or a line or a set of which any version will do."""
+    """A version that a text must have, or a set of versions of which any one is enough."""
 
-    # The version; the first parts of a line's versions, such as 8.5; or the specifier set's text.
+    # The version; or the beginning of the versions of a release line, such as 8.5; or the text of a
+    # specifier set.
     text: str
-    # Whether any version of a line will do.
+    # Whether any version of a release line is enough.
     is_line: bool = False
-    # The set of which any version will do; None for a version or a line.
+    # The set of versions of which any is enough; None for a version or a release line.
     admitted: SpecifierSet | None = None
-    # The bounds of the set, which will do even if it does not admit them.
+    # The bounds of the set. Each is enough, even if the set does not admit it.
     bounds: tuple[str, ...] = ()
 
     def is_in(self, text: str) -> bool:
@@ -64,7 +64,7 @@ class Wanted(msgspec.Struct, frozen=True):
         return any(map(self.is_met_by, versions_in(text)))
 
     def is_met_by(self, found: str) -> bool:
-        """Return whether a version, as a text has it, is the wanted one."""
+        """Return whether a version, in the spelling of a text, is the wanted one."""
         if self.admitted is not None:
             return self._is_admitted(found, self.admitted)
         if same_version(found, self.text):
@@ -75,13 +75,17 @@ class Wanted(msgspec.Struct, frozen=True):
         return line is not None and self._is_first_of(line[1])
 
     def _is_admitted(self, found: str, admitted: SpecifierSet) -> bool:
+        """Return whether a version is in the set, or one of its bounds."""
         version = texts.version(found)
         if version is not None and admitted.contains(version, prereleases=True):
             return True
         return any(same_version(found, bound) for bound in self.bounds)
 
     def _is_first_of(self, line: str) -> bool:
-        """Return whether the wanted version begins a line: `25.0.X` begins with 25.0.rc1."""
+        """Return whether the wanted version is the first one of a release line.
+
+        `25.0.X` begins with 25.0.rc1 or 25.0.0.
+        """
         first = rf"{re.escape(line)}\.(?:rc1|0)"
         return re.fullmatch(first, self.text, re.IGNORECASE) is not None
 
@@ -90,16 +94,16 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def versions_in(text: str) -> list[str]:
-    """Return the versions that a text has, as it writes them."""
+    """Return the versions in a text, as it spells them."""
     return _VERSION.findall(text)
 
 
 @lru_cache(1 << 14)
 def same_version(found: str, wanted: str) -> bool:
-    """Return whether two texts are one version, whatever their letter case.
+    """Return whether two texts are the same version. Upper and lower case are the same.
 
-    They are compared as texts, as versions of components, and by PEP 440. A build of the wanted
-    version counts, unless that is a build itself: 2.8.0+cpu for 2.8.0.
+    They are compared as texts, as versions of components, and by PEP 440. `found` may have a local
+    version that `wanted` lacks: 2.8.0+cpu is the same as 2.8.0.
     """
     if found.lower() == wanted.lower():
         return True
@@ -118,10 +122,10 @@ def same_version(found: str, wanted: str) -> bool:
 
 @lru_cache(1 << 12)
 def name_pattern(name: str) -> re.Pattern[str]:
-    """Return a pattern for a project's name in a text.
+    """Return a pattern that finds the name of a project in a text.
 
-    That of `torch` does not match within `torch-npu` or `intel-torch`. A name that is not the name
-    of a project, such as a path, is matched as it is.
+    `torch` is not found in `torch-npu` or `intel-torch`. A text that is no valid name of a project,
+    such as a path, is looked for as it is.
     """
     if name.startswith(CHIP_CLAIM):
         family = name.removeprefix(CHIP_CLAIM)
@@ -151,7 +155,7 @@ def stated_versions(text: str, names: Iterable[str]) -> list[str]:
 
 
 def _compared_versions(text: str, position: int) -> Iterator[str]:
-    """Yield the versions of the comparisons that begin at a position."""
+    """Yield the versions of the comparisons that begin at a position of a text."""
     while True:
         operator = _OPERATOR.match(text, position)
         if operator is None:

@@ -1,4 +1,7 @@
-"""The command line: connects I/O and turns results into exit statuses."""
+"""Run the command line: parse arguments, do the input and output, and return exit statuses.
+
+Each command is a module here, which is imported when the command is called.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ COMMANDS: Final = {
     "export": "export.command",
     "cache": "cache.command",
 }
-# The same of the commands of `matrix`.
+# The module and function of each command of `matrix`.
 MATRIX_COMMANDS: Final = {
     "show": "matrix_show.command",
     "build": "matrix_build.command",

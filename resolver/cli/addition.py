@@ -1,4 +1,7 @@
-"""What adding a line makes of the lines of a stack: it loosens none of their bounds."""
+"""Decide what a line that is added to a stack does to its other lines, for `ascend-lock add`.
+
+The bounds in the other lines are never loosened.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from resolver.model.requirement import Requirement
 
 
 class Addition(NamedTuple):
-    """A line that is added, with what becomes of the lines about the same project."""
+    """The effect of adding a line to a stack."""
 
-    # The code and the values of the message that says so.
+    # The code and the values of the message about it.
     code: str
     values: dict[str, object]
-    # The line of the stack; empty if its lines stay as they are.
+    # The line that the stack gets; empty if its lines stay as they are.
     line: str = ""
-    # The places of the lines that it takes the place of.
+    # The numbers of the lines that it replaces.
     replaced: tuple[int, ...] = ()
 
     def applied_to(self, document: StackText, group: str) -> StackText:
@@ -37,11 +40,11 @@ class Addition(NamedTuple):
 
 
 def added(line: str, need: Need, old_needs: Mapping[int, Need]) -> Addition:
-    """Return what adding a line means for a stack with these lines, by place.
+    """Return the effect of adding a line to a stack that has these requirements, by number.
 
-    It takes the place of lines about the same project or component; one with a marker, of those
-    with the same marker. What they ask for is kept as far as it goes together with the line: their
-    bounds, their extras, and a commit if the line names no version.
+    The line replaces lines about the same project or component. If it has a marker, it only
+    replaces lines with the same marker. What the replaced lines ask for is kept if it is compatible
+    with the new line: their bounds, their extras, and a commit if the new line names no version.
     """
     replaced = [number for number, old in old_needs.items() if _replaces(need, old)]
     if isinstance(need, Requirement):
@@ -62,16 +65,17 @@ def added(line: str, need: Need, old_needs: Mapping[int, Need]) -> Addition:
 
 
 def _replaces(new: Need, old: Need) -> bool:
-    """Return whether a new line takes the place of an old one."""
+    """Return whether a new line replaces an old one."""
     if isinstance(new, Requirement) and isinstance(old, Requirement):
         return new.name == old.name and (new.marker is None or new.marker == old.marker)
     return subject(new) == subject(old)
 
 
 def _stays(old: Need, new: Requirement) -> bool:
-    """Return whether an old line says more than a new one on some targets, and so stays beside it.
+    """Return whether an old line must stay beside a new one that would replace it.
 
-    It has a marker, which the new line has not, and a bound that the new line can be met with.
+    That is so if the old line has a marker that the new line does not have, and a version bound
+    that some release can meet together with the new line.
     """
     if not isinstance(old, Requirement) or old.marker is None or old.marker == new.marker:
         return False
@@ -79,7 +83,7 @@ def _stays(old: Need, new: Requirement) -> bool:
 
 
 def _joined(new: Need, old_needs: Sequence[Need]) -> Need:
-    """Return a new line with what the old ones ask for, as far as that goes together."""
+    """Return a new line with what old lines ask for, as far as it is compatible."""
     if not isinstance(new, Requirement) or new.url:
         return new
     joined = new
@@ -96,7 +100,8 @@ def _joined(new: Need, old_needs: Sequence[Need]) -> Need:
 def _goes_together(old: Requirement, new: Requirement) -> bool:
     """Return whether some release may meet both lines.
 
-    A commit has a version that is not known here: only a line without one goes together with it.
+    The version at a commit is not known here. So a line with a commit is only compatible with a new
+    line that names no version and no commit.
     """
     if old.url or new.url:
         return not str(new.specifier) and not new.url
@@ -104,7 +109,7 @@ def _goes_together(old: Requirement, new: Requirement) -> bool:
 
 
 def _both(old: SpecifierSet, new: SpecifierSet) -> SpecifierSet:
-    """Return specifiers that admit what both admit; a pin stands for all that it meets."""
+    """Return specifiers that admit what both admit. If one of them is a pin, it is returned."""
     for pin in (new, old):
         if any(map(texts.is_exact, pin)):
             return pin
@@ -112,7 +117,10 @@ def _both(old: SpecifierSet, new: SpecifierSet) -> SpecifierSet:
 
 
 def _has_common_version(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Return whether a version may meet both, as far as the versions that they name can tell."""
+    """Return whether some version may meet both specifiers.
+
+    Only versions that the specifiers name, and versions next to these, are tried.
+    """
     both = first & second
     if not str(both):
         return True
@@ -120,7 +128,7 @@ def _has_common_version(first: SpecifierSet, second: SpecifierSet) -> bool:
 
 
 def _versions_near(specifiers: SpecifierSet) -> Iterator[Version]:
-    """Yield the versions that specifiers name, and those just before and after each."""
+    """Yield the versions that specifiers name, and versions just before and after each."""
     yield Version("0")
     for specifier in specifiers:
         named = texts.version(specifier.version.removesuffix(".*"))
@@ -130,7 +138,7 @@ def _versions_near(specifiers: SpecifierSet) -> Iterator[Version]:
         numbers = named.release
         yield Version(f"{named.base_version}.dev0")
         yield Version(f"{named.base_version}.post1")
-        # Deeper than the line of a wildcard, and after it.
+        # A version in the series of a wildcard, and the version after the series.
         yield Version(".".join(map(str, (*numbers, 1))))
         yield Version(".".join(map(str, (*numbers[:-1], numbers[-1] + 1))))
         if numbers[-1] > 0:

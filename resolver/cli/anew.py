@@ -1,6 +1,6 @@
-"""How a lock differs from what its inputs would give now, for `check --solve`.
+"""Compare a lock with what its inputs give when they are solved anew, for `check --solve`.
 
-Imported only where something is solved.
+This module imports the solver, so it is imported only for this option.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from resolver.resolve.provider import Tick
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
-# The keys of a lock about the lock before it.
+# The keys of a lock that are about the previous lock.
 _HISTORY = ("first", "change")
 
 
 @dataclass(frozen=True)
 class SolutionDifference:
-    """How a lock differs from what its inputs give."""
+    """The differences between a lock and what its inputs give when solved anew."""
 
     # Whether the inputs have no solution.
     is_refuted: bool = False
-    # The pins that change without the lock, in the environment and where archives are built.
+    # The pins that differ if the lock is not preferred, in the environment and in build
+    # environments.
     pins: tuple[PinChange, ...] = ()
-    # The keys of lock.toml that differ even if the pins of the lock are kept.
+    # The keys of lock.toml that differ even if the pins of the lock are preferred.
     parts: tuple[str, ...] = ()
 
     @property
@@ -42,7 +43,7 @@ class SolutionDifference:
         return not self.is_refuted and not self.pins and not self.parts
 
     def lines(self) -> Iterator[Message]:
-        """Yield what differs, for people."""
+        """Yield a line for each difference."""
         if self.is_refuted:
             yield message("check.refuted")
         if self.pins:
@@ -58,7 +59,7 @@ class SolutionDifference:
             yield message("check.other-parts", names=self.parts)
 
     def json(self) -> dict[str, Any]:
-        """Return the object in --json, where an absent pin is an empty text."""
+        """Return the differences as an object for JSON. A missing pin is an empty text."""
         pins = [{"name": pin.name, "locked": pin.old, "solved": pin.new} for pin in self.pins]
         return {"refuted": self.is_refuted, "pins": pins, "parts": list(self.parts)}
 
@@ -70,13 +71,14 @@ def difference_from_solution(
     tick: Tick | None = None,
     shared: SharedVersions | None = None,
 ) -> SolutionDifference:
-    """Solve a problem anew, and return how its lock differs.
+    """Solve a problem anew, and return how the result differs from its lock.
 
-    `shared` is what the group of the problem shares with others. Raise IndexFailure if an index is
-    out of reach.
+    `shared` has the versions that the group of the problem shares with others. Raise IndexFailure
+    if an index is out of reach.
     """
 
     def without_lock(catalog: Catalog) -> Preferences:
+        """Return the preferences if the lock is not preferred."""
         if shared is None:
             return Preferences()
         return shared.preferences(problem.stack.group, catalog, tick)
@@ -98,7 +100,7 @@ def _solution(
     catalogs: Catalogs,
     tick: Tick | None,
 ) -> Lock | None:
-    """Return the lock that a problem has with its preferences; None if it is refuted."""
+    """Return the lock that a problem gets with these preferences; None if it has no solution."""
 
     def solve(catalog: Catalog) -> Lock | Refutation:
         preferences = preferences_in(catalog)
@@ -111,7 +113,7 @@ def _solution(
 def _changed_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
     """Yield the pins in which two locks differ.
 
-    First come the pins of the environment, then of each environment in which archives are built.
+    The pins of the environment come first, then the pins of each build environment.
     """
     yield from changes(lock.pin, solved.pin)
     locked = {pins[0].builds: pins for pins in lock.build_environments()}

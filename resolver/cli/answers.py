@@ -1,6 +1,6 @@
-"""The answer to a problem: its lock, or an explanation of why it has none.
+"""Answer a problem: with its lock, or with an explanation of why it has none.
 
-Imported only where something is solved.
+This module imports the solver, so it is imported only where something is solved.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from resolver.resolve.universe import Universe
 if TYPE_CHECKING:
     from resolver.cli.session import Session
 
-# New objects after which garbage is collected while changed stacks are tried.
+# After so many new objects, garbage is collected while changed stacks are tried.
 _MOST_NEW = 20_000
 
 
@@ -56,17 +56,17 @@ def lock_or_refutation(
     tick: Tick | None = None,
     verify: Callable[[Resolution], Resolution] | None = None,
 ) -> Lock | Refutation:
-    """Solve the problem of a universe. Return its lock, or a refutation if there is no solution.
+    """Solve the problem of a universe. Return its lock, or a refutation if it has no solution.
 
-    The lock does not say what changed since the previous one. `tick` is called as solving goes on.
-    `verify` compares the releases that facts take from commits with these commits.
+    The lock does not say yet what changed since the previous one. `tick` is called in each round of
+    the solver. `verify` compares what facts state about commits with these commits.
     """
     answer = decide(universe, hints=preferences.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     if verify is not None:
         answer = verify(answer)
-    # A lock needs the metadata of all files of a release.
+    # A lock has all files of a release, so the metadata of all are needed.
     others = chain.from_iterable(pin.release.others for pin in answer.pins)
     universe.catalog.prefetch_metadata(others)
     outdated = [
@@ -87,20 +87,20 @@ def lock_or_refutation(
 
 
 def _resolution_or_text(answer: Resolution | Refutation) -> Resolution | Message:
-    """Return a resolution, or why there is none."""
+    """Return a resolution unchanged, and a refutation as its reasons in one line."""
     if isinstance(answer, Refutation):
         return reasons_text(answer.reasons)
     return answer
 
 
 def reasons_text(reasons: Sequence[Reason]) -> Message:
-    """Return reasons as one line. Reasons with one cause share a sentence."""
+    """Return reasons as one line. Reasons with the same cause share a sentence."""
     together = grouped(Contradiction(reasons=tuple(reasons), closing=None)).reasons
     return joined("semicolon", map(sentence, together))
 
 
 def expected_pins(resolution: Resolution) -> Expected:
-    """Return the pins of a resolution, and the wheels among their files without a sha256."""
+    """Return the pins of a resolution, and its wheels whose sha256 is not known yet."""
     files = [pin.release.file for pin in resolution.pins]
     names = {file.filename for file in files if not file.sha256}
     recorded = resolution.problem.recorded
@@ -111,9 +111,9 @@ def expected_pins(resolution: Resolution) -> Expected:
 
 
 def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
-    """Return the pins to expect once an index answers that did not.
+    """Return the pins that are expected once an index answers that did not.
 
-    None if no index decides, or what it has is not recorded.
+    None if the refutation depends on no such index, or if it is not recorded what that index has.
     """
     from resolver.explain.contradictions import is_open
 
@@ -133,13 +133,13 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
 def explanation_of_refutation(
     refutation: Refutation, compiler: StackCompiler, session: Session
 ) -> Explanation:
-    """Explain why a problem has no solution, and write it on the session's page.
+    """Explain why a problem has no solution, and write the explanation to the session's page.
 
-    The ways out hold for all targets of the stack. They are searched for no longer than the
-    session's time limit. Contradictions are on the page as soon as they are known. Raise
-    IndexFailure if an index seems not to be one.
+    The ways out hold for all targets of the stack. The search for them ends at the session's time
+    limit. Contradictions are written as soon as they are known. Raise IndexFailure if an index
+    seems to have a wrong address.
     """
-    # A lock needs no explaining.
+    # A run without conflicts does not need these modules.
     from resolver.explain.explain import explanation_of
     from resolver.explain.trial import Clock
     from resolver.report.explanation.fixes import changes_sentence
@@ -150,11 +150,13 @@ def explanation_of_refutation(
     names = {"stack": universe.problem.stack.name, "target": target.name}
 
     def catalog_of(problem: Problem) -> Catalog:
+        """Return the catalog for the problem of a target."""
         if problem.target.platform == target.platform:
             return universe.catalog
         return opened.enter_context(closing(catalogs.for_other_target(problem)))
 
     def report_fix(changes: tuple[Change, ...]) -> None:
+        """Show the first way out in the progress."""
         progress.label("cli.first-way-out", way=changes_sentence(changes), **names)
 
     catalogs.require_an_index(universe)
@@ -166,6 +168,7 @@ def explanation_of_refutation(
         contradictions: tuple[Contradiction, ...],
         awaited: tuple[Awaited, ...],
     ) -> None:
+        """Write the contradictions."""
         nonlocal expected
         if awaited:
             expected = _expected(refutation, progress.solving)
@@ -192,9 +195,10 @@ def explanation_of_refutation(
 
 @contextmanager
 def _collecting() -> Iterator[None]:
-    """Collect garbage meanwhile: each changed stack leaves reference cycles, 100 MB in all."""
+    """Collect garbage while the block runs: changed stacks leave 100 MB of reference cycles."""
     was_enabled, threshold = gc.isenabled(), gc.get_threshold()
-    # Other targets of the stack left some, too. What remains stays, and is not looked at again.
+    # First collect what other targets of the stack have left. Objects that remain are skipped
+    # later.
     gc.collect()
     gc.freeze()
     gc.set_threshold(_MOST_NEW)

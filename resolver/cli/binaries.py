@@ -1,4 +1,7 @@
-"""Judging the binaries of a lock by what its wheels need and offer."""
+"""Judge whether the binaries of a lock can be loaded, by what its wheels need and offer.
+
+`check --files` and `bundle` call this.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +24,29 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
 
-# How much is read of one wheel. It suffices for a PyTorch for CPUs, and for everything of a PyTorch
-# with CUDA except libtorch_cuda.so.
+# How much of one wheel is read. It is enough for a PyTorch for CPUs, and for all of a PyTorch with
+# CUDA except libtorch_cuda.so.
 LARGEST_READ: Final = Limits(packed=200 << 20, unpacked=1 << 30)
 
+# A function that reads what the binaries of a wheel need and offer; None if it cannot.
 Reader = Callable[[LockedPin, File], Linkage | None]
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What is known of the binaries of a lock."""
+    """The result of judging the binaries of a lock."""
 
     # How many wheels were judged.
     wheels: int
-    # What wheels need and do not have.
+    # The wheels with faults, such as a missing library.
     faults: tuple[tuple[LockedWheel, Fault], ...]
     # The names of wheels that were not read.
     unread: tuple[str, ...]
 
 
 def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
-    """Return what is known of the binaries of a lock.
+    """Judge the binaries of a lock.
 
-    `read` is called for each wheel. If it returns None, or the file cannot be used, the wheel
+    `read` is called for each wheel. If it returns None, or the file cannot be read, the wheel
     counts as unread.
     """
     wheels: list[LockedWheel] = []
@@ -67,7 +71,7 @@ def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
 
 
 def from_folder(folder: Path, catalogs: Catalogs) -> Reader:
-    """Return a reader for the wheels in a folder, whose hashes are checked already."""
+    """Return a reader of the wheels in a folder. Their hashes must be checked already."""
     files = catalogs.pool.files
 
     def read(_: LockedPin, file: File) -> Linkage | None:
@@ -82,7 +86,7 @@ def from_folder(folder: Path, catalogs: Catalogs) -> Reader:
 
 
 def from_index(catalog: LiveCatalog) -> Reader:
-    """Return a reader that fetches the parts of wheels that are not known yet."""
+    """Return a reader that fetches parts of wheels from their index, unless they are known."""
 
     def read(pin: LockedPin, file: File) -> Linkage | None:
         known = catalog.known_linkage(file)

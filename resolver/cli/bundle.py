@@ -1,4 +1,4 @@
-"""`ascend-lock bundle STACK… DIR`: download every file of locks, for machines without network."""
+"""Run `ascend-lock bundle STACK… DIR`: download every file of locks, for use without network."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +114,12 @@ def command(
         run.progress.label("cli.bundling", folder=folder)
         with owned.exclusive():
             old = bundle.read(owned)
-            # What has once been an index stays one.
+            # A bundle that has been made an index stays one.
             with_index = with_index or bundle.is_index(old)
             if prune:
                 bundle.require_prunable(owned, old)
             wheels = wheels_built_of(parts, built_folder, owned)
-            paths = [path for part in parts for path in part.paths]
+            paths = list(chain.from_iterable(part.paths for part in parts))
             paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)] if wheels else []
             old = bundle.announce(owned, old, paths)
             content = _gather(parts, old, owned, (wheels, built_folder), run, prune=prune)
@@ -146,7 +147,10 @@ def command(
 
 
 def _require_apart(folder: Path, locks: Path) -> None:
-    """Raise InputError if one folder is in the other, as a bundle has a folder `locks` itself."""
+    """Raise InputError if the bundle's folder and the folder of locks are not apart.
+
+    Neither may contain the other: a bundle has a folder `locks` of its own.
+    """
     bundle_folder, locks_folder = folder.resolve(), locks.resolve()
     if bundle_folder.is_relative_to(locks_folder) or locks_folder.is_relative_to(bundle_folder):
         raise InputError(
@@ -158,12 +162,12 @@ def _require_apart(folder: Path, locks: Path) -> None:
 
 
 def _opened(folder: Path) -> OwnedFolder:
-    """Make the folder of a bundle unless it exists, and open it. Raise InputError if it fails."""
+    """Open the folder of a bundle. It is made unless it exists. Raise InputError if that fails."""
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
-        what = phrase("the bundle folder cannot be created")
-        raise files.input_error(error, what, folder, phrase("choose another folder")) from None
+        message = phrase("the bundle folder cannot be created")
+        raise files.input_error(error, message, folder, phrase("choose another folder")) from None
 
 
 class _Content(msgspec.Struct, frozen=True):
@@ -171,13 +175,13 @@ class _Content(msgspec.Struct, frozen=True):
 
     # The locks, of this run and of earlier ones.
     locks: Sequence[BundledLock]
-    # The files that the locks need.
+    # The files that these locks need.
     entries: Sequence[BundledFile]
-    # The texts of the folders of locks and of install.sh, by path.
+    # The texts of install.sh and of the files in the folders of locks, by path.
     texts: dict[str, str]
     # The names of the files that this run has downloaded.
     fetched: Sequence[str]
-    # Why locks of this run are not in the bundle, by the folder of each.
+    # The errors of locks that are not in the bundle, by the folder of the lock.
     failed: dict[str, ResolverError]
 
 
@@ -190,12 +194,12 @@ def _gather(
     *,
     prune: bool,
 ) -> _Content:
-    """Download what the folder lacks of these locks, and return the content of the bundle.
+    """Download the files that a bundle does not have yet, and return its content.
 
-    `built_here` has wheels that were built, and the folder that they are in if it is not the
-    bundle's own. Other locks in the `old` manifest stay, unless it is pruned. A lock whose files
-    cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
-    with `prune`, which might remove what that lock needs.
+    `built_here` has wheels that were built, and the folder that they are in; None if it is the
+    bundle's own. Locks in the `old` manifest that are not in `parts` stay, unless `prune` is set.
+    If the files of a lock cannot be downloaded, the other locks are still bundled. The error is
+    raised if no lock remains, or with `prune`, which might remove files that this lock needs.
     """
     wheels, source = built_here
     progress = run.progress
@@ -250,9 +254,10 @@ def _add_wheels(
     paths: Collection[str],
     folder: OwnedFolder,
 ) -> dict[str, str]:
-    """Copy built wheels from another folder, if there is one.
+    """Copy built wheels into the bundle if they are in another folder.
 
-    Return built.toml by its path, for the wheels of this and of earlier runs.
+    Return the text of built.toml by its path, for the wheels of this run and of earlier ones. Empty
+    if the bundle has no such wheels.
     """
     if source is not None:
         with opened_wheels(source) as theirs:
@@ -265,24 +270,24 @@ def _add_wheels(
 
 
 def _index_texts(entries: Iterable[BundledFile], folder: OwnedFolder) -> dict[str, str]:
-    """Return the pages that make the folder an index, by path, with the metadata of wheels."""
+    """Return the pages that make the bundle an index, and the metadata of wheels, by path."""
     listed = []
-    for row in entries:
-        file = IndexedFile(row.path, row.sha256, row.size)
-        if row.path.endswith(".whl"):
-            file = _with_metadata(file, row, folder)
+    for entry in entries:
+        file = IndexedFile(entry.path, entry.sha256, entry.size)
+        if entry.path.endswith(".whl"):
+            file = _with_metadata(file, entry, folder)
         listed.append(file)
     return index_pages(listed)
 
 
-def _with_metadata(file: IndexedFile, row: BundledFile, folder: OwnedFolder) -> IndexedFile:
-    """Return a wheel with its metadata, without any if it cannot be read as text."""
-    name, _, version = row.pins[0].partition("==")
+def _with_metadata(file: IndexedFile, entry: BundledFile, folder: OwnedFolder) -> IndexedFile:
+    """Return a wheel with its metadata, or unchanged if these cannot be read as text."""
+    name, _, version = entry.pins[0].partition("==")
     release = FileRelease(file.filename, canonicalize_name(name), version)
     try:
-        with folder.open_file(row.path) as content:
+        with folder.open_file(entry.path) as content:
             metadata = wheel_metadata(content, release)
-        header = read_metadata(metadata, release, row.path)
+        header = read_metadata(metadata, release, entry.path)
         requires_python = header.metadata.requires_python
         return msgspec.structs.replace(
             file, metadata=metadata.decode(), requires_python=requires_python
@@ -311,9 +316,9 @@ def _missing_files(
     to_fetch: Container[str],
     catalogs: Catalogs,
 ) -> dict[str, File]:
-    """Return the files of a lock to download, by name, except for `to_fetch`.
+    """Return the files that a lock needs and the folder does not have, by name.
 
-    Raise IndexFailure if an index does not offer one any more.
+    Files in `to_fetch` are left out. Raise IndexFailure if an index no longer offers a file.
     """
     missing: dict[str, LockedPin] = {}
     for pin in part.pins:
@@ -330,7 +335,7 @@ def _missing_files(
 def _kept_texts(
     old: Manifest | None, locks: Iterable[BundledLock], parts: Iterable[BundlePart]
 ) -> list[ManifestFile]:
-    """Return the rows of texts in the folders of locks that only earlier runs have bundled."""
+    """Return the texts in folders of locks that only earlier runs have bundled."""
     if old is None:
         return []
     new = [part.row for part in parts]
@@ -339,7 +344,7 @@ def _kept_texts(
 
 
 def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: OwnedFolder) -> None:
-    """Raise InputError if a file in the folder is not as its row has it."""
+    """Raise InputError if a file in the folder has another hash than in the manifest."""
     if digests[row.path] != row.sha256:
         raise InputError(
             phrase("`{path}` was changed after it was bundled", path=row.path),
@@ -351,7 +356,7 @@ def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: Ow
 def _warn_of_binaries(
     parts: Sequence[BundlePart], folder: Path, catalogs: Catalogs, run: Settings
 ) -> None:
-    """Warn of what the binaries in the folder need and their locks do not have."""
+    """Print a warning for everything that binaries need and their locks do not have."""
     for part in parts:
         judged = judge_lock(part.lock, part.problem, from_folder(folder, catalogs))
         for wheel, fault in judged.faults:
@@ -361,7 +366,7 @@ def _warn_of_binaries(
 
 
 def _check(folder: Path, run: Settings) -> int:
-    """Print where a bundle differs from its manifest, and return the exit status."""
+    """Print how a bundle differs from its manifest, and return the exit status."""
     missing = InputError(
         phrase("there is no bundle"),
         where=str(folder / bundle.MANIFEST),
@@ -409,7 +414,7 @@ def _check(folder: Path, run: Settings) -> int:
 
 
 def _totals(manifest: Manifest) -> dict[str, object]:
-    """Return how many files there are, and their size, as values of a message."""
+    """Return the number of files and their size, as values of a message."""
     size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
     return {"files": message("cli.files", count=len(manifest.files)), "size": size}
 
@@ -417,7 +422,7 @@ def _totals(manifest: Manifest) -> dict[str, object]:
 def _json(
     folder: Path, manifest: Manifest, content: _Content, leftover: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the object of --json: what is in the bundle, and which locks are not."""
+    """Return the object for JSON: what is in the bundle, and which locks are not."""
     locks = [{"stack": lock.stack, "target": lock.target} for lock in manifest.locks]
     failed = [{"folder": name, **error.parts()} for name, error in content.failed.items()]
     return {
@@ -445,7 +450,7 @@ def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) 
 
 
 def _report_failures(failed: Mapping[str, ResolverError], run: Settings) -> None:
-    """Print why locks are not in the bundle."""
+    """Print why some locks are not in the bundle."""
     for folder, error in failed.items():
         _, stack, target = folder.split("/")
         name = translate("cli.for", run.language, stack=stack, target=target)

@@ -1,4 +1,4 @@
-"""The locks to be bundled, each with its pins and texts, and wheels that were built of them."""
+"""Choose the locks to bundle, and the wheels that were built from them. `bundle` calls this."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from resolver.verify.built import is_wheel_of
 
 
 class BundlePart(msgspec.Struct, frozen=True):
-    """A lock that is to be bundled."""
+    """A lock that is bundled, with what the bundle gets from it."""
 
-    # What the lock solves.
+    # The problem that the lock solves.
     problem: Problem
     # The lock.
     lock: Lock
-    # The row of the lock in the manifest.
+    # The entry of the lock in the manifest.
     row: BundledLock
-    # The pins from indexes. pip uses the first file of each.
+    # The pins from indexes, those of build tools included. pip uses the first file of each.
     pins: Sequence[LockedPin]
     # The files of the lock's folder, by their paths in the bundle.
     texts: Mapping[str, str]
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths of what is written to the bundle for this lock."""
+        """Return the paths of all files that the bundle gets for this lock."""
         fetched = [pin.file[0].name for pin in self.pins]
         return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
 
     def built_pins(self, wheels: Iterable[BuiltWheel]) -> Iterator[tuple[LockedPin, BuiltWheel]]:
-        """Yield the pins that are built, with each of their wheels.
+        """Yield the pins that are built from source, each with a wheel that was built from it.
 
-        A wheel must have the name and version of the pin: a node is trusted for what it built, and
-        not for other projects.
+        A wheel must have the name and the version of the pin: the machine that built it is trusted
+        for this project only.
         """
         by_key: dict[str, list[BuiltWheel]] = {}
         for wheel in wheels:
@@ -66,12 +66,12 @@ class BundlePart(msgspec.Struct, frozen=True):
 
     @property
     def build_keys(self) -> dict[str, str]:
-        """Return the digests of how pins are built, by the names of the pins."""
+        """Return the digests of builds, by the names of the pins that are built."""
         built_pins = (pin for pin in self.lock.pin if pin.mode != "wheels")
         return {pin.name: build_key(self.lock, pin) for pin in built_pins}
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
-        """Return the row of a file of a pin, whose size is not known yet."""
+        """Return the entry of a file in the manifest. Its size is not known yet."""
         pins = (f"{pin.name}=={pin.version}",)
         return BundledFile(
             path=path,
@@ -84,10 +84,10 @@ class BundlePart(msgspec.Struct, frozen=True):
 
 
 def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
-    """Return the chosen targets of the stacks, with their locks.
+    """Return the chosen targets of stacks, with their locks.
 
-    `all` stands for the stacks that have a lock. Raise InputError if there is no lock or target,
-    and StaleLock if a named target has no lock.
+    `all` stands for all stacks that have a lock. Raise InputError if there is no lock at all or a
+    target is unknown, and StaleLock if a chosen target has no lock.
     """
     names: list[str] = []
     if ALL in stacks:
@@ -122,7 +122,7 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
 
 
 def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
-    """Return a target with its lock. Raise StaleLock if it has none."""
+    """Return a target with its lock. Raise StaleLock if it has no lock."""
     lock = lock_file.read_own(run.lock_folder(problem))
     if lock is None:
         raise StaleLock(
@@ -139,27 +139,30 @@ def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
 
 
 def opened_wheels(folder: Path) -> OwnedFolder:
-    """Open the folder of built wheels. Raise InputError if it fails."""
+    """Open a folder of built wheels. Raise InputError if that fails."""
     try:
         return OwnedFolder.open(folder)
     except OSError as error:
-        what = phrase("the folder of built wheels cannot be opened")
-        raise files.input_error(error, what, folder) from None
+        message = phrase("the folder of built wheels cannot be opened")
+        raise files.input_error(error, message, folder) from None
 
 
 def wheels_built_of(
     parts: Sequence[BundlePart], chosen: Path | None, folder: OwnedFolder
 ) -> list[BuiltWheel]:
-    """Return the built wheels that these locks can have, of the chosen folder or the bundle's own.
+    """Return the built wheels that belong to these locks.
 
-    Raise InputError if one is not as it was built, or if the chosen folder has none.
+    They are in the chosen folder, or else in the bundle's own. Raise InputError if a wheel was
+    changed after it was built, or if the chosen folder has no such wheel.
     """
     if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:
         return []
     with opened_wheels(chosen) if chosen else folder.folder(built.FOLDER) as source:
-        rows = built.read_built(source)
-        usable = {wheel.file for part in parts for _, wheel in part.built_pins(rows)}
-        wheels = [wheel for wheel in rows if wheel.file in usable]
+        listed = built.read_built(source)
+        usable: set[str] = set()
+        for part in parts:
+            usable.update(wheel.file for _, wheel in part.built_pins(listed))
+        wheels = [wheel for wheel in listed if wheel.file in usable]
         if chosen is not None and not wheels:
             raise InputError(
                 phrase("no wheel there was built from what these locks name"),

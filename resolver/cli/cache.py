@@ -1,4 +1,4 @@
-"""`ascend-lock cache dir|size|clear`: find, measure and empty the cache."""
+"""Run `ascend-lock cache dir|size|clear`: find, measure and empty the cache."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def clear(run: Settings) -> int:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of all files in a folder."""
+    """Return the size of all files in a folder, in bytes."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())

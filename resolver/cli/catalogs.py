@@ -1,4 +1,4 @@
-"""The catalogs of a run: the indexes, or offline the cache and then the snapshot."""
+"""Make the catalogs of a run, from the indexes or offline from the cache, then from a snapshot."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-# So many projects cannot all be misspelt.
+# If an index has none of so many projects, their names cannot all be misspelled.
 _SEVERAL = 3
 
 
 class Catalogs:
     """Makes the catalogs of a run.
 
-    They share a `pool` with the cache, the connection, and the pages and files read. `close`
-    releases it.
+    They share a `pool` with the cache, the connection, and the pages and files that were read.
+    `close` releases it.
     """
 
     def __init__(self, settings: Settings, *, readings: bool = True) -> None:
         """Open the cache.
 
-        Without `readings`, archives are downloaded and read even if a reading of them is recorded.
+        Without `readings`, archives are downloaded and read even if their contents are recorded.
         """
         self._settings = settings
-        # The snapshot that was read last, with its path.
+        # The path of the snapshot that was read last, and the snapshot; None if none was.
         self._last: tuple[Path, Snapshot] | None = None
         warn, folder = settings.progress.warn, readings_folder(settings.matrices)
         self.pool = CatalogPool(
@@ -67,9 +67,10 @@ class Catalogs:
         )
 
     def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
-        """Return the answer of the indexes.
+        """Call a function with the catalog of the indexes, and return its answer.
 
-        Offline, return the answer of the cache or, if it lacks something, of the stack's snapshot.
+        Offline, it is the catalog of the cache. If that lacks something, the function is called
+        again with the catalog of the stack's snapshot. Raise IndexFailure.
         """
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:
@@ -82,9 +83,9 @@ class Catalogs:
             return question(snapshot)
 
     def ask_recorded(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
-        """Return the answer of the stack's snapshot.
+        """Call a function with the catalog of the stack's snapshot, and return its answer.
 
-        Without a snapshot, or if it lacks something, return the answer of the indexes.
+        Without a snapshot, or if it lacks something, the function is called as in `ask`.
         """
         path = self._settings.snapshot_path(problem.stack.name)
         if path.exists() and not problem.indexes.has_own:
@@ -98,7 +99,7 @@ class Catalogs:
     def for_other_target(self, problem: Problem) -> Catalog:
         """Return a catalog for another target of the stack that is being solved.
 
-        It has the same snapshot, or the indexes if that does not use one.
+        It is of the snapshot if that is in use, and otherwise of the indexes.
         """
         path = self._settings.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
@@ -106,9 +107,9 @@ class Catalogs:
         return self._of_snapshot(path, problem)
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-        """Return the problems with the direct references of their lines resolved.
+        """Return the problems with the direct references of their lines resolved by git.
 
-        Only such lines ask git.
+        Git is not asked if there are no such lines.
         """
         roots = chain.from_iterable(problem.stack.requirements for problem in problems)
         needs = [root.need for root in roots]
@@ -119,9 +120,9 @@ class Catalogs:
         return with_resolved_sources(problems, self._repositories())
 
     def verified(self, resolution: Resolution) -> Resolution:
-        """Compare what facts take from commits with these commits, as far as git can read them.
+        """Compare what facts state about commits with these commits, as far as git can read them.
 
-        Return the resolution with what was found.
+        Return the resolution with the results.
         """
         direct = list(resolution.problem.sources.values())
         sources = [pin.release.source for pin in resolution.pins if pin.release.source is not None]
@@ -132,15 +133,15 @@ class Catalogs:
         return verified(resolution, self._repositories())
 
     def _repositories(self) -> Repositories:
-        """Return the repositories of the cache, which are fetched unless the run is offline."""
+        """Return the repositories in the cache. Unless the run is offline, they are fetched."""
         run = self._settings
         return Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
 
     def require_an_index(self, universe: Universe) -> None:
-        """Raise IndexFailure if an index has none of several projects of the stack.
+        """Raise IndexFailure if an index has none of several projects that the stack asks for.
 
-        The mistake is then in the address of the index, not in a name. If the stack has only one
-        or two projects there, projects of facts are looked up as well.
+        The address of the index must then be wrong, and not the names. If the stack asks it for
+        only one or two projects, projects of facts are looked up as well.
         """
         problem = universe.problem
         edges = [edge for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT]
@@ -169,7 +170,7 @@ class Catalogs:
     def live(self, problem: Problem, recorded: Sequence[Recorded] = ()) -> LiveCatalog:
         """Return the catalog of a problem's indexes.
 
-        Warn of passwords in the files that declare them, as these files are shared.
+        Warn of passwords in the files that declare the indexes, because these files are shared.
         """
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
@@ -189,16 +190,16 @@ class Catalogs:
         self.pool.close()
 
     def open(self, problem: Problem) -> LiveCatalog:
-        """Return the catalog of a problem's indexes.
+        """Return the catalog of a problem's indexes, or offline of the cache.
 
-        Online, it has what is recorded of wheels, for indexes that are out of reach.
+        Online, it also has the recorded wheels of indexes that may be out of reach.
         """
         return self.live(problem, () if self._settings.offline else problem.recorded)
 
     def _of_snapshot(self, path: Path, problem: Problem) -> Catalog:
-        """Return the catalog of a stack's snapshot, which is read once for all its targets.
+        """Return the catalog of a stack's snapshot, and say that it is used.
 
-        Print that it is used.
+        The snapshot is read once for all targets of the stack.
         """
         from resolver.index.snapshot import SnapshotCatalog, read
 
@@ -214,7 +215,10 @@ class Catalogs:
 def _by_index(
     names: Iterable[NormalizedName], universe: Universe
 ) -> dict[str, list[NormalizedName]]:
-    """Return projects by the first index that each is bound to, without those from commits."""
+    """Return projects by the first index that each is bound to.
+
+    Projects that come from commits are left out.
+    """
     problem = universe.problem
     projects = defaultdict[str, list[NormalizedName]](list)
     for name in sorted(set(names) - universe.sources.keys()):
@@ -224,7 +228,7 @@ def _by_index(
 
 
 def _may_have(index: str, name: NormalizedName, universe: Universe) -> bool:
-    """Return whether an index has a project, or whether that is unknown."""
+    """Return whether an index has a project, or did not answer."""
     try:
         project = universe.project(name)
     except IndexFailure:

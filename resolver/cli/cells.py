@@ -1,4 +1,8 @@
-"""Solving the cells of a grid one after the other, in one process."""
+"""Solve the cells of a grid one after the other, in one process.
+
+A cell is one release of a project, for one use, on one machine (`Cell`). `matrix build` solves all
+cells of a grid; `sweep` does so in several processes.
+"""
 
 from __future__ import annotations
 
@@ -46,46 +50,47 @@ from resolver.resolve.universe import Universe
 
 T = TypeVar("T")
 
-# The time for a readable reason of a conflict, in seconds. After that, the reason is the core that
-# the engine found.
+# The time limit for finding a readable reason of a conflict, in seconds. After that, the reason is
+# the core that the engine found.
 _SECONDS: Final = 5.0
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """The input of each process that solves cells."""
+    """The input that each process needs to solve cells."""
 
     # The path of the grid.
     grid: Path
     # The folder of facts, indexes and stacks.
     matrices: Path
-    # The digest of both, by which all processes know that they see the same files.
+    # The digest of the grid and the facts. A process compares it, so that all processes use the
+    # same files.
     digest: str
     # Whether to work without network access.
     offline: bool = False
-    # What replaces parts of the policy of each stack.
+    # The options that replace parts of each stack's policy.
     options: PolicyOptions = NO_OPTIONS
 
 
 class _Case(NamedTuple):
-    """A cell, solved with certain files."""
+    """A cell, and which files count when it is solved."""
 
     # The cell.
     cell: Cell
-    # Whether recorded files without a sha256 count. No lock could have them.
+    # Whether recorded files without a sha256 count. A lock cannot have such files.
     unhashed: bool = False
 
 
 class CellSolver:
-    """Solves cells with one cache and one connection.
+    """Solves cells, with one cache and one connection for all.
 
-    What was found for one machine is tried first on the next machine. It is checked there, so that
-    the answer to a cell does not depend on the cells before it.
+    What was found for one machine is tried first on the next. It is checked there, so the answer to
+    a cell does not depend on the cells before it.
     """
 
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
-        """Load the grid. What cells request from indexes is added to the `recording`.
+        """Load the grid. Everything that cells request from indexes is added to `recording`.
 
-        Raise InputError if the grid is not the one of the sweep.
+        Raise InputError if the grid or the facts have changed since the sweep was started.
         """
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
@@ -103,19 +108,20 @@ class CellSolver:
         self._catalogs = Catalogs(self._settings)
         self._options = sweep.options
         self._recording = recording
-        # The grid's snapshot, once the cache lacks something.
+        # The grid's snapshot; None until the cache lacks something.
         self._snapshot: snapshot.Snapshot | None = None
         # The last universe of each platform, without and with files that have no sha256.
         self._universes: dict[tuple[str, bool], Universe] = {}
         self._has_unhashed = any(not recorded.sha256 for recorded in self.grid.problem.recorded)
-        # Use, project and release of cells that such files were of use to.
+        # The use, project and release of cells for which files without a sha256 gave an answer.
         self._expected: set[tuple[str, str, str]] = set()
-        # Proofs about cells of one release, by use, platform, practices and `unhashed`.
+        # The proofs that cells of the present release have no solution, by use, platform, practices
+        # and `unhashed`.
         self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Reason, ...]]] = {}
         self._proven_release = ""
         # The practices that cells needed, by use, release, platform and `unhashed`.
         self._needed: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
-        # A collection after each cell then looks at nothing older.
+        # Later garbage collections skip the objects that exist now.
         gc.freeze()
 
     def close(self) -> None:
@@ -123,9 +129,10 @@ class CellSolver:
         self._catalogs.close()
 
     def answer(self, cell: Cell) -> Answer:
-        """Return the answer for a cell.
+        """Return the answer for a cell. An error is an undecided answer.
 
-        Offline, it comes from the cache. Once that lacks something, the grid's snapshot is used.
+        Offline, the answer comes from the cache. Once the cache lacks something, the grid's
+        snapshot is used.
         """
         try:
             return self._answer(cell)
@@ -148,9 +155,9 @@ class CellSolver:
             gc.collect()
 
     def _answer(self, cell: Cell) -> Answer:
-        """Return the answer for a cell.
+        """Return the answer for a cell. Raise ResolverError.
 
-        If it depends on an index that does not answer, solve it with recorded files.
+        If it depends on an index that does not answer, the cell is solved with recorded files.
         """
         if cell.use in self.grid.shipped:
             return self._of_stack(cell)
@@ -162,7 +169,8 @@ class CellSolver:
         answer = self._by_known_files(cell)
         if isinstance(answer, Answer):
             return answer
-        if self._has_unhashed and any(is_open(ground, answer.clauses) for ground in answer.core):
+        is_uncertain = any(is_open(constraint, answer.clauses) for constraint in answer.core)
+        if self._has_unhashed and is_uncertain:
             expected = self._by_recorded_files(cell)
             if expected is not None:
                 self._expected.add(key)
@@ -179,9 +187,9 @@ class CellSolver:
         return self._locked(cell, self.grid.practices(cell), answer)
 
     def _by_known_files(self, cell: Cell) -> Answer | Refutation:
-        """Solve a cell with the files that the indexes have.
+        """Return the answer for a cell, solved with the files that indexes have.
 
-        A refutation is the one with all practices.
+        If it has no solution, return the refutation with all practices in force.
         """
 
         def lock(universe: Universe) -> Lock | Refutation:
@@ -193,9 +201,10 @@ class CellSolver:
         return self._locked(cell, *answer)
 
     def _by_recorded_files(self, cell: Cell) -> Answer | None:
-        """Solve a cell with recorded files, which lack a sha256 and so cannot be locked.
+        """Return the answer for a cell, solved also with recorded files that have no sha256.
 
-        None if it depends on an index even so.
+        Such files cannot be locked. None if the answer depends on an index even so, or if no such
+        file is used.
         """
         answer = self._with_practices(_Case(cell, unhashed=True), decide)
         if isinstance(answer, Refutation):
@@ -221,9 +230,10 @@ class CellSolver:
     def _with_practices(
         self, case: _Case, solve: Callable[[Universe], T | Refutation]
     ) -> tuple[tuple[str, ...], T] | Refutation:
-        """Return the practices that a cell needs, and what `solve` answers with them.
+        """Return the practices that a cell needs, and the answer of `solve` with them in force.
 
-        The cell can do without none of them. A refutation is the one with all practices.
+        The cell has no solution without any one of them. If it has none with all practices, return
+        that refutation.
         """
         known = self._known_practices(case)
         if known is not None:
@@ -239,9 +249,11 @@ class CellSolver:
         return needed, answer
 
     def _known_practices(self, case: _Case) -> tuple[str, ...] | None:
-        """Return no practices if a cell needs none, or another machine's if it needs each of them.
+        """Return a set of practices that the cell needs, if one can be found without a full search.
 
-        None if neither holds. The practices may not be enough.
+        That is none at all if a quick search finds a solution without practices; or the set of
+        another machine, if each of its practices is needed here. The latter may not be enough. None
+        if neither holds.
         """
         if search(self._universe(case, ())) is not None:
             return ()
@@ -251,9 +263,9 @@ class CellSolver:
         return None
 
     def _needed_practices(self, case: _Case) -> tuple[str, ...] | Refutation:
-        """Return the practices that a cell needs, each of which it cannot do without.
+        """Return the practices that a cell needs: it has no solution without any one of them.
 
-        A refutation is the one with all practices.
+        If it has no solution with all practices in force, return that refutation.
         """
         universe = self._universe(case, "all")
         with_all = search(universe) or prove(universe)
@@ -269,7 +281,7 @@ class CellSolver:
     def _is_refuted(self, case: _Case, practices: Practices) -> bool:
         """Return whether a cell has no solution with these practices.
 
-        A proof for another machine is tried first.
+        Proofs for other machines are tried first.
         """
         cell = case.cell
         if cell.release != self._proven_release:
@@ -289,7 +301,7 @@ class CellSolver:
     # --- answers
 
     def _locked(self, cell: Cell, practices: Practices, lock: Lock) -> Answer:
-        """Return the answer for a cell with a lock."""
+        """Return the answer for a cell that has a lock."""
         return self._as_answer(
             cell,
             practices,
@@ -299,7 +311,7 @@ class CellSolver:
         )
 
     def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
-        """Return the answer for a cell without a solution, or with one that awaits an index."""
+        """Return the answer for a cell without a solution, or one that depends on an index."""
         why, awaited = reason_of(refutation, Clock(_SECONDS))
         if not awaited:
             reason = reasons_text(why.reasons)
@@ -337,7 +349,7 @@ class CellSolver:
         )
 
     def _unpaired(self, cell: Cell, pins: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the pins that the vendor's tables have with other releases, but not together."""
+        """Return the pairs of pins that tables list only with other releases."""
         versions = {canonicalize_name(name): Version(version) for name, version in pins.items()}
         pairs = unpaired(versions, self.grid.projects(cell), self.grid.problem.facts)
         return tuple(
@@ -347,7 +359,7 @@ class CellSolver:
     # --- universes
 
     def _universe(self, case: _Case, practices: Practices) -> Universe:
-        """Return the universe of a cell, which shares what it can with the last one."""
+        """Return the universe of a cell. It shares what it can with the last one."""
         problem = self.grid.problem_of(case.cell, practices, self._options)
         key = case.cell.platform, case.unhashed
         if key in self._universes:
@@ -361,7 +373,7 @@ class CellSolver:
         return universe
 
     def _catalog(self, problem: Problem) -> Catalog:
-        """Return the snapshot or the indexes, whose answers are recorded on request."""
+        """Return the catalog of the snapshot or of the indexes, which is recorded on request."""
         platform = problem.target.platform
         shipped = self._catalogs.pool.files.shipped_linkage
         if self._snapshot is not None:
@@ -373,14 +385,14 @@ class CellSolver:
 
 
 def _key(case: _Case) -> tuple[str, str, str, bool]:
-    """Return what cells that may need the same practices have in common."""
+    """Return a key that is the same for cells that may need the same practices."""
     return case.cell.use, case.cell.release, case.cell.platform, case.unhashed
 
 
 def _holds(proof: Sequence[Reason], universe: Universe) -> bool:
-    """Return whether a proof for another machine holds for the problem of a universe.
+    """Return whether a proof for another machine also holds for the problem of a universe.
 
-    Its lines must be lines of the problem, and `check_refutation` must confirm everything else.
+    Lines in it must be lines of this problem. `check_refutation` must confirm all its reasons.
     """
     problem = universe.problem
     stack = problem.stack
@@ -390,12 +402,13 @@ def _holds(proof: Sequence[Reason], universe: Universe) -> bool:
         constraint = reason.constraint
         if isinstance(constraint, (StackLine, BuildLine)) and constraint.whole not in lines:
             return False
-        if isinstance(constraint, ComponentValue):  # as it reads on this machine
+        if isinstance(constraint, ComponentValue):
+            # Take the value that this machine has.
             constraint = problem.component_value(constraint.component)
         reasons.append(replace(reason, constraint=constraint))
     return not check_refutation(problem, reasons, universe.catalog)
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the practices except one."""
+    """Return the practices without one of them."""
     return tuple(practice for practice in practices if practice != name)

@@ -1,4 +1,4 @@
-"""`ascend-lock check [STACK…]`: whether locks match their inputs and, on request, their indexes."""
+"""Run `ascend-lock check [STACK…]`: compare locks with their inputs and with their indexes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from resolver.report import render
 from resolver.report.linkage import fault_sentence
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
 
-# The states of a target that need not be locked again.
+# The codes of the states in which a target need not be locked again.
 _CURRENT = ("state.current", "state.conflict-current")
 # The `status` in --json, by exit status.
 _STATUS = {
@@ -155,7 +155,7 @@ def command(
 
 
 def _nothing_to_check(unknown: Sequence[str], run: Settings) -> InputError:
-    """Return the error for a folder without locks, or only with locks of `unknown` stacks."""
+    """Return the error for a folder without locks, or whose locks belong to `unknown` stacks."""
     why = EMPTY
     hint = phrase("lock a stack first, or give the folder of locks by --locks DIR")
     if unknown:
@@ -184,7 +184,7 @@ class _Result:
     stack: str
     # The name of the target; empty for a stack that cannot be read.
     target: str
-    # What the lock is: current, stale, missing, unreadable…
+    # The state of the lock, such as current, stale, missing or unreadable.
     state: Message
     # The exit status of a run with this result alone.
     status: int
@@ -192,12 +192,12 @@ class _Result:
     more: dict[str, Any] = field(default_factory=dict)
     # Further lines for people.
     lines: list[Message] = field(default_factory=list)
-    # What to do about the lock, if locking it again is not enough; else empty.
+    # What to do about the lock; empty if locking it again is enough.
     hint: str = ""
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the target has to be locked again."""
+        """Return whether the target must be locked again."""
         return bool(self.target) and self.state.code not in _CURRENT
 
     def raise_status(self, status: int) -> None:
@@ -205,7 +205,7 @@ class _Result:
         self.status = max(self.status, status)
 
     def json(self) -> dict[str, Any]:
-        """Return the object of the result in --json."""
+        """Return the result as an object for JSON."""
         state = translate(self.state, "en")
         return {
             "stack": self.stack,
@@ -232,7 +232,7 @@ class _Checker:
     anew: bool
     # After how many days without a check a fact is reported; None for never.
     days: int | None
-    # Folders of locks of targets that their stacks do not have any more.
+    # Folders of locks whose targets their stacks no longer have.
     stray_folders: list[Path] = field(default_factory=list)
 
     def check_stack(self, argument: str) -> list[_Result]:
@@ -249,7 +249,7 @@ class _Checker:
         return results
 
     def _check(self, argument: str, inputs: Inputs, problem: Problem) -> _Result:
-        """Return the result for a target."""
+        """Return the result for one target."""
         stack, target = problem.stack.name, problem.target.name
         folder = self.run.lock_folder(problem)
         try:
@@ -280,7 +280,7 @@ class _Checker:
         return result
 
     def _add_facts(self, result: _Result, lock: Lock, problem: Problem, days: int) -> None:
-        """Add the facts that are old and, on request, what the indexes say of the lock."""
+        """Add the old facts of a lock to a result, and with --upstream what its indexes say."""
         old = old_facts(lock, today(), days)
         result.more["old_facts"] = [{"id": fact.id, "checked": fact.checked} for fact in old]
         if not self.upstream:
@@ -299,8 +299,8 @@ class _Checker:
             result.raise_status(IndexFailure.exit_status)
 
     def _add_solution(self, result: _Result, lock: Lock, problem: Problem, inputs: Inputs) -> None:
-        """Solve anew, and add what the lock has and its inputs would not give."""
-        # It imports the solver.
+        """Solve anew, and add the differences between the lock and what its inputs give now."""
+        # This module imports the solver, which other checks do not need.
         from resolver.cli.anew import difference_from_solution
 
         progress = self.run.progress
@@ -317,9 +317,10 @@ class _Checker:
             result.hint = self.run.command("lock", result.argument, "--upgrade", "--dry-run")
 
     def _shared(self, inputs: Inputs, problem: Problem) -> SharedVersions | None:
-        """Return what a group shares with others, given the locks of the groups before it.
+        """Return the versions that a group shares with other groups.
 
-        None for a stack without groups.
+        The locks of the groups before it in the stack's file count. None for a stack without
+        groups.
         """
         if not problem.stack.group:
             return None
@@ -338,7 +339,7 @@ class _Checker:
         return shared
 
     def _add_binaries(self, result: _Result, lock: Lock, problem: Problem) -> None:
-        """Add what the binaries of the locked wheels need and do not have."""
+        """Add what the binaries of the locked wheels need and the lock does not have."""
         self.run.progress.label("cli.judging", stack=result.stack, target=result.target)
         with closing(self._live(lock, problem)) as catalog:
             judged = judge_lock(lock, problem, from_index(catalog))
@@ -362,7 +363,7 @@ class _Checker:
 
 
 def _unexpected_files(lock: Lock, folder: Path) -> dict[str, tuple[str, ...]]:
-    """Return the files of a lock's folder that are not as the lock has them, or not its own.
+    """Return the files in a lock's folder that differ from the lock, or do not belong to it.
 
     The keys say what is wrong: `differing`, `not-executable` or `foreign`.
     """
@@ -378,7 +379,10 @@ def _unexpected_files(lock: Lock, folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _code_of_lock(lock: Lock, problem: Problem, files: Iterable[str]) -> str:
-    """Return the code of a lock's state; `files` are the keys of `_unexpected_files`."""
+    """Return the code of a lock's state.
+
+    `files` are the keys of what `_unexpected_files` returned.
+    """
     if lock.inputs != problem.digest:
         return "state.stale"
     if set(files) - {"foreign"}:
@@ -387,7 +391,7 @@ def _code_of_lock(lock: Lock, problem: Problem, files: Iterable[str]) -> str:
 
 
 def _code_without_lock(report_digest: str, problem: Problem) -> str:
-    """Return the code of a target's state without a lock.
+    """Return the code of the state of a target without a lock.
 
     `report_digest` is the digest of the inputs of its conflict report; empty without a report.
     """
@@ -399,7 +403,7 @@ def _code_without_lock(report_digest: str, problem: Problem) -> str:
 
 
 def _with_cause(error: ResolverError) -> Phrase:
-    """Return what happened, and why if that is known."""
+    """Return the message of an error, with the cause if it is known."""
     what, why = error.phrases["message"], error.phrases["why"]
     return phrase("{message}: {cause}", message=what, cause=why) if why else what
 
@@ -411,9 +415,9 @@ def _result(argument: str, problem: Problem, code: str) -> _Result:
 
 
 def _print_results(results: Sequence[_Result], run: Settings, *, together: bool) -> None:
-    """Print a line for each target of a stack, or that the stack cannot be read.
+    """Print a line for each target of a stack, or for a stack that cannot be read.
 
-    With several stacks `together`, targets that are all alike share a line.
+    If several stacks are checked `together`, targets with the same state share a line.
     """
     states = [escaped(translate(result.state, run.language)) for result in results]
     has_lines = any(result.lines for result in results)
@@ -444,7 +448,7 @@ def _print_results(results: Sequence[_Result], run: Settings, *, together: bool)
 
 
 def _print_commands(results: Sequence[_Result], run: Settings) -> None:
-    """Print the hints of results, and the command that locks the other stale stacks again."""
+    """Print what to do about the results, and the command that locks the stale stacks again."""
     hints = [result.hint for result in results if result.hint]
     hinted = {result.argument for result in results if result.hint}
     stale = dict.fromkeys(result.argument for result in results if result.is_stale)
@@ -456,7 +460,7 @@ def _print_commands(results: Sequence[_Result], run: Settings) -> None:
 
 
 def _print_unknown(names: Sequence[str], run: Settings) -> None:
-    """Print how to check the locks of stacks that were not found."""
+    """Print how to check the locks of stacks whose files were not found."""
     for name in names:
         unknown = phrase(
             "hint: {folder} belongs to a stack that is not in {matrices}; give the path of its "

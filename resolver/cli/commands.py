@@ -1,6 +1,6 @@
-"""The command group, and the one place where failures and signals become exit statuses.
+"""Run the root command, and turn failures and signals into exit statuses. Nothing else does this.
 
-README.md lists the statuses. If a run has several stacks, the highest counts (`lock`, `check`).
+README.md lists the statuses. For several stacks (`lock`, `check`), the highest status counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _IGNORED_FOR: Final = 1.0
 # The variable by which a shell asks for its script, or for completions.
 _COMPLETION: Final = "_ASCEND_LOCK_COMPLETE"
 _REFUSED: Final = phrase("the operating system refused")
-# What the loader and Python say when a resource limit is reached.
+# The words of the loader and of Python if a resource limit is reached.
 _LIMIT_REACHED: Final = re.compile("failed to map segment|can't start new thread")
 _LIMIT_HINT: Final = phrase(
     "check `ulimit -v` and `-u`, a container's limits, and whether programs may run from "
@@ -122,7 +122,7 @@ def status() -> int:
                 write(sys.stderr, "\n")
             raise KeyboardInterrupt from None
         error = failure(exception)
-        # Writing may be the very failure that is reported.
+        # The failure that is reported may be that writing fails.
         with suppress(OSError):
             print_error(error, run_language())
         if "--json" in sys.argv[1:]:
@@ -132,16 +132,17 @@ def status() -> int:
 
 
 class BugError(ResolverError):
-    """A mistake in this program."""
+    """A mistake in this program. A user cannot correct it."""
 
-    # EX_SOFTWARE of sysexits.h
+    # EX_SOFTWARE in sysexits.h.
     exit_status = 70
 
 
 def failure(error: Exception) -> ResolverError:
     """Return an exception as an error of this program.
 
-    Raise KeyboardInterrupt if it stands for one. With ASCEND_LOCK_DEBUG, raise a bug unchanged.
+    Raise KeyboardInterrupt if the exception stands for an interrupt. With ASCEND_LOCK_DEBUG set,
+    raise an unexpected exception unchanged.
     """
     text = str(error)
     if isinstance(error, ResolverError):
@@ -179,9 +180,9 @@ def failure(error: Exception) -> ResolverError:
 def listen() -> None:
     """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP from now on.
 
-    Ignored signals stay ignored, like SIGHUP under nohup. Where nothing can be raised, as in
-    finalizers, the run ends immediately. Otherwise the interrupt would be lost, and an import lock
-    held in such a call would never be released.
+    Ignored signals stay ignored, as SIGHUP under nohup. If an interrupt arrives where nothing can
+    be raised, as in finalizers, the run ends immediately: the interrupt would be lost, and an
+    import lock held there would never be released.
     """
     sys.unraisablehook = _end_if_interrupted
     signal.signal(signal.SIGTERM, _interrupt)
@@ -200,7 +201,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _end_if_interrupted(unraisable: UnraisableHookArgs) -> None:
-    """End the process if an interrupt came where it cannot be raised."""
+    """End the process if an interrupt arrived where it could not be raised."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
@@ -211,7 +212,7 @@ def _end_if_interrupted(unraisable: UnraisableHookArgs) -> None:
 
 
 def _is_caused_by_interrupt(error: BaseException) -> bool:
-    """Return whether an error was raised while an interrupt ended the run.
+    """Return whether an error was raised while an interrupt was ending the run.
 
     Writing to a terminal that is gone raises such an error.
     """
@@ -224,11 +225,14 @@ def _is_caused_by_interrupt(error: BaseException) -> bool:
 
 
 def _open_streams() -> None:
-    """Replace closed output streams by the null device, and escape what the encoding lacks."""
+    """Replace closed output streams by the null device.
+
+    On open ones, escape characters that their encoding lacks.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # Open until the process ends.
+            # It stays open until the process ends.
             null = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
             setattr(sys, name, null)
         elif isinstance(stream, io.TextIOWrapper):

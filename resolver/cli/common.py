@@ -1,4 +1,4 @@
-"""The options of every command, before and after its name, and the classes of click with them."""
+"""Define the options that every command has, and the classes of click with these options."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from click.core import ParameterSource
 from resolver.cli.help import Context, Formatter, summary
 from resolver.i18n import LANGUAGES
 
-# The key in `Context.meta` of the values that the command line has.
+# The key in `Context.meta` of the common options' values.
 _GIVEN: Final = f"{__name__}.given"
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Keep a value that the command line has.
+    """Keep the value of a common option if it is on the command line.
 
-    One after the command takes the place of one before it. Counts add up.
+    A value after the name of the command replaces one before it. Counts are added.
     """
     name = parameter.name or ""
     if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
@@ -31,7 +31,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
 
 
 def given(context: click.Context) -> Mapping[str, Any]:
-    """Return the values of the common options that the command line has, by name."""
+    """Return the values of the common options that are on the command line, by name."""
     values: Mapping[str, Any] = context.meta.get(_GIVEN, {})
     return values
 
@@ -43,7 +43,7 @@ class CommonOption(click.Option):
         super().__init__(names, expose_value=False, callback=_keep, **attributes)
 
 
-# In the order of --help.
+# The common options, in the order of --help.
 COMMON: Final = (
     CommonOption(
         "--lang",
@@ -94,26 +94,26 @@ COMMON: Final = (
 )
 
 
-# What prints the help of a command.
+# The options that print the help of a command.
 HELP_OPTIONS: Final = ("-h", "--help")
 
-# What checks something: docs/checking.md says what each compares with what.
+# The commands that check something. docs/checking.md says what each of them compares.
 _CHECKS: Final = ("check", "check --upstream", "lock --check", "facts check", "verify")
 
 
 def other_checks(*own: str) -> str:
-    """Return the line of a help that names the other commands that check something."""
+    """Return the line of a help that names the other commands which check something."""
     others = [f"`{name}`" for name in _CHECKS if name not in own]
     return f"See also: {', '.join(others)} (docs/checking.md)."
 
 
 class Command(click.Command):
-    """A command with the common options, which come last in its help."""
+    """A command with the common options, which are listed last in its help."""
 
     context_class = Context
 
     def get_help_option_names(self, _ctx: click.Context) -> list[str]:
-        """Return the names of the option that prints the help, whatever the context.
+        """Return the names of the option that prints the help, in any context.
 
         click keeps the option that it makes first, and a context without parent has only `--help`.
         """
@@ -128,14 +128,14 @@ class Command(click.Command):
         return [*parameters[:-1], *COMMON, help_option]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, the common ones in a section of their own."""
+        """Write the options. The common ones are in a section of their own."""
         own: list[tuple[str, str]] = []
         common: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None or not isinstance(parameter, click.Option):
                 continue
-            # Before 8.1.8, click makes its option of the help anew each time.
+            # Before 8.1.8, click makes a new help option each time.
             is_help = set(parameter.opts) == set(HELP_OPTIONS)
             is_common = parameter in COMMON or is_help
             (common if is_common else own).append(record)
@@ -147,16 +147,16 @@ class Command(click.Command):
             formatter.write_dl(common)
 
     def format_further(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what comes between the options and the common ones: here nothing."""
+        """Write what comes between the options and the common options: nothing here."""
 
 
 class Group(Command, click.Group):
-    """A group whose options are those of its commands."""
+    """A group of commands. It has no options beside the common ones."""
 
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands. In another language than English, no summary is cut off."""
+        """List the commands. In languages other than English, no summary is cut off."""
         if not isinstance(formatter, Formatter):
             super().format_commands(ctx, formatter)
             return
@@ -169,5 +169,5 @@ class Group(Command, click.Group):
             formatter.write_dl(rows)
 
     def format_further(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands."""
+        """Write the list of commands."""
         self.format_commands(ctx, formatter)

@@ -1,6 +1,6 @@
-"""What a shell completes: the names of stacks, targets and projects. Nothing is solved or asked.
+"""Complete names of stacks, targets and projects in a shell. Nothing is solved, no index is asked.
 
-A file that cannot be read completes nothing: the command itself says what is wrong with it.
+If a file cannot be read, nothing is completed: the command itself reports the error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from resolver.model.requirement import Requirement
 
 
 def stacks(context: click.Context, prefix: str) -> list[CompletionItem]:
-    """Return the stacks whose names begin with `prefix`; else files."""
+    """Return the stacks whose names begin with `prefix`; if there are none, let files complete."""
     names: list[str] = [ALL]
     with suppress(ResolverError):
         matrices = _settings(context).matrices
@@ -33,7 +33,7 @@ def stacks(context: click.Context, prefix: str) -> list[CompletionItem]:
 
 
 def targets(context: click.Context, prefix: str) -> list[CompletionItem]:
-    """Return the targets of the stacks on the command line, else of all locks."""
+    """Return the targets of the stacks on the command line, or else of all locks."""
     names = [problem.target.name for problem in _problems(context)]
     if not names:
         with suppress(ResolverError):
@@ -43,7 +43,10 @@ def targets(context: click.Context, prefix: str) -> list[CompletionItem]:
 
 
 def projects(context: click.Context, prefix: str) -> list[CompletionItem]:
-    """Return the projects in the locks of the stacks on the command line, else in their lines."""
+    """Return the projects in the locks of the stacks on the command line.
+
+    If there are none, return the projects in the lines of these stacks.
+    """
     names: set[str] = set()
     run = _settings(context)
     for stack in _stacks(context):
@@ -54,7 +57,7 @@ def projects(context: click.Context, prefix: str) -> list[CompletionItem]:
 
 
 def lines(context: click.Context, prefix: str) -> list[CompletionItem]:
-    """Return the projects that lines of the stacks on the command line name."""
+    """Return the projects that the lines of the stacks on the command line name."""
     names: set[str] = set()
     for problem in _problems(context):
         needs = [root.need for root in problem.stack.requirements]
@@ -63,7 +66,7 @@ def lines(context: click.Context, prefix: str) -> list[CompletionItem]:
 
 
 def _settings(context: click.Context) -> Settings:
-    """Return settings with the folders on the command line."""
+    """Return settings with the folders that the command line names."""
     values = given(context)
     return Settings(
         progress=Progress(enabled=False),
@@ -75,7 +78,8 @@ def _settings(context: click.Context) -> Settings:
 
 def _stacks(context: click.Context) -> Iterator[str]:
     """Yield the stacks on the command line."""
-    # Where the value of an option is completed, click has not made parameters of the arguments yet.
+    # While the value of an option is completed, click has not assigned the arguments to parameters
+    # yet.
     yield from context.args
     for name in ("stack", "stacks", "names"):
         value = context.params.get(name)
@@ -86,7 +90,10 @@ def _stacks(context: click.Context) -> Iterator[str]:
 
 
 def _problems(context: click.Context) -> Iterator[Problem]:
-    """Yield the problems of the stacks on the command line, as far as these can be read."""
+    """Yield the problems of the stacks on the command line.
+
+    Stacks that cannot be read are skipped.
+    """
     for stack in _stacks(context):
         with suppress(ResolverError):
             yield from compile_problems(load(stack, _settings(context).matrices))

@@ -1,4 +1,4 @@
-"""Output of a run on the console: lines, the progress, and the page of a conflict."""
+"""Write to the console: lines of text, the progress of a run, and the explanation of a conflict."""
 
 from __future__ import annotations
 
@@ -42,25 +42,27 @@ if TYPE_CHECKING:
     from resolver.index.net.downloads import TransferProgress
     from resolver.model.explanation import Awaited, Contradiction, Expected, Explanation
 
-# Raised if a key of --json is taken away, or means something else.
+# The version of the JSON that --json prints. It is increased if a key is removed or changes its
+# meaning.
 _JSON_FORMAT: Final = 1
 # Erases the line that the cursor is on.
 _ERASE_LINE = "\r\x1b[2K"
 # How often the line of progress is drawn, in times per second.
 _REDRAWS_PER_SECOND = 10
-# Columns. On a narrower terminal, lines would be single words.
+# The least width that lines are wrapped to, in columns. On a narrower terminal, lines would be
+# single words.
 _NARROWEST = 40
-# The most lines before the ways out.
+# How many lines are written before the ways out.
 _WHY = 25
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 
 def as_called(text: str) -> str:
-    """Return a text whose commands start with the path by which this program was called.
+    """Return a text in which commands start with the path by which this program was called.
 
     For example, `.venv/bin/ascend-lock lock …`. If the program was found through PATH, commands
-    keep its name, although the system passes a path. This is for terminals only, as files have the
-    same content on every machine.
+    keep its plain name. This is for terminals only, because files have the same content on every
+    machine.
     """
     program = sys.argv[0]
     if os.sep not in program or Path(program).name != "ascend-lock":
@@ -70,18 +72,17 @@ def as_called(text: str) -> str:
     return _COMMAND.sub(lambda _: program, text)
 
 
-def write(stream: TextIO, text: str, room: int | None = None, *, over: bool = False) -> None:
-    """Write a text to a stream of this process. Nothing else does, by ruff's rule TID251.
+def write(stream: TextIO, text: str, width: int | None = None, *, over: bool = False) -> None:
+    """Write a text to a stream of this process. No other function may, by ruff's rule TID251.
 
-    Everything that a terminal would act on is escaped, except line breaks, tabs, and the styles of
-    `report.terminal` on a stream that has color. Lines are broken at `room` columns, if given.
-
-    With `over`, the text replaces the line that the cursor is on. Both happen in one write, as
-    another process may draw that line.
+    Everything that a terminal would act on is escaped, except line breaks, tabs, and on a stream
+    with color the styles of `report.terminal`. Lines are wrapped to `width` columns, if given. With
+    `over`, the text replaces the line that the cursor is on, in a single write, as another process
+    may be drawing that line.
     """
     shown = for_terminal(text, color=has_color(stream))
-    if room is not None:
-        shown = fitted(shown, room)
+    if width is not None:
+        shown = fitted(shown, width)
     if over:
         shown = _ERASE_LINE + shown
     stream.write(shown)
@@ -91,34 +92,34 @@ def write(stream: TextIO, text: str, room: int | None = None, *, over: bool = Fa
 def print_text(text: str, stream: TextIO | None = None) -> None:
     """Write a text for people to a stream, by default to stdout.
 
-    On a terminal, lines are broken between words so that they fit.
+    On a terminal, lines are wrapped between words.
     """
     out = sys.stdout if stream is None else stream
-    write(out, text, _room(out))
+    write(out, text, _terminal_width(out))
 
 
 def print_data(text: str) -> None:
-    """Write data for programs to stdout, such as a file or a patch, without breaking its lines."""
+    """Write data for programs, such as a file or a patch, to stdout. Its lines are not wrapped."""
     write(sys.stdout, text)
 
 
 def print_line(text: str) -> None:
-    """Print a line on stdout, with commands by the path by which this program was called."""
+    """Print a line on stdout. Commands in it start with the path of this program."""
     print_text(as_called(text) + "\n")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout, with the number of its format (docs/schemas)."""
+    """Print an object as JSON on stdout, with the version of its format (docs/schemas)."""
     print_data(json_text({"format": _JSON_FORMAT, **document}) + "\n")
 
 
 def print_to_stderr(text: str) -> None:
-    """Print a line on stderr, with commands by the path by which this program was called."""
+    """Print a line on stderr. Commands in it start with the path of this program."""
     print_text(as_called(text) + "\n", sys.stderr)
 
 
 def print_error(error: ResolverError, language: Language, name: str = "") -> None:
-    """Print an error on stderr, after what it is about. The word before it is red."""
+    """Print an error on stderr, after the `name` of what it is about, if there is one."""
     text = phrase("error: {text}", text=error_text(error, language))
     line = as_called(translate_phrase(text, language))
     label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()
@@ -129,9 +130,9 @@ def print_error(error: ResolverError, language: Language, name: str = "") -> Non
 
 
 def has_color(stream: TextIO) -> bool:
-    """Return whether to color the output of a stream.
+    """Return whether output to a stream is colored.
 
-    NO_COLOR and FORCE_COLOR decide; without them, whether the stream is a terminal with colors.
+    NO_COLOR and FORCE_COLOR decide. Without them, a terminal with colors is needed.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -141,9 +142,9 @@ def has_color(stream: TextIO) -> bool:
 
 
 def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int = COLUMNS) -> str:
-    """Return a document as text for a stream: as wide as its terminal, in color if it has colors.
+    """Return a document as text for a stream, as wide as its terminal and colored if it has colors.
 
-    Paths of commands are put in before lines are broken, as they make lines longer.
+    The paths of commands are inserted before lines are wrapped, because they make lines longer.
     """
     called = [rewritten(translated(block, language), as_called) for block in blocks]
     width = columns(stream, widest)
@@ -151,37 +152,42 @@ def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int
 
 
 def columns(stream: TextIO, widest: int) -> int:
-    """Return the width of a stream's terminal, at most `widest`, or `widest` without a terminal."""
-    room = _room(stream)
-    return widest if room is None else min(room, widest)
+    """Return the width of a stream's terminal, at most `widest`.
+
+    Without a terminal, return `widest`.
+    """
+    width = _terminal_width(stream)
+    return widest if width is None else min(width, widest)
 
 
-def _room(stream: TextIO) -> int | None:
-    """Return the columns of a stream's terminal.
+def _terminal_width(stream: TextIO) -> int | None:
+    """Return the width of a stream's terminal in columns, but not less than the narrowest.
 
-    None without a terminal, or if it does not know its width, like a serial console.
+    None without a terminal, or if its width is unknown, as on a serial console.
     """
     try:
-        room = os.get_terminal_size(stream.fileno()).columns
+        width = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return None
-    if not room:
+    if not width:
         return None
-    return max(room, _NARROWEST)
+    return max(width, _NARROWEST)
 
 
 class Progress:
-    """A line on stderr that says what is going on. There is none if stderr is not a terminal.
+    """A line on stderr that says what the run is doing. There is none without a terminal.
 
-    Only the main thread shows and erases it. Otherwise another thread could bring it back while
-    something is written.
+    Only the main thread shows and erases the line. Another thread could show it again while
+    something else is written.
     """
 
     def __init__(
         self, language: Language = "en", *, enabled: bool | None = None, verbosity: int = 0
     ) -> None:
+        """Begin without a line. `enabled` says whether there is one; None lets stderr decide."""
         self.language = language
-        # Below 0, notes and warnings are left out. Above it, what is read from where is told.
+        # Below 0, notes and warnings are not printed. Above 0, each request and each read of the
+        # cache is printed.
         self.verbosity = verbosity
         is_enabled = sys.stderr.isatty() if enabled is None else enabled
         self._enabled = is_enabled and verbosity >= 0
@@ -201,12 +207,12 @@ class Progress:
         self._place = text
 
     def label(self, code: str, /, **values: object) -> None:
-        """Show what is being done, by a text of `locale`."""
+        """Show what the run is doing: the message with this code."""
         self._label = self._place + translate(message(code, **values), self.language)
         self._begin()
 
     def solving(self, rounds: int, packages: int) -> None:
-        """Show how far the solver is. It calls this in each round and before each release."""
+        """Show the progress of the solver, which calls this in each round."""
         counts = [
             message("cli.packages", count=packages),
             message("cli.steps", count=rounds),
@@ -220,7 +226,7 @@ class Progress:
         self._transfers = message("cli.requests", count=traffic.requests, size=megabytes)
 
     def copying(self, copied: TransferProgress) -> None:
-        """Show how far a transfer is, and how fast. The transfer calls this from its thread."""
+        """Show the progress and the speed of a transfer, which calls this from its thread."""
         now = time.monotonic()
         if self._transfer_start is None:
             self._transfer_start = (now, copied.bytes)
@@ -235,7 +241,7 @@ class Progress:
         self._transfers = message("cli.transfer", size=size, rate=f"{rate / 1e6:.1f}")
 
     def warn(self, warning: Message) -> None:
-        """Print a warning on a line of its own, unless it was printed before."""
+        """Print a warning on its own line, unless the same was printed before."""
         text = translate(warning, self.language)
         if text in self._warned or self.verbosity < 0:
             return
@@ -247,19 +253,19 @@ class Progress:
         self._print(styled(label, color, "bold yellow") + line.removeprefix(label) + "\n")
 
     def trace(self, read: Message) -> None:
-        """Print on stderr what was read from where, if the run is verbose. Any thread may call."""
+        """Print what was read from where, if the run is verbose. Any thread may call this."""
         if self.verbosity > 0:
             self._print(escaped(translate(read, self.language)) + "\n")
 
     def _print(self, shown: str) -> None:
-        """Print lines on stderr, above the line of work if that is shown."""
+        """Print lines on stderr, above the line of progress if that is shown."""
         color = has_color(sys.stderr)
-        # A process without a line may solve a cell for one that has a line on this terminal.
+        # This process may work for another one that shows its progress on the same terminal.
         over = not self._enabled and color and sys.stderr.isatty()
         with self._lock:
             was_shown = self._live is not None
             self.clear()
-            write(sys.stderr, shown, _room(sys.stderr), over=over)
+            write(sys.stderr, shown, _terminal_width(sys.stderr), over=over)
             if was_shown:
                 self._begin()
 
@@ -271,14 +277,14 @@ class Progress:
         print_to_stderr(text)
 
     def clear(self) -> None:
-        """Erase the line until the next progress."""
+        """Erase the line until there is new progress."""
         with self._lock:
             if self._live is not None:
                 self._live.stop()
                 self._live = None
 
     def _begin(self) -> None:
-        """Show the line, which rich redraws in a thread of its own."""
+        """Show the line. rich redraws it in a thread of its own."""
         with self._lock:
             if not self._enabled or self._live is not None:
                 return
@@ -295,11 +301,11 @@ class Progress:
                 redirect_stderr=False,
             )
             self._live.start()
-            # A killed run could not show it again.
+            # Show the cursor, because a killed run could not do so later.
             console.show_cursor()
 
     def _line(self) -> Text:
-        """Return the line to show: the label and the figures."""
+        """Return the text of the line: the label and the numbers."""
         from rich.text import Text
 
         parts = [part for part in (self._counters, self._transfers) if part is not None]
@@ -313,22 +319,22 @@ class Progress:
 
 @dataclass
 class ConflictPage:
-    """Writes the conflicts of a run, with an empty line between two targets."""
+    """Writes the explanations of conflicts, with an empty line between two targets."""
 
     # Where the conflicts are written; None for nowhere.
     out: TextIO | None
     # The progress of the run, which is erased before something is written.
     progress: Progress
-    # Options of this run that suggested commands must repeat, as no file records them.
+    # Options of this run that suggested commands must repeat: no file records them.
     options: tuple[str, ...] = ()
-    # Whether an edit of the stack is undone. No command is suggested for such a stack, as its file
-    # gets its old content back.
+    # Whether the stack's file is restored after an edit. No command is suggested then, because it
+    # would read the restored file.
     undone: bool = False
     # Whether something was written.
     _begun: bool = field(default=False, init=False)
-    # How many contradictions of the present target were written.
+    # How many contradictions of the current target were written.
     _written: int = field(default=0, init=False)
-    # How many lines there is room for before the ways out of the present target.
+    # How many more lines may be written before the ways out of the current target.
     _lines_left: int = field(default=_WHY, init=False)
 
     def why(
@@ -338,7 +344,7 @@ class ConflictPage:
         awaited: tuple[Awaited, ...] = (),
         expected: Expected | None = None,
     ) -> None:
-        """Write why there is no solution, long before the ways out are found."""
+        """Write why there is no solution. The ways out are found much later."""
         from resolver.report.explanation.conflict import conflict_pages
         from resolver.report.explanation.sentences import condensed
 
@@ -350,7 +356,7 @@ class ConflictPage:
         self._warn_of_other_indexes(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
-        """Write the ways out, after contradictions that were found since `why` was written."""
+        """Write the contradictions that were found since `why` was called, then the ways out."""
         from resolver.report.explanation.conflict import further_pages, ways_out_blocks
         from resolver.report.explanation.sentences import condensed
 
@@ -363,12 +369,12 @@ class ConflictPage:
         self.write_blocks(ways_out_blocks(explanation, in_checkout=in_checkout, undone=self.undone))
 
     def write_blocks(self, blocks: Document) -> None:
-        """Write a part of the page, no wider than the terminal."""
+        """Write blocks, no wider than the terminal."""
         if self.out is not None:
             self._write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _write_fitting(self, pages: Iterable[Document]) -> None:
-        """Write the first of several pages for which there is room, or the last, the shortest."""
+        """Write the first of these pages that is short enough, or else the last one."""
         if self.out is None:
             return
         text = ""
@@ -377,13 +383,13 @@ class ConflictPage:
             if text.count("\n") <= self._lines_left:
                 break
         self._write(text)
-        # and the empty line below
+        # Count the empty line below as well.
         self._lines_left -= text.count("\n") + 1
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
-        """Warn that pip would ask further indexes for a project that no index has.
+        """Warn that pip would ask further indexes for a project that no index here has.
 
-        pip's settings on this machine may name such indexes, which this program ignores.
+        The settings of pip on this machine may name such indexes. This program ignores them.
         """
         from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.constraint import NoCandidate, Unavailable
@@ -404,11 +410,11 @@ class ConflictPage:
             self.progress.warn(message("cli.not-followed", options=options, names=names))
 
     def write(self, text: str) -> None:
-        """Write a text that is no part of a conflict, with commands as called."""
+        """Write a text. Commands in it start with the path of this program."""
         self._write(as_called(text))
 
     def _write(self, text: str) -> None:
-        """Write text to the page, if there is one."""
+        """Write a text, unless there is nowhere to write."""
         if self.out is not None:
             self.progress.clear()
             print_text(text, self.out)

@@ -1,4 +1,4 @@
-"""Damage of an environment: what verify.py finds of a lock's distributions, and its repair."""
+"""Find damaged files of a lock's distributions with verify.py, and prepare their repair."""
 
 from __future__ import annotations
 
@@ -18,54 +18,63 @@ from resolver.errors import InputError
 from resolver.phrase import literal, phrase
 from resolver.report.verify import FILE
 
-# What another installation of the distribution repairs.
+# Findings that are repaired by installing the distribution again.
 _DAMAGED_FILES: Final = frozenset({"file-missing", "file-changed", "file-unreadable"})
-# The same of metadata that pip cannot uninstall by: its folder goes before.
+# Findings about metadata with which pip cannot uninstall. Their folder must be removed first.
 _DAMAGED_RECORD: Final = frozenset({"record-missing", "record-broken"})
 
 
 class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
+    # The code of the finding.
     code: str
-    # Such as `wrong`.
+    # The state, such as `wrong`.
     state: str
+    # What was found, in a sentence.
     what: str
+    # Why it was found or matters; may be empty.
     why: str
+    # The values in the sentence, by name.
     values: dict[str, str]
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A group of findings."""
+    """A group of findings in the JSON of verify.py."""
 
+    # The findings of the check.
     findings: tuple[_Finding, ...]
 
 
 class _Report(msgspec.Struct, frozen=True):
     """The JSON of verify.py."""
 
+    # The groups of findings, one for each check.
     groups: tuple[_Group, ...]
 
     @property
     def findings(self) -> list[_Finding]:
         """Return the findings of all groups."""
-        return [finding for group in self.groups for finding in group.findings]
+        findings: list[_Finding] = []
+        for group in self.groups:
+            findings += group.findings
+        return findings
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """What is damaged of a lock's distributions."""
+    """The damaged distributions of a lock."""
 
     # Some of the files that are missing or changed, by the name of the distribution.
     files: dict[str, str]
-    # The folders of metadata that pip cannot uninstall by.
+    # The folders of metadata with which pip cannot uninstall.
     metadata: tuple[str, ...]
 
 
 def find_damage(named: NamedLock, python: Path, run: Settings, *, full: bool) -> Damage:
-    """Return what is damaged in an environment, without running code of what is installed.
+    """Return what is damaged in an environment. No code of installed packages is run.
 
-    All files must be there, in their sizes; with `full`, the contents of all are compared. Raise
-    InputError if the lock's verify.py cannot tell.
+    All files must exist and have the right size. With `full`, the contents of all files are
+    compared. Raise InputError if the lock's verify.py does not report.
     """
     arguments = ["--files", "--python", str(python), "--lang", run.language]
     report = _report(named, [*arguments, *(["--full"] if full else [])])
@@ -91,14 +100,14 @@ def find_damage(named: NamedLock, python: Path, run: Settings, *, full: bool) ->
 
 
 def prepare_repair(environment: Environment, damage: Damage) -> None:
-    """Make install.sh install anew what is damaged.
+    """Make the next install.sh install damaged distributions again.
 
-    Without its note, a distribution is not as locked: install.sh downloads it, and has pip replace
-    it then. A run that is killed leaves it so, and the next one goes on.
+    Their notes are removed. Without its note, a distribution counts as different from the lock, so
+    install.sh replaces it. If the run is killed, this stays so, and the next run continues.
     """
-    for row in environment.installed:
-        if row.name in damage.files and row.note_file:
-            Path(row.note_file).unlink(missing_ok=True)
+    for distribution in environment.installed:
+        if distribution.name in damage.files and distribution.note_file:
+            Path(distribution.note_file).unlink(missing_ok=True)
     prefix = Path(environment.prefix).resolve()
     for folder in map(Path, damage.metadata):
         if folder.parent.resolve().is_relative_to(prefix) and not folder.is_symlink():
@@ -106,15 +115,18 @@ def prepare_repair(environment: Environment, damage: Damage) -> None:
 
 
 def differences(named: NamedLock, arguments: Sequence[str]) -> str:
-    """Return what differs from the lock, as verify.py tells it; empty if it tells nothing."""
+    """Return the differences from the lock that verify.py finds; empty if it reports none."""
     report = _report(named, arguments)
     findings = report.findings if report else []
-    wrong = [f"{row.what} ({row.why})" for row in findings if row.state == "wrong"]
+    wrong = [f"{finding.what} ({finding.why})" for finding in findings if finding.state == "wrong"]
     return "; ".join(wrong)
 
 
 def _report(named: NamedLock, arguments: Sequence[str]) -> _Report | None:
-    """Run the lock's verify.py with our own Python, and return its report; None without one."""
+    """Return the report of the lock's verify.py, run with the Python of this program.
+
+    None if it does not report.
+    """
     command = [sys.executable, "-I", str(named.folder / FILE), "--json", *arguments]
     done = subprocess.run(  # noqa: S603  the lock's program
         command, stdin=subprocess.DEVNULL, capture_output=True, check=False

@@ -1,4 +1,4 @@
-"""`ascend-lock diff A [B]`: show what differs between two locks."""
+"""Run `ascend-lock diff A [B]`: show what differs between two locks."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     that A names. Targets are compared by name; where A and B are one lock each, whatever its name.
     """
     if after is None:
-        after, at, _ = before.partition("@")
-        if not at:
+        after, separator, _ = before.partition("@")
+        if not separator:
             before = f"{before}@HEAD"
     new_locks = named_locks(after, run)
     comparisons = _comparisons(named_locks(before, run), new_locks)
@@ -61,7 +61,7 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
 
 
 class _Comparison(msgspec.Struct, frozen=True):
-    """Two locks for one target, or one lock whose target the other side does not have."""
+    """Two locks for the same target, or a lock whose target the other side does not have."""
 
     # The lock before; None if there is none for this target.
     old: NamedLock | None
@@ -71,7 +71,7 @@ class _Comparison(msgspec.Struct, frozen=True):
     changes: Difference | None = None
 
     def json(self) -> dict[str, Any]:
-        """Return the object in --json."""
+        """Return the comparison as an object for JSON."""
         changes = difference_json(self.changes) if self.changes is not None else {}
         return {
             "before": self.old and self.old.name,
@@ -92,9 +92,10 @@ class _Comparison(msgspec.Struct, frozen=True):
 
 
 def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[_Comparison]:
-    """Compare one lock with one, else by the names of their targets, sorted.
+    """Return the comparisons of two lists of locks.
 
-    Raise InputError if there are several, and no target is in both.
+    One lock is compared with one, whatever their targets. Otherwise locks are compared by the name
+    of the target, sorted. Raise InputError if they have no target in common.
     """
     if len(before) == len(after) == 1:
         return [_compared(before[0], after[0])]
@@ -113,7 +114,7 @@ def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> lis
 
 
 def _compared(old: NamedLock | None, new: NamedLock | None) -> _Comparison:
-    """Return two locks with what differs."""
+    """Return the comparison of two locks, one of which may be missing."""
     if old is None or new is None:
         return _Comparison(old, new)
     return _Comparison(old, new, difference(old.lock, new.lock))

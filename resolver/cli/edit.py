@@ -1,4 +1,4 @@
-"""`ascend-lock add` and `remove`: edit a stack's file together with its locks, or neither."""
+"""Run `ascend-lock add` and `remove`: edit a stack's file together with its locks, or neither."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from resolver.model.lock import Lock
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, cause, phrase
 
-# A lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation, Fix
 
@@ -88,7 +88,9 @@ def add(
     needs = {line: _need(line, components) for line in lines}
 
     def edit(document: StackText) -> StackText:
-        # A new name adds a group, as with other tools; a similar one is a typing error.
+        """Return the text of the stack with the new lines."""
+        # An unknown name adds a group, as in other tools. A name similar to a known one is taken
+        # for a typing error.
         if close := closest(group, document.groups) if group not in document.groups else "":
             raise _unknown_group(stack, group, phrase("did you mean `{name}`?", name=close))
         for line, need in needs.items():
@@ -122,6 +124,7 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
     components = load_components(run.matrices)
 
     def edit(document: StackText) -> StackText:
+        """Return the text of the stack without the lines about the names."""
         if group and group not in document.groups:
             groups = list(document.groups)
             known = phrase("it has no group")
@@ -149,6 +152,7 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
 
 
 def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
+    """Return the error for a group that a stack does not have."""
     return InputError(
         phrase("{stack} has no group `{name}`", stack=stack, name=group),
         where="--group",
@@ -157,7 +161,7 @@ def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
 
 
 def _need(line: str, components: Components) -> Need:
-    """Return what a line of a stack asks for. Raise InputError if it cannot be used."""
+    """Return the requirement in a line of a stack. Raise InputError if it is not valid."""
     try:
         return parse_need(line, components, direct=True)
     except ValueError as error:
@@ -178,9 +182,9 @@ def _edit_and_lock(
 ) -> int:
     """Edit a stack and, unless `frozen`, lock it for all of its targets.
 
-    Return the exit status of `lock`. If one of the targets cannot be locked, neither a lock nor the
-    file is written, unless the way out of this letter is to be taken. One run at a time edits the
-    stacks of a folder. Raise ResolverError.
+    Return the exit status of `lock`. If a target cannot be locked, neither a lock nor the file is
+    written. With a `letter`, the way out with this letter is then applied and locked. Only one run
+    at a time edits the stacks of a folder. Raise ResolverError.
     """
     if frozen and letter is not None:
         raise InputError(
@@ -217,15 +221,16 @@ def _edit_and_lock(
 def _lock(
     run: Settings, stack: str, edit: StackEdit, letter: str | None, *, can_apply: bool
 ) -> int:
-    """Lock the edited stack, and write the file with its locks, or nothing.
+    """Lock the edited stack. Write its file together with the locks, or nothing at all.
 
-    If the command `can_apply` a way out, one is offered. With a `letter`, the stack is changed as
-    this way out says if it has no solution. Return the exit status of `lock`. Raise ResolverError.
+    If there is no solution, the way out with this `letter` is applied, if one is given. `can_apply`
+    says whether the command has the option --apply, so that it can be suggested. Return the exit
+    status of `lock`. Raise ResolverError.
     """
     is_written = False
     try:
         with closing(Catalogs(run)) as catalogs:
-            # Whoever applies a way out has read the page already.
+            # A user who applies a way out has read the explanation already.
             out = sys.stderr if letter is None and not run.as_json else None
             page = ConflictPage(out, run.progress, run.repeated_options, undone=True)
             session = Session(run, catalogs, page, all_or_none=True, edit=edit)
@@ -243,7 +248,8 @@ def _lock(
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
-        # An interrupt may have come when everything was on disk, but not in its place yet.
+        # An interrupt may have come after everything was written, but before it was moved into
+        # place.
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
             run.progress.say(translate("edit.undone", run.language, path=path))
@@ -266,7 +272,10 @@ def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
 
 
 def _text_of(fix: Fix) -> bytes:
-    """Return the text of the stack with a way out. Raise InputError for one with two stacks."""
+    """Return the text of the stack with a way out.
+
+    Raise InputError for a way out that makes two stacks.
+    """
     if len(fix.texts) != 1:
         raise InputError(
             phrase("way out `{name}` makes two stacks of one", name=fix.name),

@@ -1,4 +1,4 @@
-"""The environment that a command is about: which it is, and which distributions it has."""
+"""Find the environment that a command is about, and read which distributions it has."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from resolver.errors import InputError
 from resolver.phrase import cause, phrase
 from resolver.report.removal import JOURNAL
 
-# Folders of environments in the current folder.
+# Folders in the current folder that may be environments.
 _FOLDERS: Final = ("env", ".venv")
 # The Python in the folder of an environment.
 _PYTHON: Final = Path("bin") / "python"
-# The environment's Python runs this without `site`, which would run code of what is installed
-# (`.pth` files, sitecustomize): only metadata is read.
+# The environment's Python runs this program without `site`, which would run code of installed
+# packages (`.pth` files, sitecustomize). Only metadata is read.
 _READ: Final = r"""
 import json, os, re, sys, sysconfig
 try:
@@ -34,7 +34,7 @@ is_virtual = any(
 )
 if not is_virtual:
     prefix = sys.prefix
-# What has another name cannot be an argument of pip, which may take it for an option.
+# A name of any other form is not passed to pip, which could take it for an option.
 is_name = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?").fullmatch
 scheme = "venv" if "venv" in sysconfig.get_scheme_names() else "posix_prefix"
 bases = {"base": prefix, "platbase": prefix}
@@ -74,18 +74,18 @@ class InstalledRow(msgspec.Struct, frozen=True):
 
     # The normalized name.
     name: str
-    # As its metadata has it.
+    # The version in its metadata.
     version: str
-    # What install.sh noted of the file it is from; empty if something else installed it.
+    # The note that install.sh left about its file or build; empty if something else installed it.
     note: str
-    # The path of that note, empty without one.
+    # The path of that note; empty without a note.
     note_file: str
     # What installed it, such as `pip` or `conda`.
     installer: str
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """An environment, as its Python describes it."""
+    """An environment, as its own Python describes it."""
 
     # The folder of the environment.
     prefix: str
@@ -100,20 +100,20 @@ class Environment(msgspec.Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Return whether ascend-lock itself runs in it."""
+        """Return whether ascend-lock itself runs in this environment."""
         # Pythons of several versions may share the prefix of a system.
         is_ours = self.python == f"{sys.version_info.major}.{sys.version_info.minor}"
         return is_ours and os.path.realpath(self.prefix) == os.path.realpath(sys.prefix)
 
 
 def environment_python(option: str | None) -> Path:
-    """Return the Python that is named, else that of the active environment, ./env or ./.venv.
+    """Return the named Python, or the Python of the active environment, ./env or ./.venv.
 
-    The folder of an environment stands for its Python. The environment of ascend-lock itself is
-    passed over. Raise InputError if there is none.
+    The folder of an environment may be named in place of its Python. The environment of ascend-lock
+    itself is skipped. Raise InputError if there is no environment.
     """
     if option is not None:
-        # A link is what makes it the Python of an environment.
+        # The link must not be resolved: it is what makes this the Python of an environment.
         path = Path(option).absolute()
         return path / _PYTHON if path.is_dir() else path
     for folder in _folders():
@@ -129,11 +129,11 @@ def environment_python(option: str | None) -> Path:
 
 
 def _folders() -> Iterator[Path]:
-    """Yield the folders that may be the environment, in the order in which they count."""
+    """Yield the folders that may be the environment, in the order in which they are tried."""
     active = os.environ.get("VIRTUAL_ENV")
     if active:
         yield Path(active)
-    # conda's own environment is often active without anyone's choice.
+    # conda's base environment is often active although the user did not choose it.
     conda = os.environ.get("CONDA_PREFIX")
     if conda and os.environ.get("CONDA_DEFAULT_ENV") != "base":
         yield Path(conda)
@@ -141,9 +141,9 @@ def _folders() -> Iterator[Path]:
 
 
 def read_environment(python: Path) -> Environment:
-    """Return what an environment's Python says of it, without running code of what is installed.
+    """Return what an environment's Python says about it. No code of installed packages is run.
 
-    Raise InputError if the Python cannot be run, or if it is that of ascend-lock itself.
+    Raise InputError if the Python cannot be run, or if it is the one of ascend-lock itself.
     """
     command = [str(python), "-I", "-S", "-c", _READ, JOURNAL]
     try:
@@ -152,11 +152,11 @@ def read_environment(python: Path) -> Environment:
         )
         environment = msgspec.json.decode(done.stdout, type=Environment)
     except OSError as error:
-        what = phrase("the environment's Python cannot be run")
-        raise InputError(what, where=str(python), why=cause(error), hint=_HINT) from None
+        message = phrase("the environment's Python cannot be run")
+        raise InputError(message, where=str(python), why=cause(error), hint=_HINT) from None
     except (subprocess.CalledProcessError, msgspec.DecodeError):
-        what = phrase("the environment's Python cannot be run")
-        raise InputError(what, where=str(python), hint=_HINT) from None
+        message = phrase("the environment's Python cannot be run")
+        raise InputError(message, where=str(python), hint=_HINT) from None
     if environment.is_own:
         raise InputError(
             phrase("ascend-lock itself runs in this environment"),
@@ -168,7 +168,7 @@ def read_environment(python: Path) -> Environment:
 
 
 def require_virtual(environment: Environment, python: Path) -> None:
-    """Raise InputError if an environment must not be changed, as it is the Python of a system."""
+    """Raise InputError if an environment must not be changed, because it is a system's Python."""
     if not environment.is_virtual:
         raise InputError(
             phrase("this Python is no environment: others use what is installed there"),

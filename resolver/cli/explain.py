@@ -1,4 +1,4 @@
-"""`ascend-lock explain STACK`: explain a conflict, and write a way out."""
+"""Run `ascend-lock explain STACK`: explain a conflict, and write a way out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from resolver.report.links import way_to_matrices
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
-# None if there is a solution, and nothing to explain.
+# The answer for one target; None if there is a solution and nothing to explain.
 Answer = Explanation | Why | None
 
 
@@ -65,7 +65,7 @@ def command(run: Settings, stack: str, letter: str | None, all_groups: bool) -> 
 
     `ascend-lock why STACK NAME` explains why a project is pinned as it is.
     """
-    # Whoever applies a way out has read the page already.
+    # A user who applies a way out has read the explanation already.
     is_quiet = run.as_json or letter is not None
     page = ConflictPage(None if is_quiet else sys.stdout, run.progress, run.repeated_options)
     with closing(Catalogs(run)) as catalogs:
@@ -100,8 +100,8 @@ def explained(
 ) -> list[tuple[Job, Answer]]:
     """Explain each target of a stack, as `_answer` does, and write the reports of conflicts.
 
-    With `all_groups`, its groups are one environment, and as no lock is of that, no report is
-    written.
+    With `all_groups`, the groups of the stack are taken as one environment. There is no lock for
+    that, so no report is written.
     """
     jobs = session.jobs(stack, together=all_groups)
     answers = [(job, _answer(stack, job, requirement, session)) for job in jobs]
@@ -114,7 +114,7 @@ def explained(
 
 
 def conflicts_of(answers: Sequence[tuple[Job, Answer]]) -> dict[Path, Explanation]:
-    """Return the explanations of the targets without a solution, by the folders of their locks."""
+    """Return the explanations of targets without a solution, by the folders of their locks."""
     return {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
 
 
@@ -142,7 +142,7 @@ def print_answers(answers: Sequence[tuple[Job, Answer]], run: Settings) -> None:
 
 
 def _lock_solvable(stack: str, targets: Sequence[str], run: Settings) -> str:
-    """Return how to lock the targets that have a solution."""
+    """Return the text with the command that locks the targets which have a solution."""
     words = [stack]
     for target in targets:
         words += ["--target", target]
@@ -153,12 +153,12 @@ def _lock_solvable(stack: str, targets: Sequence[str], run: Settings) -> str:
 
 
 def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
-    """Print how a written stack differs from the original, and how to lock it."""
+    """Print how a written stack differs from the original one, and how to lock it."""
     old = files.read_text(original).splitlines(keepends=True)
     new = files.read_text(path).splitlines(keepends=True)
     difference = difflib.unified_diff(old, new, str(original), str(path))
     print_data("\n" + "".join(difference) + "\n")
-    # A snapshot suffices to find a way out, but not to lock it.
+    # A snapshot is enough to find a way out, but not to lock it.
     if used_snapshot:
         code, options_of_lock = "conflict.written-online", run.folder_options
     else:
@@ -170,10 +170,10 @@ def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: 
 
 
 def _answer(argument: str, job: Job, requirement: Requirement | None, session: Session) -> Answer:
-    """Print and return why a target has no solution or, given a `requirement`, why it is pinned.
+    """Return why a target has no solution or, given a `requirement`, why its project is pinned.
 
-    `argument` names the stack on a command line. Return None for a target that has a solution if
-    there is no `requirement`.
+    It is also printed. Without a requirement, return None for a target that has a solution.
+    `argument` names the stack on a command line.
     """
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
@@ -209,7 +209,7 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
 def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     """Return the way out with this letter.
 
-    Raise InputError if there is none, or if targets have different ones.
+    Raise InputError if there is none, or if it differs between targets.
     """
     where = "--apply"
     if not explanations:
@@ -243,9 +243,10 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
 
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
-    """Write the changed stacks beside the original, or here if it ships. Return their paths.
+    """Write the changed stacks of a way out, and return their paths.
 
-    Raise InputError if a file with other content is in the way.
+    They are written beside the original, or to the current folder if that ships with the program.
+    Raise InputError if a file with other content is there.
     """
     folder = output_folder(stack)
     stacks = {folder / f"{name}.toml": content.encode() for name, content in fix.files}
@@ -263,7 +264,7 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
 
 
 def _json(problem: Problem, answer: Answer, run: Settings) -> dict[str, Any]:
-    """Return the object of a target in --json."""
+    """Return the object of a target for JSON."""
     if answer is None:
         return {
             "status": "solvable",

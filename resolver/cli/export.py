@@ -1,4 +1,4 @@
-"""`ascend-lock export STACK --format …`: write a lock in a format of other tools."""
+"""Run `ascend-lock export STACK --format …`: write a lock in a format of other tools."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def command(
 
 
 def _require_none(form: Format, values: Mapping[str, str | None]) -> None:
-    """Raise InputError if an option has a value that is for a Containerfile alone."""
+    """Raise InputError if an option has a value that only a Containerfile can use."""
     for option, value in values.items():
         if value:
             raise InputError(
@@ -146,8 +146,8 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
                 folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
     except OSError as error:
         hint = phrase("name another folder with --output")
-        what = phrase("the export could not be written")
-        raise files.input_error(error, what, output, hint) from None
+        failure = phrase("the export could not be written")
+        raise files.input_error(error, failure, output, hint) from None
     _print_written("ansible", output, run)
     return 0
 
@@ -162,7 +162,7 @@ def _print_written(form: Format, output: Path, run: Settings) -> None:
 def _folder_in_context(folder: Path) -> str:
     """Return the path of a lock's folder in a build context, which is the current folder.
 
-    For a folder elsewhere it is a default, which a build argument replaces.
+    For a folder outside of it, return a default, which a build argument can replace.
     """
     path = Path(os.path.relpath(folder))
     if ".." in path.parts:
@@ -188,13 +188,13 @@ def _write(text: str, form: Format, output: Path | None, run: Settings) -> None:
         files.write_output(output, text)
     except OSError as error:
         hint = phrase("name another file with --output")
-        what = phrase("the export could not be written")
-        raise files.input_error(error, what, output, hint) from None
+        failure = phrase("the export could not be written")
+        raise files.input_error(error, failure, output, hint) from None
     _print_written(form, output, run)
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
-    """Return a lock as pylock.toml, and warn of what it leaves out."""
+    """Return a lock as pylock.toml, and warn of everything that it leaves out."""
     run.progress.label("cli.asking", stack=lock.stack)
     with closing(Catalogs(run)) as catalogs, closing(catalogs.live(problem)) as live:
         offers = offered(by_hash(lock), live)

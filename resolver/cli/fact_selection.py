@@ -1,4 +1,4 @@
-"""The facts that a command line names, each with the problem for which it is compared."""
+"""Find the facts that a command line names, and the problem for which each is compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from resolver.phrase import Phrase, phrase
 
 
 def first_problem(run: Settings, hint: Phrase) -> Problem:
-    """Return the first target of the first stack. Raise InputError if there is no stack."""
+    """Return the first target of the first stack. Raise InputError with `hint` if there is none."""
     names = stack_names(run.matrices)
     if not names:
         raise InputError(phrase("there is no stack"), hint=hint)
@@ -27,7 +27,7 @@ def first_problem(run: Settings, hint: Phrase) -> Problem:
 
 
 def facts_of(problem: Problem) -> list[Fact]:
-    """Return the facts of a stack.
+    """Return the facts of a stack's target.
 
     Facts that the stack sets aside are included unchanged, and so are practices that are off.
     """
@@ -47,7 +47,7 @@ Compiled = Mapping[str, Sequence[Problem]]
 
 
 def compile_stacks(names: Iterable[str], run: Settings) -> Compiled:
-    """Return the targets of these stacks. Raise InputError for a stack that cannot be read."""
+    """Return the targets of these stacks. Raise InputError if a stack cannot be read."""
     return {name: compile_problems(load(name, run.matrices)) for name in dict.fromkeys(names)}
 
 
@@ -67,7 +67,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
 def facts_among(
     names: Sequence[str], problems: Compiled, run: Settings
 ) -> Iterator[tuple[Problem, list[Fact]]]:
-    """Yield facts as `selected_facts` does, among these stacks."""
+    """Yield the named facts as `selected_facts` does, but only facts of these stacks."""
     others = names_of_no_stack(names, run)
     _require_known(others, problems, run)
     named: set[NormalizedName] = {text.name(name) for name in others}
@@ -92,12 +92,12 @@ def _require_known(names: Collection[str], problems: Compiled, run: Settings) ->
             known |= {fact.id, fact.package}
     for name in names:
         if name not in known and text.name(name) not in known:
-            what = phrase(
+            message = phrase(
                 "there is no stack, no project with facts and no fact `{name}`", name=name
             )
             otherwise = phrase("facts are named by their `id`, see matrices/facts")
             raise InputError(
-                what,
+                message,
                 hint=did_you_mean(name, {*known, *stack_names(run.matrices)}, otherwise),
             )
 
@@ -105,7 +105,8 @@ def _require_known(names: Collection[str], problems: Compiled, run: Settings) ->
 def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:
     """Return the projects in the locks of a stack.
 
-    Without a lock, return the projects that its lines require, and what facts about these require.
+    Without a lock, return the projects that its lines require, and the projects that facts about
+    these require.
     """
     projects: set[NormalizedName] = set()
     for problem in targets:

@@ -1,4 +1,4 @@
-"""`ascend-lock facts`: the group, and `facts check`, which compares facts with their indexes."""
+"""Run `ascend-lock facts`: the group of its commands, and `facts check`."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _check_sources(run: Settings, names: tuple[str, ...], *, every_line: bool) -
 
 
 def _status_of_sources(every: Sequence[CheckedSource]) -> int:
-    """Return 1 if a source is false, else an index's failure if one could not be read, else 0."""
+    """Return the exit status: 1 if a source is false, 3 if one is unreachable, else 0."""
     if any(checked.said is Said.FALSE for checked in every):
         return 1
     for reference in chain.from_iterable(checked.references for checked in every):
@@ -169,9 +169,10 @@ def _status(checked: CheckedFact) -> int:
 
 
 def _needs_a_look(checked: CheckedFact, failures: set[str]) -> bool:
-    """Return whether an index contradicts a fact, or failed in a way that is not in `failures`.
+    """Return whether a fact needs attention.
 
-    New failures are added to `failures`.
+    It does if an index contradicts it, or fails in a way that is not in `failures` yet. New
+    failures are added to `failures`.
     """
     is_new = False
     for remark in checked.remarks:

@@ -1,4 +1,4 @@
-"""`ascend-lock fleet REPORT…`: compare the nodes of a cluster by their reports of verify.py."""
+"""Run `ascend-lock fleet REPORT…`: compare the nodes of a cluster by their reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from resolver.report.markup import html_text, markdown_text
 from resolver.report.terminal import terminal_text
 
 _formats = click.Choice(["text", "markdown", "html"])
-# By the status in the JSON.
+# The exit status, by the status in the JSON.
 _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
 
 
@@ -76,7 +76,7 @@ def command(
 
 
 def _text(blocks: Sequence[Block], form: str, language: Language) -> str:
-    """Return the comparison in a format, no wider than a file should be."""
+    """Return the comparison in a format. Text is wrapped to the width of a file."""
     if form == "html":
         return html_text(blocks, language)
     if form == "markdown":
@@ -105,7 +105,7 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
 
 
 def _names(path: Path) -> list[str]:
-    """Return the names in a file, one a line. Raise InputError if it cannot be read."""
+    """Return the names in a file with one name on each line. Raise InputError if that fails."""
     try:
         lines = files.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -114,7 +114,7 @@ def _names(path: Path) -> list[str]:
 
 
 def _write(output: Path, text: str) -> None:
-    """Write the comparison. Raise InputError if it cannot be written."""
+    """Write the comparison to a file. Raise InputError if that fails."""
     try:
         files.write_output(output, text)
     except OSError as error:

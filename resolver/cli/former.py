@@ -1,4 +1,4 @@
-"""Names that commands had in earlier releases: they still work, with a hint at the new name."""
+"""Accept the names that commands had in earlier releases. A hint shows the present name."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from resolver.cli import MATRIX_COMMANDS
 
 
 class FormerName(NamedTuple):
-    """A name of an earlier release."""
+    """A name that a command had in an earlier release."""
 
-    # The command that had it.
+    # The former name of the command.
     command: str
-    # The words of the command that does the same today.
+    # The present command that does the same.
     current: str
-    # The option that had a meaning of its own: its value is the last argument today.
+    # An option that made it another command. Its value is the last argument of the present one.
+    # Empty for none.
     option: str = ""
-    # Words with which the command means something else today.
+    # Words after the name with which it means something else today.
     unless: frozenset[str] = frozenset()
 
     @property
     def words(self) -> str:
-        """Return the name as it was written on a command line."""
+        """Return the former name as it was written on a command line."""
         return f"{self.command} {self.option}".rstrip()
 
     def rewritten(self, arguments: Sequence[str]) -> list[str] | None:
-        """Return arguments with today's name; None if they do not begin with this one."""
+        """Return arguments with the present name; None if they do not begin with the former one."""
         first, *others = arguments
         if first != self.command or not self.unless.isdisjoint(others):
             return None
-        # A word that is misspelt today, such as `matrix shwo`, is none of an earlier release. The
-        # bare command shows what there is today: solving a whole grid takes minutes.
+        # A misspelled present command, such as `matrix shwo`, is no former name. Neither is the
+        # bare command: it lists the present ones, as solving a whole grid takes minutes.
         if self.unless and not any(word.startswith("-") for word in others[:1]):
             return None
         if not self.option:
@@ -49,7 +50,7 @@ class FormerName(NamedTuple):
         return None
 
 
-# To be dropped with the release after the next.
+# The former names. They will be removed in the release after the next one.
 FORMER_NAMES: Final = (
     FormerName("stacks", "lock"),
     FormerName("snapshot", "lock --record"),
@@ -60,7 +61,10 @@ FORMER_NAMES: Final = (
 
 
 def find_former(arguments: Sequence[str]) -> tuple[FormerName, list[str]] | None:
-    """Return the former name that arguments begin with, and the arguments with today's name."""
+    """Return the former name that arguments begin with, and the arguments with the present one.
+
+    None if they begin with no former name.
+    """
     for former in FORMER_NAMES:
         current = former.rewritten(arguments)
         if current is not None:

@@ -1,4 +1,4 @@
-"""Groups of commands, whose modules are imported when a command is called."""
+"""Group commands, and import the module of a command only when it is called."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from resolver.cli.words import ANSWERS
 from resolver.errors import InputError, did_you_mean
 from resolver.phrase import literal, phrase
 
-# The key of the former name in `Context.meta`.
+# The key in `Context.meta` of the former name by which a command was called.
 FORMER = f"{__name__}.former"
-# The group of uv whose words are those of pip.
+# The group of uv whose commands are those of pip.
 _PIP: Final = "pip"
 
 
 class LazyGroup(Group):
-    """A group that imports a command's module only when the command is called."""
+    """A group of commands. The module of a command is imported only when it is called."""
 
     def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
         """Make a group of `modules`: the module and the function of each command, by its name."""
@@ -35,7 +35,7 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command.
 
-        If there is none of this name, raise InputError, or return None where a shell completes.
+        For an unknown name, raise InputError; while a shell completes, return None.
         """
         if cmd_name not in self._modules:
             if ctx.resilient_parsing:
@@ -47,7 +47,7 @@ class LazyGroup(Group):
         return command
 
     def _unknown(self, context: click.Context, name: str) -> InputError:
-        """Return the error for a command that there is not."""
+        """Return the error for an unknown command."""
         known = phrase("commands are {names}", names=", ".join(self._modules))
         group = context.command_path.partition(" ")[2]
         full_name = f"{group} {name}".lstrip()
@@ -58,13 +58,13 @@ class LazyGroup(Group):
 
 
 class RootGroup(LazyGroup):
-    """The group of all commands. It knows their former names, and words of other tools."""
+    """The group of all commands. It knows former names of commands, and commands of other tools."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name and the command that arguments begin with, and the other arguments."""
-        # A word that a shell completes is one of today.
+        # A shell completes only present names.
         found = None if ctx.resilient_parsing else find_former(args)
         if args[0] == _PIP and len(args) > 1 and not ctx.resilient_parsing:
             raise self._word_of_pip(args[1])
@@ -73,13 +73,17 @@ class RootGroup(LazyGroup):
         return super().resolve_command(ctx, args)
 
     def _word_of_pip(self, word: str) -> InputError:
-        """Return the error for a word after `pip`, as uv has them."""
+        """Return the error for a command after `pip`, as in uv."""
         hint = ANSWERS.get(word, ANSWERS[_PIP])
         if word in self._modules:
             hint = literal(f"ascend-lock {word}")
         return InputError(phrase("there is no command `{name}`", name=f"{_PIP} {word}"), hint=hint)
 
     def _unknown(self, context: click.Context, name: str) -> InputError:
+        """Return the error for an unknown command.
+
+        For a command of another tool, it says what to use here.
+        """
         error = super()._unknown(context, name)
         if name in ANSWERS:
             return InputError(error.phrases["message"], hint=ANSWERS[name])

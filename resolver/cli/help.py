@@ -1,7 +1,7 @@
-"""Help in the language of the run. In English it is click's own.
+"""Write the help of commands in the language of the run. In English, click's own code does it.
 
-In another language, each paragraph is translated by itself, and lines are wrapped by their width on
-a terminal: click counts characters, and a Chinese one takes two columns.
+In another language, each paragraph is translated by itself. Lines are wrapped by their width on a
+terminal: click counts characters, but a Chinese one takes two columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from resolver.i18n import translate_phrase
 from resolver.model.text import Language
 from resolver.phrase import as_phrase, phrase
 
-# What click itself writes into a help.
+# The headings that click itself writes.
 _HEADINGS: Final = {
     "Options": phrase("Options"),
     "Options of every command": phrase("Options of every command"),
@@ -28,24 +28,24 @@ _HEADINGS: Final = {
 _USAGE: Final = phrase("Usage: ")
 OF_CLICK: Final = (phrase("Show this message and exit."), phrase("Show the version and exit."))
 _REQUIRED: Final = phrase("required")
-# Begins a paragraph whose lines stay as they are.
+# The beginning of a paragraph whose lines are not wrapped.
 _UNWRAPPED: Final = "\b\n"
-# A line of examples: a command, and what it does.
+# A line of examples: a command, then what it does.
 _EXAMPLE: Final = re.compile(r"( +\S.*?  +)(\S.*)")
-# What click adds to the help of an option, such as `  [default: 2; x>=1]`.
+# The words that click adds to the help of an option, such as `  [default: 2; x>=1]`.
 _ADDED: Final = re.compile(r"(?:(.*?)  )?\[([^\]]*)\]", re.DOTALL)
 _DEFAULT: Final = "default: "
 
 
 class Formatter(click.HelpFormatter):
-    """Lays a help out in another language than English."""
+    """Formats a help in a language other than English."""
 
     def __init__(self, language: Language, width: int | None, max_width: int | None) -> None:
         super().__init__(width=width, max_width=max_width)
         self._language = language
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the line with the arguments of a command."""
+        """Write the line with the command and its arguments."""
         if prefix is None:
             prefix = translate_phrase(_USAGE, self._language)
         super().write_usage(prog, args, prefix)
@@ -58,7 +58,7 @@ class Formatter(click.HelpFormatter):
         self.write(f"{'':>{self.current_indent}}{line}\n")
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs."""
+        """Write paragraphs of text."""
         indent = " " * self.current_indent
         paragraphs = []
         for paragraph in _paragraphs(text):
@@ -85,31 +85,33 @@ class Formatter(click.HelpFormatter):
             self.write("\n".join(lines).rstrip() + "\n")
 
     def _of_option(self, text: str) -> str:
-        """Return the help of an option or a command, and what click adds to it."""
+        """Return the translated help of an option or a command, with what click adds to it."""
         match = _ADDED.fullmatch(text)
         if match is None:
             return self._translated(text)
         added = []
         for part in match[2].split("; "):
             value = part.removeprefix(_DEFAULT)
-            what = phrase("{value}", value=value)
+            addition = phrase("{value}", value=value)
             if value != part:
-                what = phrase("default: {value}", value=value)
+                addition = phrase("default: {value}", value=value)
             elif part == _REQUIRED.template:
-                what = _REQUIRED
-            added.append(translate_phrase(what, self._language))
+                addition = _REQUIRED
+            added.append(translate_phrase(addition, self._language))
         before = f"{self._translated(match[1])}  " if match[1] else ""
         return f"{before}[{'; '.join(added)}]"
 
     def _line(self, line: str) -> str:
-        """Return a line of examples with what it says of a command translated."""
+        """Return a line of examples in which the words after the command are translated."""
         match = _EXAMPLE.fullmatch(line)
         return match[1] + self._translated(match[2]) if match else self._translated(line)
 
     def _translated(self, text: str) -> str:
+        """Return the translation of a text."""
         return translate_phrase(as_phrase(text), self._language)
 
     def _wrapped(self, text: str, first: str, hanging: str) -> list[str]:
+        """Return a text as lines that fit."""
         # It measures text with rich, which English help does not need.
         from resolver.report.terminal import wrapped
 
@@ -120,7 +122,7 @@ class Context(click.Context):
     """A context whose help is in the language of the run."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """Return what lays a help out."""
+        """Return the formatter of the help."""
         language = run_language()
         if language == "en":
             return super().make_formatter()
@@ -128,12 +130,15 @@ class Context(click.Context):
 
 
 def summary(command: click.Command) -> str:
-    """Return what a list of commands says of a command: its first paragraph, or its short help."""
+    """Return the summary of a command for a list.
+
+    It is the short help of the command, or else the first paragraph of its help.
+    """
     return command.short_help or next(sentences(command.help or ""), "")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield what of a help is translated, each text by itself."""
+    """Yield the texts of a help that are translated, each by itself."""
     for paragraph in _paragraphs(text):
         if isinstance(paragraph, str):
             yield paragraph
@@ -144,7 +149,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str | list[str]]:
-    """Yield each paragraph on one line, or its lines if these stay as they are."""
+    """Yield each paragraph as one line, or as a list of lines if these must not be wrapped."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith(_UNWRAPPED):
             yield paragraph.removeprefix(_UNWRAPPED).split("\n")

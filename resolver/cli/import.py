@@ -1,4 +1,4 @@
-"""`ascend-lock import FILE`: make a stack of the requirements in a file of another tool."""
+"""Run `ascend-lock import FILE`: make a stack from the requirements in a file of another tool."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PYPROJECT: Final = "pyproject.toml"
 
 
 def _read_python(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Return the value of --python. Raise InputError if it is not one version of Python."""
+    """Return the value of --python. Raise an error if it is not one version of Python."""
     return value and PYTHON(value)
 
 
@@ -189,10 +189,10 @@ def command(
 
 
 def _default_name(project: str, file: Path, output: Path | None) -> str:
-    """Return the name of a stack that is given none.
+    """Return the name of a stack for which no name is given.
 
-    That is the name of the output, else of the project or environment in the input. Without one, a
-    pyproject.toml gives the name of its folder, and any other file its own.
+    It is the name of the output file, or else of the project or environment in the input. Without
+    one, it is the name of the folder of a pyproject.toml, or the name of any other file.
     """
     if output is not None:
         return output.stem
@@ -203,7 +203,7 @@ def _default_name(project: str, file: Path, output: Path | None) -> str:
 
 
 def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:
-    """Return the components that the target states. Raise InputError for a wrong value."""
+    """Return the components that the target states. Raise InputError for an invalid value."""
     components = load_components(run.matrices)
     system = {}
     for name, text in given.items():
@@ -214,7 +214,10 @@ def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:
 
 
 def _print_rows(stack: Draft, file: Path, run: Settings, *, is_written: bool) -> None:
-    """Print what became of the lines of a file, on stderr if the stack is printed on stdout."""
+    """Print what became of the lines of a file.
+
+    They are printed on stderr if the stack itself is printed on stdout.
+    """
     if run.is_quiet:
         return
     stream = sys.stdout if is_written else sys.stderr
@@ -223,7 +226,7 @@ def _print_rows(stack: Draft, file: Path, run: Settings, *, is_written: bool) ->
 
 
 def _lock(path: Path, run: Settings) -> list[TargetResult]:
-    """Lock the stack in a file, and return the result of its target."""
+    """Lock the stack in a file, and return the results of its target."""
     # Most imports solve nothing.
     from resolver.cli.catalogs import Catalogs
     from resolver.cli.session import Session
@@ -231,14 +234,14 @@ def _lock(path: Path, run: Settings) -> list[TargetResult]:
     with closing(Catalogs(run)) as catalogs:
         page = ConflictPage(None if run.as_json else sys.stderr, run.progress, run.repeated_options)
         session = Session(run, catalogs, page)
-        # A path has a separator, which a name has not.
+        # With a separator it is a path, and not the name of a stack.
         results = session.lock(session.jobs(f"{path.parent}{os.sep}{path.name}"))
     run.progress.clear()
     return results
 
 
 def _print_results(results: Sequence[TargetResult], apply_command: str, run: Settings) -> None:
-    """Print the results of locking; if there is a way out, also the command that takes it."""
+    """Print the results of locking, and the command that takes a way out if there is one."""
     if run.is_quiet:
         print_failures(results, run.language)
         return
@@ -247,7 +250,7 @@ def _print_results(results: Sequence[TargetResult], apply_command: str, run: Set
 
 
 def _print_written(stack: Draft, output: Path, run: Settings, *, is_locked: bool) -> None:
-    """Print what was written, and the commands that come next."""
+    """Print what was written, and which commands come next."""
     path = shlex.quote(str(output))
     if stack.lacking:
         arguments = shlex.join(stack.lacking)

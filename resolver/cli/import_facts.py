@@ -1,4 +1,4 @@
-"""`ascend-lock facts import`: make facts and images from tables of upstream."""
+"""Run `ascend-lock facts import`: make facts and images from tables of upstream."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
         try:
             write(generated, run.matrices)
         except OSError as error:
-            what = phrase("the facts cannot be written")
+            message = phrase("the facts cannot be written")
             hint = phrase("name another folder of facts with --matrices DIR")
-            raise files.input_error(error, what, run.matrices, hint) from None
+            raise files.input_error(error, message, run.matrices, hint) from None
     status = "imported"
     if diff:
         status = "changed" if generated.changes else "current"
@@ -87,9 +87,9 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
 
 
 def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
-    """Return the repository and the commit of a value of --at.
+    """Return the repository and the commit in a value of --at.
 
-    Raise InputError if it has another form, or upstream.toml does not have the repository.
+    Raise InputError if the value has another form, or if upstream.toml has no such repository.
     """
     name, _, commit = text.partition("=")
     if not name or not patterns.COMMIT.matches(commit):
@@ -114,7 +114,7 @@ def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
 
 
 def _json(change: ChangedRow) -> dict[str, Any]:
-    """Return the object of a changed row in --json."""
+    """Return a changed fact or image as an object for JSON."""
     keys = {
         key: {"before": _plain(old), "now": _plain(new)} for key, (old, new) in change.keys.items()
     }
@@ -122,7 +122,7 @@ def _json(change: ChangedRow) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of TOML as JSON has it, where a day is a text."""
+    """Return a TOML value as JSON has it: a date becomes a text."""
     if isinstance(value, (bool, int, str, type(None))):
         return value
     if isinstance(value, Mapping):
@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(changes: Sequence[ChangedRow]) -> Iterator[Message]:
-    """Yield a line for each changed row and each changed key of it."""
+    """Yield a line for each changed fact or image, and for each of its changed keys."""
     for change in changes:
         yield message(f"import.{change.how}", name=change.name, file=change.file)
         for key, (old, new) in change.keys.items():
@@ -141,12 +141,15 @@ def _lines(changes: Sequence[ChangedRow]) -> Iterator[Message]:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value of TOML for people; `-` for none."""
+    """Return a TOML value as text for people; `-` if there is none."""
     return "-" if value is None else files.json_text(_plain(value), indent=None)
 
 
 class _Archives(ExitStack):
-    """Reads members of the archives that upstream.toml names, from the first stack's indexes."""
+    """Reads members of the archives that upstream.toml names.
+
+    They come from the indexes of the first stack.
+    """
 
     def __init__(self, run: Settings) -> None:
         super().__init__()
@@ -155,7 +158,7 @@ class _Archives(ExitStack):
 
     @cached_property
     def _offers(self) -> Offers:
-        """Return the offers of the indexes, which are opened only if there are archives.
+        """Return what the indexes offer. They are opened only if archives are read.
 
         Raise InputError if there is no stack.
         """
@@ -165,9 +168,9 @@ class _Archives(ExitStack):
         return Offers(problem, self.enter_context(closing(catalogs.live(problem))))
 
     def read(self, archive: ArchiveRow, path: str) -> str | None:
-        """Return the text of a member of an archive; None if the archive does not have it.
+        """Return the text of a member of an archive; None if there is no such member.
 
-        Raise InputError if no index has the archive, and IndexFailure if one is out of reach.
+        Raise InputError if no index has the archive, and IndexFailure if an index is out of reach.
         """
         self._run.progress.label("cli.looking-at", fact=archive.file)
         if archive.file not in self._files:
@@ -178,7 +181,10 @@ class _Archives(ExitStack):
             return None
 
     def _file(self, archive: ArchiveRow) -> File:
-        """Return the file of an archive. Raise InputError if no index has it with its sha256."""
+        """Return the file of an archive on an index.
+
+        Raise InputError if no index has it with the stated sha256.
+        """
         release = archive_version(archive.file, archive.project) or ""
         for version in self._offers.matching(archive.project, SpecifierSet(f"=={release}")):
             for file in self._offers.files(archive.project, version):

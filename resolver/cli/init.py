@@ -1,4 +1,4 @@
-"""`ascend-lock init`: write a stack for a machine and a purpose from the matrix of what locks."""
+"""Run `ascend-lock init`: write a stack for a machine and a use, from the solved matrix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from resolver.model.patterns import GLIBC
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.report.matrix import read_matrix
 
-# The fields to choose a cell by, and their options, in the order of the prompts.
+# The fields by which a cell is chosen, with their options, in the order of the prompts.
 _FIELDS: Final = {
     TOOLKIT: f"--{TOOLKIT}",
     CHIP: f"--{CHIP}",
@@ -36,7 +36,8 @@ _FIELDS: Final = {
     "python": "--python",
     "use": "--for",
 }
-# Which cells a stack is made of: locked ones, else expected ones, else undecided ones.
+# The outcomes of cells from which a stack is made: locked ones, else expected ones, else undecided
+# ones.
 _OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
 
 
@@ -126,12 +127,12 @@ def command(
 def _fields(
     machine: Machine, given: Mapping[str, str | None], components: Components
 ) -> dict[str, str]:
-    """Return the values of the fields that are given, or else known of this machine.
+    """Return the values of the fields that are given, or else are known of this machine.
 
     Raise InputError if a component cannot have its value.
     """
     fields: dict[str, str] = {}
-    # Without toolkit and chip, this is a machine to lock on, not one to install on.
+    # Without toolkit and chip, the user locks on this machine for another one.
     if machine.toolkit or machine.chip:
         fields = {
             TOOLKIT: machine.toolkit,
@@ -140,7 +141,7 @@ def _fields(
             "python": machine.python,
         }
     for key, value in given.items():
-        # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
+        # The matrix writes `8.3.rc2` as 8.3.RC2, and SoCs in capitals.
         if value and key in (TOOLKIT, CHIP):
             _require_stated(key, value)
             fields[key] = str(options.component(key, value, components))
@@ -150,7 +151,7 @@ def _fields(
 
 
 def _require_stated(key: str, value: str) -> None:
-    """Raise InputError if a component is `none`: each cell of the matrix has all of them."""
+    """Raise InputError if a component is `none`: the matrix has no cells without a value."""
     if options.states_nothing(value):
         raise InputError(
             phrase("the matrix has stacks only for machines with an accelerator"),
@@ -163,7 +164,7 @@ def _require_stated(key: str, value: str) -> None:
 
 
 def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
-    """Raise InputError if a field is not known, as nobody can be asked for it."""
+    """Raise InputError if a field has no value. It is called if no user can be asked."""
     unknown = [option for key, option in _FIELDS.items() if key not in fields]
     if not unknown:
         return
@@ -177,9 +178,9 @@ def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
 
 
 def _newest(matrix: Matrix, fields: Mapping[str, str], *, pre: bool) -> Answer | None:
-    """Return the newest release that locks in cells with these fields; None without one.
+    """Return the answer for the newest release that locks with these fields; None without one.
 
-    A release that is expected to lock, or that is undecided, comes only if none locks.
+    A release that is only expected to lock, or is undecided, is taken if none locks.
     """
     for outcomes in _OUTCOMES:
         answer = matrix.newest(fields, outcomes, pre=pre)
@@ -189,7 +190,7 @@ def _newest(matrix: Matrix, fields: Mapping[str, str], *, pre: bool) -> Answer |
 
 
 def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) -> None:
-    """Print which release a written stack has, and what the matrix says of it."""
+    """Print which release a written stack has, and what the matrix knows about it."""
     release = f"{answer.cell.package} {answer.cell.release}"
     if answer.reason is not None:
         code = "init.undecided"
@@ -217,9 +218,9 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
 
 
 def _glibc_version(text: str, glibc: Component) -> str:
-    """Return a version of glibc as given, or the version that the named system has.
+    """Return a version of glibc: the given one, or the one of the named system.
 
-    Raise InputError if it is neither.
+    Raise InputError if the text is neither.
     """
     version = text if GLIBC.matches(text) else glibc.named(text)
     if not version:
@@ -236,7 +237,7 @@ def _glibc_version(text: str, glibc: Component) -> str:
 
 
 def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:
-    """Return the value of a field. Ask the user if `fields` do not have it."""
+    """Return the value of a field. The user is asked if `fields` does not have it."""
     if key in fields:
         return fields[key]
     others = {name: value for name, value in fields.items() if name != key}
@@ -244,13 +245,13 @@ def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) 
     question = translate(f"matrix.page-{key}", run.language)
     shown = {harmless(choice): choice for choice in choices}
     names = list(shown)
-    # Its texts are harmless.
+    # The texts that are shown are escaped.
     answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
     return shown[str(answer)]
 
 
 def _require_known(fields: Mapping[str, str], matrix: Matrix) -> None:
-    """Raise InputError if the matrix does not have the value of a field."""
+    """Raise InputError if no cell of the matrix has the value of a field."""
     for key, value in fields.items():
         if value in _values(key, matrix, {}):
             continue
@@ -267,7 +268,7 @@ def _require_known(fields: Mapping[str, str], matrix: Matrix) -> None:
 
 
 def _uses_of(project: str, matrix: Matrix) -> Phrase:
-    """Return a hint at the uses whose stacks require a project; empty if none does."""
+    """Return a hint that names the uses whose stacks require a project; empty if none does."""
     names = []
     for use in matrix.uses:
         projects = {texts.requirement(line).name for line in use.requires}
@@ -279,9 +280,10 @@ def _uses_of(project: str, matrix: Matrix) -> Phrase:
 
 
 def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
-    """Return the values of a field in cells with these other fields, or in all if there are none.
+    """Return the values of a field in the cells that have these other fields.
 
-    CANN comes oldest first, uses in the order of the grid, the rest sorted.
+    If there are no such cells, return the values in all cells. CANN comes oldest first, uses in the
+    order of the grid, everything else sorted.
     """
     cells = [answer.cell for answer in matrix.answers]
     fitting = [cell for cell in cells if all(cell.value(name) == fields[name] for name in fields)]
@@ -295,7 +297,10 @@ def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
 
 
 def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> NothingToLock:
-    """Return why no cell locks: the conflict of the newest release, with the nearest that lock."""
+    """Return the error that no cell locks.
+
+    It has the conflict of the newest release, and the nearest cells that lock.
+    """
     refused = matrix.newest(fields, (CellOutcome.CONFLICT,))
     asked = ", ".join(fields.values())
     hint = literal(run.command("matrix", "show"))

@@ -1,4 +1,4 @@
-"""The language of a run: the one that `--lang` names, else the locale's, else English."""
+"""Find the language of a run: from `--lang`, or else from the locale, or else English."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ OPTION: Final = "--lang"
 
 
 def run_language() -> Language:
-    """Return the language of this process's run, which is known before its options are parsed.
+    """Return the language of this run. It is known before the options are parsed.
 
-    By the locale it is English if stdout cannot encode Chinese.
+    If the locale decides, it is English if stdout cannot encode Chinese.
     """
     named = _named(sys.argv[1:])
     if named is not None:
@@ -31,7 +31,7 @@ def run_language() -> Language:
 
 
 def _named(arguments: Sequence[str]) -> Language | None:
-    """Return the language that the last `--lang` names; None without one that there is."""
+    """Return the language that the last `--lang` names; None if none names a known language."""
     named = None
     for position, argument in enumerate(arguments):
         if argument == "--":
@@ -46,6 +46,7 @@ def _named(arguments: Sequence[str]) -> Language | None:
 
 
 def _of_locale() -> Language:
+    """Return the language of the locale; English if it is not supported."""
     variables = os.environ
     locale = variables.get("LC_ALL") or variables.get("LC_MESSAGES") or variables.get("LANG")
     language = (locale or "")[:2].lower()

@@ -1,4 +1,4 @@
-"""`ascend-lock lock STACK…`: lock stacks for their targets."""
+"""Run `ascend-lock lock STACK…`: lock stacks for their targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
 
-# A snapshot must have all requests of an explanation, so there is ample time for one.
+# The time limit for an explanation that is recorded, in seconds. It is long, because the snapshot
+# must have all requests.
 _SECONDS_TO_RECORD: Final = 900.0
 # Parameters that have no meaning with --record.
 _LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
@@ -109,7 +110,7 @@ def command(
 
 
 def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
-    """Lock stacks, and return what becomes of their targets. Raise ResolverError."""
+    """Lock stacks, and return the results of their targets. Raise ResolverError."""
     run, policy, ignore_remembered, dry_run = order
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None
@@ -128,9 +129,9 @@ def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
 
 
 def _record(run: Settings, stacks: Sequence[str]) -> int:
-    """Record what locking stacks asks the indexes. Return the exit status.
+    """Record what locking stacks requests from the indexes. Return the exit status.
 
-    Raise click.UsageError if no stack is named, or an option is given that locking alone has.
+    Raise click.UsageError if no stack is named, or if an option is given that only locking has.
     """
     if not stacks:
         raise click.MissingParameter(param_hint="'STACK...'", param_type="argument")
@@ -149,7 +150,7 @@ def _record(run: Settings, stacks: Sequence[str]) -> int:
 
 
 def _previous_locks(names: Sequence[str], session: Session) -> list[Lock]:
-    """Return the existing locks of stacks. A stack that cannot be read has none."""
+    """Return the existing locks of stacks. Stacks that cannot be read are skipped."""
     locks = []
     for name in names:
         jobs = result_or_error(partial(session.jobs, name))

@@ -1,4 +1,4 @@
-"""`ascend-lock matrix`: the group of commands about which versions go together."""
+"""Run `ascend-lock matrix`: the group of commands about which versions go together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ascend-lock matrix build`: solve every cell of a grid, and write its page and its data."""
+"""Run `ascend-lock matrix build`: solve every cell of a grid, and write its page and its data."""
 
 from __future__ import annotations
 
@@ -161,9 +161,9 @@ def command(
 def _report(
     matrix: Matrix, before: Matrix | None, written: tuple[Path, Path], run: Settings
 ) -> int:
-    """Print what the cells came to, and how they differ from an earlier grid.
+    """Print the outcomes of the cells, and how they differ from an earlier grid.
 
-    `written` are the page and the data. Return the exit status.
+    `written` has the paths of the page and of the data. Return the exit status.
     """
     page, data = written
     status = 0 if before is None else difference_status(before, matrix)
@@ -187,7 +187,7 @@ def _report(
 
 
 def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:
-    """Return the newest releases that indexes have of the grid's projects, newest first."""
+    """Return the newest releases of the grid's projects that indexes have, newest first."""
     releases: dict[str, list[str]] = {}
     with closing(Catalogs(run)) as catalogs:
         for package in grid.packages:
@@ -206,7 +206,7 @@ def _rows(
 ) -> dict[str, tuple[str, ...]]:
     """Return the releases that have cells, by project, newest first.
 
-    `releases` gives the order. Releases of a project that it lacks are sorted by version.
+    `releases` gives the order. Releases of a project that is not in it are sorted by version.
     """
     releases_with_cells: dict[str, set[str]] = {}
     for cell in cells:
@@ -224,9 +224,9 @@ def _solved(
     journal: Journal,
     run: Settings,
 ) -> list[Answer]:
-    """Return the answer of each cell.
+    """Return the answers of all cells.
 
-    Answers of an interrupted run of the same inputs are taken from the journal.
+    Answers of an interrupted run with the same inputs are taken from the journal.
     """
     names = {cell.name for cell in cells}
     solved = [answer for answer in journal.begin() if answer.cell.name in names]

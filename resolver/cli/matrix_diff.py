@@ -1,4 +1,4 @@
-"""`ascend-lock matrix diff OLD [NEW]`: show which cells of a solved grid have changed."""
+"""Run `ascend-lock matrix diff OLD [NEW]`: show which cells of a solved grid have changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(run: Settings, old: Path, new: Path) -> int:
 
 
 def difference_status(old: Matrix, new: Matrix) -> int:
-    """Return the exit status for two grids: 5 if a cell that locked no longer does, else 0."""
+    """Return the exit status for two grids: 5 if a cell had a lock and has none now, else 0."""
     for _, was, now in changed_cells(old, new):
         if is_broken(was, now):
             return CHANGED_UPSTREAM

@@ -1,4 +1,4 @@
-"""`ascend-lock matrix show`: show which versions go together, as facts say, without any index."""
+"""Run `ascend-lock matrix show`: show which versions go together, by facts and without an index."""
 
 from __future__ import annotations
 
@@ -116,7 +116,10 @@ def command(
 def _require_pairs(
     project: NormalizedName, package: str, facts: Sequence[Fact], run: Settings
 ) -> None:
-    """Raise InputError if no fact pairs releases of a project. `package` is its name as given."""
+    """Raise InputError if no fact pairs releases of a project.
+
+    `package` is the name of the project as the user gave it.
+    """
     known = projects_with_pairs(facts)
     if project in known:
         return

@@ -1,4 +1,4 @@
-"""Options that several commands share, and their values as `Settings`."""
+"""Define the options that several commands share, and their values as `Settings`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from resolver.phrase import cause, phrase
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Stands for every stack on a command line.
+# The word that stands for all stacks on a command line.
 ALL: Final = "all"
-# Other names of the processors that targets have.
+# Other names of processors, and the names that targets use.
 _PROCESSORS: Final = {
     "arm64": "aarch64",
     "arm": "aarch64",
@@ -42,7 +42,7 @@ _PROCESSORS: Final = {
     "x86-64": "x86_64",
     "x86": "x86_64",
 }
-# Stands for a component that a target does not state.
+# The value of an option for a component that the target does not state.
 NONE: Final = "none"
 _LOCKS: Final = Path("locks")
 _LOCAL_MATRICES: Final = Path("matrices")
@@ -84,10 +84,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def locks(self) -> Path:
-        """Return the folder of locks. Raise InputError if it is the default and a link.
+        """Return the folder of locks.
 
-        A proposed change to a repository can turn the folder into a link, and locks would be
-        written where it leads.
+        Raise InputError if it is the default folder and a link: a proposed change to a repository
+        could turn the folder into a link, and locks would be written where it leads.
         """
         if self.own_locks is not None:
             return self.own_locks
@@ -117,15 +117,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def repeated_options(self) -> tuple[str, ...]:
-        """Return the options with which a similar command has the same result."""
+        """Return the options with which a similar command gives the same result."""
         if self.offline:
             return ("--offline", *self.folder_options)
         return self.folder_options
 
     def snapshot_path(self, stack: str) -> Path:
-        """Return the path of the snapshot of a stack to read, whether it exists or not.
+        """Return the path of the snapshot to read for a stack, whether it exists or not.
 
-        The user's own snapshot comes before the one beside the facts.
+        A snapshot of the user's own comes before the one beside the facts.
         """
         own = self.own_snapshot(stack)
         if own.exists():
@@ -133,11 +133,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return output_folder(self.matrices) / "snapshots" / own.name
 
     def own_snapshot(self, stack: str) -> Path:
-        """Return the path of the snapshot of a stack to write.
+        """Return the path of the snapshot to write for a stack.
 
-        It is beside `matrices` if the user chose that folder by an option, by the environment or by
-        the current folder. Otherwise it is in the current folder: a default that ships is not the
-        user's, even in a checkout.
+        It is beside `matrices` if the user chose that folder: by an option, by the environment, or
+        because the current folder has it. Otherwise it is in the current folder, because files that
+        ship with the program are not the user's.
         """
         is_named = self.own_matrices is not None or bool(os.environ.get(_MATRICES_VARIABLE))
         folder = Path()
@@ -155,18 +155,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether only errors are printed, and results that were asked for."""
+        """Return whether only errors, and results that were asked for, are printed."""
         return self.progress.verbosity < 0
 
     def print_message(self, code: str, /, **values: object) -> None:
-        """Print a result on stdout: a text of `locale`, in the language of the run."""
+        """Print a result on stdout: the message with this code, in the language of the run."""
         print_line(translate(message(code, **values), self.language))
 
     def print_note(self, code: str, /, **values: object) -> None:
-        """Print what is no result on stdout: what was done, what is next.
+        """Print on stdout what was done or what to do next: the message with this code.
 
-        It is a text of `locale`, in the language of the run. It is left out if the run is quiet, or
-        if stdout is for JSON.
+        A note is no result. It is left out if the run is quiet, or if stdout is for JSON.
         """
         if not self.is_quiet and not self.as_json:
             self.print_message(code, **values)
@@ -175,8 +174,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def settings(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds shared options to a command.
 
-    `names` are keys of `_SHARED`. The command receives their values, and those of the common
-    options, as one `Settings`.
+    `names` are keys of `_SHARED`. The command receives the values of these and of the common
+    options as one `Settings`.
     """
 
     def decorate(command: Command) -> Command:
@@ -209,7 +208,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
 
 
 def _print_current_name(run: Settings) -> None:
-    """Print on stderr what a command is called now that was called by a former name."""
+    """Print on stderr the present name of a command that was called by a former one."""
     former = click.get_current_context().meta.get(FORMER)
     if former is not None:
         values = {"former": former.words, "current": former.current}
@@ -217,17 +216,17 @@ def _print_current_name(run: Settings) -> None:
 
 
 def ships(path: Path) -> bool:
-    """Return whether a path is part of the installed package.
+    """Return whether a path belongs to the installed package.
 
-    The next installation replaces it. The files of a checkout are its user's.
+    Such a file is replaced by the next installation. The files of a checkout are the user's.
     """
     return path.resolve().is_relative_to(_PACKAGE)
 
 
 def output_folder(path: Path) -> Path:
-    """Return the folder for files that are made from a stack or from the facts at `path`.
+    """Return the folder for files that are made from the stack or the facts at `path`.
 
-    That is the folder beside it, or the current one if `path` ships with the package.
+    That is the folder that contains `path`, or the current one if `path` ships with the package.
     """
     return Path() if ships(path) else path.parent
 
@@ -238,7 +237,7 @@ def today() -> dt.date:
 
 
 def _default_matrices() -> Path:
-    """Return the folder that the environment names, else `./matrices`, else the one that ships."""
+    """Return the folder that the environment names, else `./matrices`, else the shipped one."""
     folder = os.environ.get(_MATRICES_VARIABLE)
     if folder:
         return Path(folder)
@@ -249,7 +248,10 @@ def _default_matrices() -> Path:
 
 
 def completed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return what completes a word in a shell: a function of `completion`."""
+    """Return the function with which click completes a word in a shell.
+
+    It calls the function with this `name` in `completion`.
+    """
 
     def complete(
         context: click.Context, _parameter: click.Parameter, prefix: str
@@ -266,7 +268,10 @@ def completed(name: str) -> Callable[[click.Context, click.Parameter, str], list
 def _read_moment(
     context: click.Context, parameter: click.Parameter, value: dt.datetime | None
 ) -> dt.datetime | None:
-    """Return the end of a day, or a moment with its time zone; None without a value."""
+    """Return the end of a day, or a moment with its time zone; None without a value.
+
+    Raise an error if the value is no valid cut-off.
+    """
     # Most runs have no such option.
     from resolver.config.decode import cutoff_moment
 
@@ -279,7 +284,10 @@ def _read_moment(
 
 
 def _read_as_of(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    """Return the value of --as-of in its normal form; empty without a value."""
+    """Return the value of --as-of in normal form; empty without a value.
+
+    Raise an error if it is not valid.
+    """
     from resolver.model.as_of import read_as_of
 
     try:
@@ -289,7 +297,7 @@ def _read_as_of(context: click.Context, parameter: click.Parameter, value: str |
 
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
-    """Return an argument for any number of stacks."""
+    """Return a decorator that adds an argument for any number of stacks."""
     return click.argument(
         name,
         metavar=metavar,
@@ -300,14 +308,14 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
 
 
 def states_nothing(text: str) -> bool:
-    """Return whether the value of a component's option says that the target does not state it."""
+    """Return whether the value of a component's option is `none`: the target does not state it."""
     return text.strip().lower() == NONE
 
 
 def component(name: str, text: str, components: Components) -> Value:
-    """Return the value of the option that is named after a component of a machine.
+    """Return the value of the option for a component of a machine.
 
-    Raise InputError if there is no such component, or it cannot have the value.
+    Raise InputError if the component is unknown or cannot have this value.
     """
     where = f"--{name} {text}"
     try:
@@ -320,7 +328,10 @@ def component(name: str, text: str, components: Components) -> Value:
 
 
 def output(default: str) -> Callable[[Command], Command]:
-    """Return the option that names the file to write; `default` describes it without the option."""
+    """Return a decorator that adds the option for the file to write.
+
+    `default` says in its help what happens without the option.
+    """
     return click.option(
         "-o",
         "--output",
@@ -331,7 +342,7 @@ def output(default: str) -> Callable[[Command], Command]:
 
 
 def require_absent(path: Path) -> None:
-    """Raise InputError if a path exists, even as a broken link."""
+    """Raise InputError if a path exists, also if it is a broken link."""
     if os.path.lexists(path):
         raise InputError(
             phrase("`{path}` already exists; nothing was written", path=path),
@@ -341,13 +352,13 @@ def require_absent(path: Path) -> None:
 
 
 class PlatformChoice(click.Choice):  # type: ignore[type-arg]
-    """A platform of targets. Its processor alone will do, by any of its names."""
+    """The type of an option for a platform. The name of its processor is enough, by any alias."""
 
     def __init__(self) -> None:
         super().__init__(PLATFORMS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the platform. Raise click.BadParameter for another value."""
+        """Return the platform. Raise click.BadParameter for any other value."""
         text = str(value).lower().replace("_", "-").rpartition("linux-")[2]
         processor = _PROCESSORS.get(text, text.replace("-", "_"))
         platform = f"linux-{processor}"

@@ -1,4 +1,4 @@
-"""The result of a run for each target, and how it is printed for people and in `--json`."""
+"""Define the result of a run for each target, and print results for people and as JSON."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from resolver.report.summary import (
 )
 from resolver.report.terminal import COLUMNS
 
-# A remembered lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 
 # Exit statuses. UNDECIDED is also the status of a failed index, as the answer depends on one.
 CONFLICT = 1
 UNDECIDED = 3
-# Columns of the table where there is no terminal, so that each row is one line.
+# The width of the table without a terminal, so that each row is one line.
 _TABLE_COLUMNS = 1000
 # The `status` in --json, by exit status.
 STATUS_BY_EXIT = {
@@ -61,16 +61,19 @@ STATUS_BY_EXIT = {
 
 
 def conflict_status(explanation: Explanation) -> int:
-    """Return the exit status for a target without a lock; what was not answered may change it."""
+    """Return the exit status for a target without a lock.
+
+    It is UNDECIDED if an index that did not answer may change that.
+    """
     return UNDECIDED if explanation.awaited else CONFLICT
 
 
 class Job(msgspec.Struct, frozen=True):
     """A target to lock."""
 
-    # What made the problem of the stack's files.
+    # The compiler that made the problem from the stack's files.
     compiler: StackCompiler
-    # What to solve.
+    # The problem to solve.
     problem: Problem
     # The folder of the target's lock.
     folder: Path
@@ -78,7 +81,8 @@ class Job(msgspec.Struct, frozen=True):
     previous: Lock | None
     # Whether the folder has the report of a conflict instead of a lock.
     has_report: bool
-    # What the groups of the stack share on this target; None for a stack without groups.
+    # The versions that the groups of the stack share on this target; None for a stack without
+    # groups.
     shared: SharedVersions | None = None
 
 
@@ -89,7 +93,7 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     stack: str
     # The target; None for a whole stack.
     job: Job | None = None
-    # The lock, the explanation of a conflict, or what failed.
+    # The lock, the explanation of a conflict, or the error.
     answer: Lock | Explanation | ResolverError
     # Whether nothing is written.
     dry_run: bool = False
@@ -107,14 +111,20 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the target's lock and report; the current one for a whole stack."""
+        """Return the folder of the target's lock and report.
+
+        It is the current folder for a whole stack.
+        """
         if self.job is None:
             return Path()
         return self.job.folder
 
     @property
     def pins_changed(self) -> bool:
-        """Return whether there is a lock, and it decides otherwise than the previous one."""
+        """Return whether there is a lock whose pins differ from the previous one's.
+
+        True for a first lock.
+        """
         if not isinstance(self.answer, Lock):
             return False
         if self.job is None or self.job.previous is None:
@@ -134,7 +144,7 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_known_conflict(self) -> bool:
-        """Return whether there is no solution, and a report in the folder says so already."""
+        """Return whether there is no solution, and the folder already has a report that says so."""
         if isinstance(self.answer, (Lock, ResolverError)):
             return False
         return self.job is not None and self.job.has_report
@@ -143,14 +153,14 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
     """Print the JSON object that docs/lock.md describes.
 
-    The keys of a single target are also at the top.
+    If there is only one target, its keys are also at the top of the object.
     """
     shortcut = targets[0] if len(targets) == 1 else {}
     print_json({**shortcut, "status": status, "targets": targets})
 
 
 def result_json(result: TargetResult, language: Language) -> dict[str, Any]:
-    """Return the object of a target for `print_targets`."""
+    """Return the object for a target, for `print_targets`."""
     match result.answer:
         case Lock() as lock:
             return lock_json(lock, result.folder, moved=result.pins_changed, written=result.written)
@@ -176,8 +186,8 @@ def print_result_json(results: Sequence[TargetResult], status: int, language: La
 def print_results(results: Sequence[TargetResult], language: Language, *, together: bool) -> None:
     """Print the results of a run for people.
 
-    For one stack, that is everything about its locks, and a table if there are several targets. For
-    several stacks `together`, it is the table, and what a dry run would change.
+    For one stack, the summaries of its locks are printed, and a table if it has several targets.
+    For several stacks `together`, it is the table, and for a dry run also what would change.
     """
     blocks: list[Block] = []
     printed: set[Message] = set()
@@ -211,13 +221,11 @@ def _print_summary(
     language: Language,
     printed: set[Message],
 ) -> None:
-    """Print the summary of a lock and, if it was written, its grave and its new warnings.
+    """Print the summary of a lock, with the warnings and notes that the user must see.
 
-    A note is printed if it is new.
-
-    That an index was out of reach is always shown, if pins rest on that.
-
-    Warnings in `printed` are left out; the others are added to it.
+    A grave or new warning is printed if the lock was written. A warning that pins depend on an
+    index which was out of reach is always printed, a note only if it is new. Warnings in `printed`
+    are left out; the others are added to it.
     """
     shown: list[Message] = []
     new = new_warnings(job.previous, lock)
@@ -244,7 +252,7 @@ def _print_summary(
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:
-    """Yield what a dry run would change."""
+    """Yield what a dry run would change in a lock."""
     if job.previous is None:
         code = "cli.would-write"
     elif written:
@@ -257,7 +265,7 @@ def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]
 
 
 def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
-    """Yield the projects of which groups of a stack have different versions, for each target."""
+    """Yield, for each target, the projects of which the groups of a stack have several versions."""
     locks: dict[tuple[str, int], dict[str, Lock]] = {}
     for result in results:
         if result.job is not None and isinstance(result.answer, Lock):
@@ -274,7 +282,7 @@ def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
 
 
 def print_failures(results: Sequence[TargetResult], language: Language) -> None:
-    """Print on stderr what failed, and where the reports of conflicts are."""
+    """Print errors on stderr, and where the reports of conflicts are."""
     for result in results:
         if isinstance(result.answer, ResolverError):
             name = result.stack
@@ -286,7 +294,10 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
 
 
 def print_apply_hint(results: Sequence[TargetResult], command: str, language: Language) -> None:
-    """Print on stderr how this command takes a way out, if one changes a single stack."""
+    """Print on stderr how to take a way out, if one changes a single stack.
+
+    `command` is the command line that the option --apply is added to.
+    """
     for result in results:
         if isinstance(result.answer, (Lock, ResolverError)):
             continue
@@ -328,7 +339,7 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
 
 
 def _state_of_lock(lock: Lock, result: TargetResult) -> tuple[Message, str]:
-    """Return the state of a lock for the table, and its kind."""
+    """Return the state of a lock for the table, and its kind for counting."""
     if result.dry_run and result.written:
         return message("cli.row-stale"), "stale"
     if result.dry_run:
@@ -341,7 +352,7 @@ def _state_of_lock(lock: Lock, result: TargetResult) -> tuple[Message, str]:
 
 
 def _changes(lock: Lock, result: TargetResult, language: Language) -> str:
-    """Return how many pins of a lock changed, for the table."""
+    """Return how many pins changed, for the table."""
     if result.pins_changed and lock.first:
         return translate("cli.first-lock", language)
     if result.pins_changed and lock.change:

@@ -1,4 +1,4 @@
-"""Processes that work for this one, and end with it."""
+"""Start processes that work for this one, and end with it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ def processes(number: int) -> Iterator[Executor]:
 
 
 def follow_parent() -> None:
-    """End this process with the one that started it, which alone is interrupted by ^C."""
+    """Make this process end when the process that started it ends.
+
+    It ignores ^C, which interrupts its parent.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
+        """Wait for the end of the parent, then end this process."""
         if parent is not None:
             parent.join()
             os._exit(1)

@@ -1,4 +1,4 @@
-"""`ascend-lock facts read`: record what archives and wheels that facts are about say."""
+"""Run `ascend-lock facts read`: record the contents of archives and wheels that facts are about."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 if wheel_readings:
                     write_wheels(wheel_readings, wheel_readings_folder, name)
             except OSError as error:
-                what = phrase("the readings of {name} cannot be written", name=name)
+                message = phrase("the readings of {name} cannot be written", name=name)
                 hint = phrase("name another folder of facts with --matrices DIR")
-                raise files.input_error(error, what, archives_folder, hint) from None
+                raise files.input_error(error, message, archives_folder, hint) from None
             if archive_readings or wheel_readings or projects:
                 numbers = (len(archive_readings), len(archives), len(wheel_readings))
                 rows.append(_row(name, numbers, run))
@@ -92,9 +92,10 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 
 
 def _row(name: str, numbers: tuple[int, int, int], run: Settings) -> dict[str, object]:
-    """Return the row of a project in --json, which is printed as a line for people.
+    """Return the object of a project for JSON; without --json, print a line instead.
 
-    `numbers` are those of archives that were read, of archives, and of releases with wheels.
+    `numbers` are the number of archives that were read, of all archives, and of releases with
+    wheels.
     """
     read, found, paired = numbers
     if not run.as_json:
@@ -113,7 +114,10 @@ def _row(name: str, numbers: tuple[int, int, int], run: Settings) -> dict[str, o
 
 
 def _projects_of_facts(compiled: Compiled, run: Settings) -> list[NormalizedName]:
-    """Return the projects that facts are about, sorted, except facts that only name commits."""
+    """Return the projects that facts are about, sorted by name.
+
+    Facts that only name commits are left out.
+    """
     projects: set[NormalizedName] = set()
     for _, facts in facts_among((), compiled, run):
         projects.update(fact.package for fact in facts if not isinstance(fact, Sources))
@@ -121,6 +125,6 @@ def _projects_of_facts(compiled: Compiled, run: Settings) -> list[NormalizedName
 
 
 def _paired_releases(project: NormalizedName, facts: Sequence[Fact]) -> list[Version]:
-    """Return the releases of a project that facts pair with others and that have a version."""
+    """Return the releases of a project that facts pair with others. Branches are left out."""
     releases = [pairing.release for pairing in pairings(project, facts)]
     return [release for release in releases if isinstance(release, Version)]

@@ -1,4 +1,4 @@
-"""`ascend-lock facts read-linkage`: record what the binaries of wheels need and offer."""
+"""Run `ascend-lock facts read-linkage`: record what the binaries of wheels need and offer."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ def command(run: Settings, anew: bool) -> int:
 
 
 def _read(wheel: _Wheel, *, anew: bool) -> LinkageReading:
-    """Return the reading of a wheel, from the cache unless `anew`.
+    """Return the reading of a wheel, from the cache unless `anew` is set.
 
     Raise UnusableFile if it cannot be read, and IndexFailure if its index is out of reach.
     """
     linkage = None
-    # What is known of a PyTorch may come from its wheel for another Python.
+    # For PyTorch, the cache may have the reading of a wheel for another Python.
     if not anew and wheel.project != TORCH:
         linkage = wheel.catalog.known_linkage(wheel.file)
     if linkage is None:
@@ -128,7 +128,7 @@ def _read(wheel: _Wheel, *, anew: bool) -> LinkageReading:
 
 
 def _write(readings: Mapping[NormalizedName, Mapping[str, LinkageReading]], folder: Path) -> None:
-    """Write the readings of each project, and remove the file of a project without any.
+    """Write the readings of each project. A project without readings loses its file.
 
     Raise InputError if a file cannot be written.
     """
@@ -143,7 +143,7 @@ def _write(readings: Mapping[NormalizedName, Mapping[str, LinkageReading]], fold
 
 
 def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:
-    """Yield the wheels to record, of PyTorch one for each release and platform."""
+    """Yield the wheels to record. Of PyTorch, one for each release and platform is enough."""
     torch_seen: set[tuple[str, str]] = set()
     for name in stack_names(run.matrices):
         for problem in compile_problems(load(name, run.matrices)):
@@ -163,7 +163,7 @@ def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:
 
 
 def _wheels_of_problem(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
-    """Yield the files of a target's lock, then of projects that are linked with others."""
+    """Yield the files in a target's lock, then files of projects that are linked with others."""
     lock = lock_file.read(run.lock_folder(problem))
     if lock is not None:
         for pin in (*lock.pin, *lock.build_pin):
@@ -174,7 +174,10 @@ def _wheels_of_problem(problem: Problem, catalog: LiveCatalog, run: Settings) ->
 
 
 def _offered_wheel(pin: LockedPin, catalog: LiveCatalog) -> File | None:
-    """Return the wheel of a pin; None if it is none, or its index does not have it any more."""
+    """Return the wheel of a pin on its index.
+
+    None if the pin has no wheel, or the index no longer has it.
+    """
     if not pin.file or not pin.file[0].name.endswith(".whl"):
         return None
     locked = pin.file[0]
@@ -189,14 +192,14 @@ def _offered_wheel(pin: LockedPin, catalog: LiveCatalog) -> File | None:
 
 
 def _linked_wheels(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
-    """Yield the files of linked projects for a target.
+    """Yield the files that a target could use of projects that are linked with others.
 
-    These are the projects that a `links` fact says to be linked with others, and PyTorch in each
-    release that a torch-npu is made for.
+    These are the projects of `links` facts, and PyTorch in each release that a torch-npu is made
+    for.
     """
     links = tuple(fact for fact in problem.facts if isinstance(fact, facts.Links))
-    # Lines are left out, as they may name commits. Facts that take releases out are left out, as
-    # another stack may ask for these releases.
+    # The lines of the stack are removed, because they may name commits. Facts that exclude releases
+    # are removed, because another stack may ask for these releases.
     stack = msgspec.structs.replace(problem.stack, requirements=())
     candidates = Candidates(msgspec.structs.replace(problem, stack=stack, facts=links), catalog)
     torch_specifiers = _torch_specifiers(run)
@@ -218,7 +221,7 @@ def _linked_wheels(problem: Problem, catalog: LiveCatalog, run: Settings) -> Ite
 
 
 def _torch_specifiers(run: Settings) -> list[SpecifierSet]:
-    """Return what the recorded wheels of torch-npu require of PyTorch."""
+    """Return the specifiers by which recorded wheels of torch-npu require PyTorch."""
     specifiers: list[SpecifierSet] = []
     for reading in read_wheels(wheels_folder(run.matrices), _PLUGIN):
         requirements = [text.requirement(pin) for pin in reading.pins]

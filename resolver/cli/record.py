@@ -1,4 +1,4 @@
-"""Snapshots of what locking a stack requests from the indexes, for `lock --record`."""
+"""Record in snapshots what locking stacks requests from the indexes, for `lock --record`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from resolver.resolve.universe import Universe
 
 
 def record(names: Iterable[str], run: Settings) -> None:
-    """Record what locking each stack asks the indexes, in a snapshot. No lock is written.
+    """Record what locking each stack requests from the indexes. No lock is written.
 
-    For a stack without a solution, what explaining the conflict asks is recorded, without a limit
-    of time that would leave out some of it. With the snapshot, the same can be done without network
-    access, with or without the present lock. Raise ResolverError.
+    For a stack without a solution, what the explanation requests is recorded as well. With the
+    snapshot, all this works without network access, with or without the present lock. Raise
+    ResolverError.
     """
     rows = [_record(name, run) for name in names]
     if run.as_json:
@@ -35,9 +35,9 @@ def record(names: Iterable[str], run: Settings) -> None:
 
 
 def _record(stack: str, run: Settings) -> dict[str, object]:
-    """Write the snapshot of a stack, and return its row of --json.
+    """Write the snapshot of a stack, and return its object for JSON.
 
-    Raise InputError if a shared stack has the same name.
+    Raise InputError if a stack in the folder of facts has the same name.
     """
     name = load(stack, run.matrices).stack.content.stack.name
     shared = run.matrices / "stacks" / f"{name}.toml"
@@ -73,9 +73,9 @@ def _record(stack: str, run: Settings) -> dict[str, object]:
 
 
 def record_target(job: Job, session: Session, recording: Recording) -> None:
-    """Record what locking a target requests, without a lock and with the present one.
+    """Record what locking a target requests, both without a lock and with the present one.
 
-    Without a solution, record what its explanation requests.
+    If there is no solution, record what the explanation requests.
     """
     problem, catalogs = job.problem, session.catalogs
     shipped_linkage = catalogs.pool.files.shipped_linkage

@@ -1,4 +1,4 @@
-"""`ascend-lock facts scan NAME`: find version checks in a project's own code."""
+"""Run `ascend-lock facts scan NAME`: find version checks in a project's own code."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def _requirement(requirement: str) -> Requirement:
 def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
     """Return the newest release that a requirement admits, and its wheel or else its archive.
 
-    A pre-release counts only if there is no other. Raise InputError if there is no release, or the
-    file is too large.
+    A pre-release is taken only if there is no other release. Raise InputError if there is no
+    release, or if the file is too large.
     """
     releases = offers.matching(need.name, need.specifier)
     if not releases:

@@ -1,4 +1,4 @@
-"""The stacks, targets and locks that are named on a command line."""
+"""Find the stacks, targets and locks that a command line names."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from resolver.phrase import phrase
 
 
 def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
-    """Return the named stacks, each once. `all` stands for every stack of the facts' folder.
+    """Return the named stacks, each once. `all` stands for all stacks in the folder of facts.
 
-    Those of `all` come first, sorted. Raise InputError for `all` if there are none.
+    The stacks of `all` come first, sorted. Raise InputError if there are none for `all`.
     """
     names: list[str] = []
     if ALL in stacks:
@@ -45,11 +45,11 @@ def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
 
 
 def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
-    """Return the named stacks, each once. `all` stands for the stacks that may have locks.
+    """Return the named stacks, each once. `all` stands for all stacks that may have locks.
 
-    If the folders of facts and locks are side by side, these are all stacks of the facts' folder.
-    Otherwise they are those with a lock or a conflict report. A file beside the folder of locks
-    that has the name of a lock is a stack, too.
+    If the folders of facts and of locks are side by side, these are all stacks in the folder of
+    facts. Otherwise they are the stacks with a lock or a conflict report. In both cases, stack
+    files beside the folder of locks that are named like a lock are included.
     """
     if ALL not in stacks:
         return named_stacks(stacks, run)
@@ -68,7 +68,7 @@ def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
 
 
 def unknown_locks(run: Settings) -> list[str]:
-    """Return the names of locks for which `locked_stacks` finds no stack, sorted."""
+    """Return the names of locks whose stacks `locked_stacks` does not find, sorted."""
     names = _locked_names(run).difference(stack_names(run.matrices))
     return sorted(name for name in names if not _own_file(name, run).is_file())
 
@@ -76,8 +76,9 @@ def unknown_locks(run: Settings) -> list[str]:
 def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
     """Return the targets that values of --target stand for.
 
-    A value is a name, its unique beginning, or the end of names after a `-`, such as a group. One
-    that fits no known target stays as it is. Raise InputError for the beginning of several.
+    A value is a name, the beginning of only one name, or the end of names after a `-`, such as a
+    group. A value that fits no known target is returned unchanged. Raise InputError if several
+    names begin with it.
     """
     known = list(known)
     names: set[str] = set()
@@ -101,7 +102,7 @@ def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
     """Return the problems of the named targets, or all if none is named.
 
-    A unique beginning of a name will do. Raise InputError if the stack lacks one of the targets.
+    Raise InputError if the stack does not have one of the targets.
     """
     names = [problem.target.name for problem in problems]
     targets = named_targets(targets, names)
@@ -118,8 +119,8 @@ def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Seq
 def with_options_of(made_from: MadeFrom, inputs: Inputs, problem: Problem) -> Problem:
     """Return a problem with the options of the command that made its lock or conflict report.
 
-    These are a cut-off, if the stack has none, and an as-of that is not the stack's. `inputs` are
-    what the problem was compiled from.
+    These are a cut-off, if the stack has none, and an as-of that is not the stack's. The problem
+    was compiled from `inputs`.
     """
     cutoff = None
     if problem.policy.exclude_newer is None and made_from.exclude_newer:
@@ -139,19 +140,18 @@ class NamedLock(msgspec.Struct, frozen=True):
     lock: Lock
     # The folder of the lock.
     folder: Path
-    # What people call it: `STACK/TARGET`, with `@REVISION` if it is read from a commit.
+    # Its name for people: `STACK/TARGET`, with `@REVISION` if it is read from a commit.
     name: str
 
 
 def named_locks(name: str, run: Settings) -> list[NamedLock]:
     """Return the locks that a name stands for, sorted by their folders.
 
-    The name is `STACK`, `STACK/TARGET` with what --target takes, or the path of a stack's file, of
-    a folder of locks, of a lock's folder or of its lock.toml. After an `@` it names a commit of git
-    to read them from.
-    Raise InputError if there are none.
+    The name is `STACK`; `STACK/TARGET`, where TARGET is a value of --target; or the path of a
+    stack's file, of a folder of locks, of a lock's folder or of a lock.toml. After an `@` it may
+    name a commit of git from which the locks are read. Raise InputError if there are none.
     """
-    location, at, revision = name.partition("@")
+    location, separator, revision = name.partition("@")
     folder = _folder(location, run)
     locks = _read_locks(folder, revision) or _locks_of_target(location, revision, run)
     if not locks:
@@ -167,15 +167,15 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
             hint=phrase("there are {names}", names=", ".join(_target_names(locks))),
         )
     return [
-        NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
+        NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{separator}{revision}")
         for path, lock in chosen.items()
     ]
 
 
 def lock_of_machine(stack: str, run: Settings) -> NamedLock:
-    """Return the lock of a stack that is for this machine's processor, or its only one.
+    """Return the lock of a stack that is for this machine's processor, or its only lock.
 
-    Raise InputError if there are several for this processor, or only several for others.
+    Raise InputError if that leaves no lock, or several.
     """
     locks = named_locks(stack, run)
     if len(locks) > 1:
@@ -192,17 +192,17 @@ def lock_of_machine(stack: str, run: Settings) -> NamedLock:
 
 
 def _target_names(locks: Mapping[Path, Lock]) -> list[str]:
-    """Return the names of the targets that locks are for."""
+    """Return the names of the targets of locks."""
     return [lock.target.name for lock in locks.values()]
 
 
 def _read_locks(folder: Path, revision: str) -> dict[Path, Lock]:
-    """Return the locks in a folder, or in a commit below it, by their folders."""
+    """Return the locks in a folder, by their folders; with a revision, in that commit."""
     return _locks_at(revision, folder) if revision else _locks_in(folder)
 
 
 def _locks_of_target(location: str, revision: str, run: Settings) -> dict[Path, Lock]:
-    """Return the locks of `STACK/TARGET`, where the target is what --target takes."""
+    """Return the locks of `STACK/TARGET`, where TARGET is a value of --target."""
     stack, slash, target = location.rpartition("/")
     if not slash:
         return {}
@@ -218,7 +218,7 @@ def _locks_at(revision: str, folder: Path) -> dict[Path, Lock]:
 
 
 def _locks_in(folder: Path) -> dict[Path, Lock]:
-    """Return the lock in a folder, or those in its folders, by their folders."""
+    """Return the lock in a folder or the locks in its folders, by their folders."""
     folders = [folder]
     if not (folder / lock_file.NAME).exists():
         folders = sorted(path.parent for path in folder.glob(f"[!.]*/{lock_file.NAME}"))
@@ -227,7 +227,7 @@ def _locks_in(folder: Path) -> dict[Path, Lock]:
 
 
 def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> InputError:
-    """Return the error for a location without a lock, now or in the commit."""
+    """Return the error that a location has no lock, now or in a commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
     stack = _stack_of(location, folder, run)
     if revision and location in stacks:
@@ -252,7 +252,7 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
 
 
 def _stack_of(location: str, folder: Path, run: Settings) -> str:
-    """Return the stack to lock for a location without a lock: of `STACK/TARGET`, the stack."""
+    """Return the stack to lock, given a location without a lock."""
     if location.endswith(".toml") or not folder.is_relative_to(run.locks):
         return location
     names = folder.relative_to(run.locks).parts
@@ -273,7 +273,7 @@ def _folder(location: str, run: Settings) -> Path:
 
 
 def _locked_names(run: Settings) -> set[str]:
-    """Return the names of the stacks with a lock or a conflict report."""
+    """Return the names of stacks that have a lock or a conflict report."""
     names: set[str] = set()
     for file in (lock_file.NAME, "conflict.json"):
         names.update(path.parts[-3] for path in run.locks.glob(f"*/*/{file}"))
@@ -281,12 +281,12 @@ def _locked_names(run: Settings) -> set[str]:
 
 
 def _own_file(name: str, run: Settings) -> Path:
-    """Return the path of the file of a stack beside the folder of locks, if there is one."""
+    """Return the path that a stack's file has if it is beside the folder of locks."""
     return run.locks.parent / f"{name}.toml"
 
 
 def print_stacks(run: Settings) -> None:
-    """Print the name and summary of each stack, with those of the current folder first."""
+    """Print the name and summary of each stack. Stacks of the current folder come first."""
     names = [*own_stack_names(run.matrices), *stack_names(run.matrices)]
     width = max(map(len, names), default=0)
     rows = []

@@ -1,4 +1,7 @@
-"""A run over stacks: it locks or explains their targets, and writes all results at once."""
+"""Lock or explain the targets of stacks, and write all results at once.
+
+The commands `lock`, `add`, `remove`, `import --lock`, `explain` and `why` use a `Session`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from resolver.model.requirement import Requirement
 from resolver.phrase import literal, phrase
 from resolver.report import render
 
-# A remembered lock needs no explaining.
+# A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 
@@ -44,9 +47,9 @@ _Result = TypeVar("_Result")
 
 
 def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
-    """Return whether requirements of a commit that only facts name are unverified.
+    """Return whether requirements from a commit that only a fact names could not be verified.
 
-    The next run may be able to verify them.
+    The next run may be able to do so. So such a lock is not remembered.
     """
     commits_of_lines = {source.commit for source in problem.sources.values()}
     for pin in lock.pin:
@@ -58,7 +61,7 @@ def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
 
 
 class _OvertakenError(Exception):
-    """Another run wrote a lock since this one read it."""
+    """Another run wrote a lock after this run had read it."""
 
 
 def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
@@ -70,9 +73,9 @@ def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 
 def finish_edit(stack: str, run: Settings) -> bool:
-    """Finish an edit of a stack that a killed run had begun to write, and say so on stderr.
+    """Finish an edit of a stack that a killed run had begun, and say so on stderr.
 
-    Return whether there was one. Raise ResolverError if it cannot be finished.
+    Return whether there was such an edit. Raise ResolverError if it cannot be finished.
     """
     path = find_stack(stack, run.matrices)
     name = read_stack(stack, run.matrices).content.stack.name
@@ -88,7 +91,7 @@ class Session:
 
     # The options of the run.
     settings: Settings
-    # The indexes, or what stands for them offline.
+    # The indexes; offline the cache or snapshots.
     catalogs: Catalogs
     # Where conflicts are written.
     page: ConflictPage
@@ -104,10 +107,10 @@ class Session:
     edit: StackEdit | None = None
 
     def jobs(self, stack: str, *, together: bool = False) -> list[Job]:
-        """Return the targets of a stack, each with its existing lock.
+        """Return the targets of a stack as jobs, each with its existing lock.
 
-        A target is one for each group, unless these are taken `together` as one environment. Raise
-        ResolverError if a file of the stack or a lock cannot be read.
+        Each group of a stack has its own target, unless `together` takes all groups as one
+        environment. Raise ResolverError if a file of the stack or a lock cannot be read.
         """
         run = self.settings
         if self.edit is not None:
@@ -134,7 +137,7 @@ class Session:
         return jobs
 
     def _shared(self, inputs: Inputs, problems: Sequence[Problem]) -> dict[int, SharedVersions]:
-        """Return what the groups of a stack share, by the number of the target."""
+        """Return the versions that the groups of a stack share, by the number of the target."""
         if not any(problem.stack.group for problem in problems):
             return {}
         options = self.settings.policy_options
@@ -151,7 +154,7 @@ class Session:
         return shared
 
     def _warn_without_facts(self, problems: Sequence[Problem]) -> None:
-        """Warn if the stack names a project that cannot be locked well without its facts."""
+        """Warn if a stack names a project that needs facts, and there are none about it."""
         facts = self.settings.matrices / "facts"
         projects: set[str] = set()
         for problem in problems:
@@ -169,10 +172,10 @@ class Session:
         return results
 
     def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
-        """Lock or explain each target, then write all locks at once, and the reports.
+        """Lock or explain each target. Then write all locks at once, and the reports.
 
-        If another run writes a lock meanwhile, locking starts over with it as the previous lock.
-        Otherwise a run that started before an upgrade and finished after it would undo the upgrade.
+        If another run writes one of the locks meanwhile, all targets are locked again, with that
+        lock as the previous one. Otherwise a run that started before an upgrade would undo it.
         """
         while True:
             results = [self._result(job) for job in jobs]
@@ -182,7 +185,7 @@ class Session:
                 jobs = self._reread(jobs)
 
     def _reread(self, jobs: Sequence[Job]) -> list[Job]:
-        """Return the targets with the locks that are there now."""
+        """Return the jobs with the locks that exist now."""
         if not jobs:
             return []
         inputs = jobs[0].compiler.inputs
@@ -200,7 +203,7 @@ class Session:
     def _previous(self, folder: Path) -> Lock | None:
         """Return the lock in a folder; None if there is none.
 
-        Raise InputError if it cannot be read. An upgrade does without it.
+        Raise InputError if it cannot be read. In an upgrade, such a lock counts as none.
         """
         try:
             return lock_file.read_own(folder)
@@ -210,7 +213,7 @@ class Session:
             raise
 
     def _result(self, job: Job) -> TargetResult:
-        """Solve a target, and return its result with the time it took. Errors are results."""
+        """Solve a target, and return the result with the time it took. Errors are results."""
         stack = job.problem.stack.name
         self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
@@ -223,7 +226,7 @@ class Session:
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
-        """Return the lock of a target with its changes since the previous one, or the explanation.
+        """Return the lock of a target with the changes since the previous one, or the explanation.
 
         Raise NothingToLock if no line of the stack applies to the target.
         """
@@ -252,7 +255,10 @@ class Session:
         return with_changes(answer, job.previous)
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
-        """Return the lock without its changes, remembered or solved, or the explanation."""
+        """Return the lock of a target, remembered or solved, or the explanation.
+
+        The changes since the previous lock are not set yet.
+        """
         problem, preferences = job.problem, self.policy.preferences(job.previous)
         beside = () if job.shared is None else job.shared.beside
         remembered = RememberedLock(self.catalogs.pool.cache, problem, beside)
@@ -264,15 +270,18 @@ class Session:
         return self._solved(job, catalog, remembered)
 
     def _solved(self, job: Job, catalog: Catalog, remembered: RememberedLock) -> Lock | Explanation:
-        """Return the lock without its changes, or the explanation, and remember a lock."""
-        problem, own = job.problem, self.policy.preferences(job.previous)
+        """Solve a target and return the lock, or the explanation. A lock is remembered.
+
+        The changes since the previous lock are not set yet.
+        """
+        problem, own_preferences = job.problem, self.policy.preferences(job.previous)
         # A remembered lock does not need the solver.
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
         progress = self.settings.progress.solving
-        preferences = own
+        preferences = own_preferences
         if job.shared is not None:
             preferences = job.shared.preferences(problem.stack.group, catalog, progress)
         universe = Universe(problem, catalog, preferences.pins)
@@ -280,15 +289,15 @@ class Session:
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.compiler, self)
         if universe.is_answer_final and not _is_commit_unread(answer, problem):
-            remembered.keep(catalog, answer, own)
-            # A lock is a fixed point: solving with its own pins preferred gives it again.
+            remembered.keep(catalog, answer, own_preferences)
+            # If the pins of a lock are preferred, solving gives the same lock again.
             remembered.keep(catalog, answer, KEEP_ALL.preferences(answer))
         return answer
 
     def _write(self, results: list[TargetResult]) -> list[TargetResult]:
-        """Write the locks and reports, and return the results with the files written.
+        """Write the locks and reports, and return the results with the names of written files.
 
-        Raise _OvertakenError if another run changed a lock that this one has read.
+        Raise _OvertakenError if another run changed a lock that this one had read.
         """
         if self.all_or_none and not all(isinstance(result.answer, Lock) for result in results):
             return results
@@ -310,6 +319,7 @@ class Session:
             previous = {result.folder: result.job.previous for result in results if result.job}
 
             def require_unchanged(folder: Path) -> None:
+                """Raise _OvertakenError if another run changed the lock in a folder."""
                 if self._previous(folder) == previous[folder]:
                     return
                 if lock_folder.outdated(changed[folder], folder):

@@ -1,4 +1,4 @@
-"""The groups of a stack: their locks have one version of a project wherever all can have it."""
+"""Lock the groups of a stack so that they share one version of a project if all can have it."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from resolver.resolve.provider import Tick
 
 @dataclass
 class SharedVersions:
-    """What the groups of a stack share on one target.
+    """The versions that the groups of a stack share on one target.
 
-    All of them are solved together first. If that has a solution, the lock of each group is a part
-    of it. Otherwise they are locked one after the other, and each prefers what the ones before it
-    have; the pins of its own previous lock come first.
+    All groups are solved together first. If that has a solution, each group prefers its versions.
+    If not, the groups are locked one after the other, and each prefers the versions of its own
+    previous lock, then the versions of the groups before it.
     """
 
-    # All groups as one environment.
+    # The problem with all groups as one environment.
     problem: Problem
-    # The preferences of each group's own previous lock, in the order of the stack's file.
+    # The preferences from the previous lock of each group, in the order of the stack's file.
     own: Mapping[str, Preferences]
-    # The pins that all groups can have; empty if there is no solution for all. None before solving.
+    # The pins of the common solution; empty if there is none; None before solving.
     _common: Pins | None = None
-    # The pins of the groups that are locked already.
+    # The pins of the groups that this run has locked.
     _earlier: Pins = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, problem: Problem, previous: Mapping[str, Lock | None], policy: UpgradePolicy
     ) -> SharedVersions:
-        """Return what is shared by groups with these previous locks."""
+        """Return the shared versions of groups with these previous locks."""
         own = {group: policy.preferences(lock) for group, lock in previous.items()}
         return cls(problem, own)
 
     @property
     def beside(self) -> tuple[Preferences, ...]:
-        """Return all preferences on which the lock of any group depends."""
+        """Return the preferences of all groups, on which the lock of each group depends."""
         return tuple(self.own.values())
 
     def preferences(self, group: str, catalog: Catalog, tick: Tick | None = None) -> Preferences:
-        """Return the releases that the resolution of a group prefers."""
+        """Return the preferences for the resolution of a group."""
         own = self.own[group]
         if self._common is None:
             self._common = self._solve(catalog, tick)
@@ -57,11 +57,12 @@ class SharedVersions:
         return replace(own, pins={**self._earlier, **own.pins})
 
     def add(self, lock: Lock) -> None:
-        """Let groups that are locked from now on prefer the pins of a group's lock."""
+        """Add the lock of a group: groups that are locked later prefer its pins."""
         self._earlier = {**UpgradePolicy().preferences(lock).pins, **self._earlier}
 
     def _solve(self, catalog: Catalog, tick: Tick | None) -> Pins:
-        # A remembered lock does not need the solver.
+        """Return the pins of the common solution; empty if there is none or it is undecided."""
+        # A run in which all locks are remembered does not need the solver.
         from resolver.resolve.solver import Refutation, decide
         from resolver.resolve.universe import Universe
 
@@ -79,7 +80,10 @@ class SharedVersions:
 
 
 def differences(locks: Mapping[str, Lock]) -> Iterator[Message]:
-    """Yield the projects of which the locks of groups, for one target, have different versions."""
+    """Yield the projects of which the locks of groups have several versions.
+
+    All locks must be for the same target.
+    """
     versions: dict[str, dict[str, list[str]]] = {}
     for group, lock in locks.items():
         for pin in lock.pin:

@@ -1,4 +1,4 @@
-"""Solving the cells of a grid in several processes, and the journal of their answers."""
+"""Solve the cells of a grid in several processes, and keep a journal of the answers."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from resolver.model.matrix import Answer, Cell, CellOutcome
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import cause, phrase
 
-# How often in a row a pool whose process was killed is replaced.
+# How often in a row a pool with a killed process is replaced.
 _TRIES = 3
 # The size in bytes of the longest journal that is read.
 _LARGEST_JOURNAL = 256 * files.MIB
 
+# A function that starts the processes.
 ExecutorFactory = Callable[[], AbstractContextManager[Executor]]
 
-# Returns the solver of this process, which it keeps from cell to cell.
+# Returns the solver of this process, which is kept for further cells.
 _solver_of_process = lru_cache(1)(CellSolver)
 
 
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
-    """Return the answer for a cell. This runs in any process.
+    """Return the answer for a cell. Any process may run this.
 
     Raise InputError if the grid or the facts have changed since the sweep began.
     """
@@ -40,7 +41,7 @@ def _solve(sweep: Sweep, cell: Cell) -> Answer:
 
 
 def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Iterator[Answer]:
-    """Yield the answers as they become known. The cells of a killed process are solved again.
+    """Yield the answers as they become known. Cells of a killed process are solved again.
 
     Raise ResolverError if processes are killed again and again.
     """
@@ -77,8 +78,8 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
 def cluster(address: str) -> Iterator[Executor]:
     """Yield an executor for the workers of a dask cluster.
 
-    The cluster itself runs the cells of a lost worker again. Raise InputError if the library is not
-    installed, or nothing answers at the address.
+    The cluster repeats the cells of a lost worker itself. Raise InputError if the library is not
+    installed, or if nothing answers at the address.
     """
     try:
         from distributed import Client
@@ -101,11 +102,11 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class Journal:
-    """The file with the answers of an unfinished run.
+    """The file with the answers of an unfinished run. Use it as a context manager.
 
-    Its first line identifies the inputs, and the file itself by its inode: one that git has checked
-    out or somebody has copied there is another file, and its answers are not taken. Each further
-    line is an answer. One run at a time has the file. Use it as a context manager.
+    Its first line identifies the inputs, and the file by its inode. So the answers in a copy of the
+    file, or in one that git has checked out, are not used. Each further line is an answer. Only one
+    run at a time can have the file open.
     """
 
     def __init__(self, path: Path, head: str) -> None:
@@ -132,7 +133,7 @@ class Journal:
         self._folder.close()
 
     def begin(self) -> list[Answer]:
-        """Return the decided answers of an interrupted run of the same inputs.
+        """Return the answers of an interrupted run with the same inputs, without undecided ones.
 
         A journal of other inputs is emptied.
         """
@@ -161,10 +162,10 @@ class Journal:
         self._file.flush()
 
     def end(self) -> None:
-        """Remove the file of a complete run."""
+        """Remove the file, because the run is complete."""
         self._folder.remove(self._name)
 
 
 def _line(answer: Answer) -> str:
-    """Return the line of an answer."""
+    """Return the line of the file for an answer."""
     return json_text(msgspec.to_builtins(answer), indent=None) + "\n"

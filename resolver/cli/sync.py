@@ -1,4 +1,4 @@
-"""`ascend-lock sync STACK`: bring an environment on this machine to a lock."""
+"""Run `ascend-lock sync STACK`: make an environment on this machine match a lock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from resolver.report.script import installation_note
 
 # Tools of an environment, which stay even if the lock does not have them.
 _KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
-# What an installer manages that is not pip's, and what pip would leave half removed.
+# The installer whose packages are not touched: pip would remove them only in part.
 _NOT_OURS: Final = "conda"
 # How many of the last lines of a script that failed are shown.
 _SHOWN: Final = 20
@@ -53,11 +53,11 @@ class Change(msgspec.Struct, frozen=True):
     before: str
     # The version of the lock; empty for none.
     after: str
-    # Some files of it that are missing or changed; empty if its version or its source differs.
+    # Some of its files that are missing or changed; empty if its version or its source differs.
     damage: str = ""
 
     def message(self) -> Message:
-        """Return the line about it."""
+        """Return the line that states the change."""
         if not self.before and not self.after:
             return message("sync.finish", name=self.name)
         if not self.after:
@@ -73,25 +73,25 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How an environment differs from a lock."""
+    """The changes that make an environment match a lock."""
 
-    # What is missing, or not as locked, sorted by name.
+    # The distributions that are missing or differ from the lock, sorted by name.
     install: tuple[Change, ...]
-    # What the lock does not have, sorted by name.
+    # The distributions that the lock does not have, sorted by name.
     remove: tuple[Change, ...]
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return all changes, in their order."""
+        """Return all changes, first `install`, then `remove`."""
         return (*self.install, *self.remove)
 
 
 def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> Plan:
-    """Return what is to be done for an environment to have what a lock has, and nothing else.
+    """Return the changes after which an environment has exactly what a lock has.
 
     `damage` has files that are missing or changed, by the name of their distribution.
     """
-    installed = {row.name: row for row in environment.installed}
+    installed = {distribution.name: distribution for distribution in environment.installed}
     install = []
     for pin in sorted(lock.pin, key=lambda pin: pin.name):
         found = installed.get(pin.name)
@@ -104,7 +104,11 @@ def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> 
         elif found.note != installation_note(lock, pin):
             install.append(Change(pin.name, pin.version, pin.version))
     known = {*(pin.name for pin in lock.pin), *_KEPT}
-    extra = {row.name: row.version for row in environment.installed if row.installer != _NOT_OURS}
+    extra = {
+        distribution.name: distribution.version
+        for distribution in environment.installed
+        if distribution.installer != _NOT_OURS
+    }
     unfinished = {name: "" for name in environment.unfinished if name not in installed}
     remove = [
         Change(name, version, "")
@@ -115,7 +119,7 @@ def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> 
 
 
 def _is_same(found: str, locked: str) -> bool:
-    """Return whether two texts are the same version."""
+    """Return whether two texts are the same version. Invalid ones are compared as texts."""
     try:
         return Version(found) == Version(locked)
     except InvalidVersion:
@@ -180,7 +184,7 @@ def command(
         _require_machine(named, run)
     damage = find_damage(named, interpreter, run, full=full)
     plan = plan_of(named.lock, environment, damage.files)
-    # Whoever is asked sees what for, however quiet the run is.
+    # A user who is asked must see what would be changed, even in a quiet run.
     if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
     if dry_run:
@@ -205,9 +209,9 @@ def _bring(
     environment: Environment,
     run: Settings,
 ) -> int:
-    """Install what a lock has, remove everything else, and return the exit status.
+    """Install what a lock has, remove what it does not have, and return the exit status.
 
-    `arguments` are those of install.sh and verify.py.
+    `arguments` are passed to install.sh and verify.py.
     """
     status, said = _execute([named.folder / INSTALL, *arguments], run)
     after = plan_of(named.lock, read_environment(interpreter), {})
@@ -230,9 +234,10 @@ def _bring(
 
 
 def _require_machine(named: NamedLock, run: Settings) -> None:
-    """Raise OtherMachine if this machine does not match the target, as verify.py checks it.
+    """Raise OtherMachine if this machine does not match the target, according to verify.py.
 
-    Our own Python runs it: the environment's would run code of what is installed there.
+    The Python of this program runs it. That of the environment would run code of installed
+    packages.
     """
     program = str(named.folder / verify.FILE)
     lines = subprocess.run(  # noqa: S603  the lock's program
@@ -272,7 +277,7 @@ def _print_plan(plan: Plan, environment: Environment, run: Settings) -> None:
 
 
 def _is_confirmed(run: Settings) -> bool:
-    """Return whether the user says yes. Raise InputError without a terminal to ask on."""
+    """Return whether the user says yes. Raise InputError if there is no terminal to ask on."""
     if run.as_json or not sys.stdin.isatty():
         raise InputError(
             phrase("nobody can be asked whether to change the environment"),
@@ -284,9 +289,9 @@ def _is_confirmed(run: Settings) -> bool:
 
 
 def _execute(words: list[str | Path], run: Settings) -> tuple[int, str]:
-    """Run a script of bash, and return its exit status and the errors that were not shown.
+    """Run a script of bash. Return its exit status, and its errors if they were not shown.
 
-    Its output goes to stderr if stdout is for JSON. Of a quiet run it is not shown.
+    Its output goes to stderr if stdout is for JSON. In a quiet run it is not shown.
     """
     command = ["bash", *map(str, words)]
     if run.is_quiet:
@@ -301,7 +306,7 @@ def _execute(words: list[str | Path], run: Settings) -> tuple[int, str]:
 def _remove(
     names: list[str], python: Path, environment: Environment, run: Settings
 ) -> tuple[int, str]:
-    """Remove distributions from an environment; return the exit status and errors not shown."""
+    """Remove distributions from an environment. Return the exit status, and errors not shown."""
     language = str(LANGUAGES.index(run.language))
     with TemporaryDirectory(prefix=".ascend-lock-") as folder:
         script = Path(folder) / "remove.sh"
@@ -310,7 +315,7 @@ def _remove(
 
 
 def _verify(named: NamedLock, arguments: list[str], run: Settings) -> int:
-    """Check the environment again after something was removed, and return the exit status."""
+    """Check the environment again after packages were removed. Return the exit status."""
     output: int | None = sys.stderr.fileno() if run.as_json else None
     if run.is_quiet:
         output = subprocess.DEVNULL
@@ -320,16 +325,16 @@ def _verify(named: NamedLock, arguments: list[str], run: Settings) -> int:
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why an environment is not as locked after a run."""
+    """Why an environment does not match its lock after a run."""
 
     # What happened.
     what: Phrase
-    # The differences, or what the script said; empty if that was shown.
+    # The differences, or the output of the script; empty if that was shown.
     why: str
 
 
 def _fail(failure: Failure, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
-    """Say why a run has failed where nothing else did, and return the exit status."""
+    """Report the failure of a run where nothing else has done so, and return the exit status."""
     if run.as_json:
         reason = {"message": str(failure.what), "why": failure.why}
         return _end("failed", code, plan, environment, run, **reason)
@@ -346,7 +351,7 @@ def _end(
     run: Settings,
     **reason: str,
 ) -> int:
-    """Print the result as JSON if that was asked for, and return the exit status."""
+    """Print the result as JSON if that is wanted, and return the exit status."""
     if run.as_json:
         document: dict[str, Any] = {
             "status": status,

@@ -1,4 +1,4 @@
-"""`ascend-lock tree STACK`: show who requires what in a lock."""
+"""Run `ascend-lock tree STACK`: show who requires what in a lock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Errors of click about a command line, as errors of this program.
+"""Turn errors of click about a command line into errors of this program.
 
-click puts a sentence together before it raises it, and takes its language from the environment. So
-its sentences are taken apart again by their templates, to be translated like all others.
+click puts a sentence together before it raises it, in a language from the environment. Here the
+sentence is taken apart again by its template, so that it can be translated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from resolver.cli.words import option_answer
 from resolver.errors import InputError
 from resolver.phrase import Phrase, literal, phrase
 
-# What click says, the more particular sentence first. Releases of click differ in some.
+# The sentences of click, the more specific first. Some differ between releases of click.
 SENTENCES: Final = (
     phrase("Invalid value for {name}: {message}"),
     phrase("Invalid value: {message}"),
@@ -58,19 +58,19 @@ SENTENCES: Final = (
     phrase("Directory {value} is a file."),
     phrase("Directory {value} is not readable."),
 )
-# The placeholder that stands for another sentence.
+# The placeholder whose value is another sentence.
 _NESTED: Final = "message"
 _PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
 
 
 def usage_error(error: click.ClickException) -> InputError:
-    """Return an error of click on one line, with the command whose help to read."""
+    """Return an error of click as an error on one line. Its hint is the help to read."""
     command = "ascend-lock"
     if isinstance(error, click.UsageError) and error.ctx:
         command = error.ctx.command_path
     if isinstance(error, click.NoSuchOption) and error.ctx:
         answer = option_answer(error.ctx.command.name or "", error.option_name)
-        # Without the option that click takes for similar.
+        # The option that click suggests as similar is left out.
         if answer:
             name = f"'{error.option_name}'"
             return InputError(phrase("No such option {name}.", name=name), hint=answer)
@@ -80,7 +80,7 @@ def usage_error(error: click.ClickException) -> InputError:
 
 
 def bad_value(context: click.Context, parameter: click.Parameter, why: Phrase) -> InputError:
-    """Return the error for a value of an option that cannot be used."""
+    """Return the error that the value of an option cannot be used."""
     name = parameter.get_error_hint(context)
     return InputError(
         phrase("Invalid value for {name}: {message}", name=name, message=why),
@@ -89,7 +89,10 @@ def bad_value(context: click.Context, parameter: click.Parameter, why: Phrase) -
 
 
 def sentence(text: str) -> Phrase:
-    """Return the phrase of a sentence of click; a sentence that is not known as it is."""
+    """Return a sentence of click as a phrase that can be translated.
+
+    An unknown sentence is returned as it is.
+    """
     for template, pattern in _patterns().items():
         match = pattern.fullmatch(text)
         if match is None:
@@ -103,7 +106,7 @@ def sentence(text: str) -> Phrase:
 
 @lru_cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    """Return the expression for what each template becomes."""
+    """Return, for each template, the regular expression that matches its sentences."""
     patterns = {}
     for each in SENTENCES:
         # Every second part is the name of a placeholder.
@@ -115,4 +118,5 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
 
 
 def _see_help(command: str) -> Phrase:
+    """Return the hint to read the help of a command."""
     return phrase("see `{command}`", command=f"{command} --help")

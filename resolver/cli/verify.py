@@ -1,4 +1,4 @@
-"""`ascend-lock verify STACK`: run the lock's verify.py for an environment."""
+"""Run `ascend-lock verify STACK`: run the lock's verify.py for an environment."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
     """
     program = lock_of_machine(stack, run).folder / FILE
     interpreter = environment_python(python)
-    # Raises what sync raises, too.
+    # Raise the errors that `sync` raises as well.
     read_environment(interpreter)
     values = {
         **options_of_verify,
@@ -85,7 +85,7 @@ def command(
 def _print_object(command_line: Sequence[str]) -> int:
     """Run verify.py, print its JSON object, and return its exit status.
 
-    Raise InputError if it prints none, with what it says in its place.
+    Raise InputError with its error output if it prints no object.
     """
     done = subprocess.run(  # noqa: S603  the lock's program
         command_line, capture_output=True, encoding="utf-8", errors="replace", check=False

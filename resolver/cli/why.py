@@ -1,4 +1,4 @@
-"""`ascend-lock why STACK NAME`: explain why a project is pinned as it is."""
+"""Run `ascend-lock why STACK NAME`: explain why a project is pinned as it is."""
 
 from __future__ import annotations
 
@@ -59,27 +59,27 @@ def command(run: Settings, stack: str, name: str | None) -> int:
 
 
 def _only_stack(name: str, run: Settings) -> str:
-    """Return the only stack of the current folder, and say on stderr that it is meant.
+    """Return the only stack of the current folder, and say on stderr that it is taken.
 
-    Raise InputError if there are several or none, or if `name` is a stack and no project.
+    Raise InputError if there are several or none, or if `name` is a stack and not a project.
     """
-    own = own_stack_names(run.matrices)
+    own_stacks = own_stack_names(run.matrices)
     where = "ascend-lock why STACK NAME"
-    if name in (*own, *stack_names(run.matrices)) or name.endswith(".toml"):
+    if name in (*own_stacks, *stack_names(run.matrices)) or name.endswith(".toml"):
         raise InputError(
             phrase("a stack and a project are needed"),
             where=where,
             hint=literal(f"ascend-lock why {shlex.quote(name)} NAME"),
         )
-    if len(own) != 1:
+    if len(own_stacks) != 1:
         command = f"ascend-lock why STACK {shlex.quote(name)}"
         hint = phrase("name the stack: {command}", command=command)
-        if own:
-            names = ", ".join(own)
+        if own_stacks:
+            names = ", ".join(own_stacks)
             hint = phrase("{command}, where STACK is one of {names}", command=command, names=names)
         raise InputError(phrase("a stack and a project are needed"), where=where, hint=hint)
-    run.progress.say(translate("why.only-stack", run.language, stack=own[0], name=name))
-    return own[0]
+    run.progress.say(translate("why.only-stack", run.language, stack=own_stacks[0], name=name))
+    return own_stacks[0]
 
 
 def _requirement(package: str) -> Requirement:

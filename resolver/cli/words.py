@@ -1,4 +1,4 @@
-"""Words and options of uv, pip, pip-tools, poetry and pixi, and what does the same here."""
+"""Say what to use here in place of commands and options of uv, pip, pip-tools, poetry and pixi."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HELP: Final = phrase("ascend-lock --help, or ascend-lock COMMAND --help")
 _INDEXES: Final = phrase(
     "indexes are in matrices/indexes.toml, pip's settings in `pip config list`"
 )
-# What makes an index of a bundle.
+# How to make an index from a bundle.
 SERVE: Final = phrase(
     "ascend-lock bundle STACK DIR --index, and then any web server: "
     "python3 -m http.server --directory DIR"
@@ -180,7 +180,7 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
     },
     "why": {"--package": literal("ascend-lock why STACK NAME")},
 }
-# The same of any command.
+# What to do instead of an option that no command has.
 _OPTION_ANSWERS: Final[Mapping[str, Phrase]] = {
     "--default-index": _INDEXES,
     "--extra-index-url": _INDEXES,
@@ -201,6 +201,6 @@ _OPTION_ANSWERS: Final[Mapping[str, Phrase]] = {
 
 
 def option_answer(command: str, option: str) -> Phrase:
-    """Return what to do instead of an option that a command does not have; empty if unknown."""
+    """Return what to use instead of an option that a command does not have; empty if unknown."""
     answers = OPTION_ANSWERS.get(command, {})
     return answers.get(option) or _OPTION_ANSWERS.get(option) or EMPTY

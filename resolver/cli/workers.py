@@ -1,8 +1,8 @@
-"""Processes that lock stacks for a run over several, each one stack after the other.
+"""Lock several stacks in several processes. `lock` calls this.
 
-A stack is locked and written by one process, and what it has to say is passed on in the order of
-the stacks. So the output is that of one process. One that has grown is replaced, so that a run over
-many stacks takes no more memory than its largest stack.
+Each process locks one stack after the other. What it prints is passed on in the order of the
+stacks, so the output is the same as with one process. A process that has grown large is replaced,
+so that many stacks need no more memory than the largest one.
 """
 
 from __future__ import annotations
@@ -34,36 +34,39 @@ from resolver.model.message import Message
 from resolver.model.text import Language
 from resolver.phrase import phrase
 
-# Online, all processes together open no more connections than one does to a distant server.
+# How many processes are started online. More would open too many connections to one server.
 _MOST_ONLINE: Final = 2
-# The peak in bytes beyond which a process is replaced. One that has imported everything has 90 MiB.
+# If a process has used more than so many bytes, it is replaced. With all imports it uses 90 MiB.
 _LARGEST: Final = 128 << 20
-# Seconds for a process to clean up after itself.
+# How many seconds a process has to clean up after itself.
 _PATIENCE: Final = 3.0
 
 
 class Order(NamedTuple):
-    """How all stacks of a run are locked."""
+    """The options with which all stacks of a run are locked."""
 
+    # The options of the run.
     settings: Settings
+    # Which pins of the existing locks are kept.
     policy: UpgradePolicy
-    # As in `Session`.
+    # As in `Session`, like the next field.
     ignore_remembered: bool
     dry_run: bool
 
 
 class _Report(NamedTuple):
-    """What became of a stack."""
+    """The results for one stack, as its process sends them."""
 
+    # The results for the targets of the stack.
     results: list[TargetResult]
-    # Warnings, and lines of text.
+    # Warnings, and other lines, to be printed.
     said: tuple[Message | str, ...]
     # The peak memory of the process in bytes.
     peak: int
 
 
 class _Notes(Progress):
-    """What a process has to say, for the one that prints it."""
+    """Collects what a process would print, for the process that prints it."""
 
     def __init__(self, language: Language, verbosity: int = 0) -> None:
         super().__init__(language, enabled=False, verbosity=verbosity)
@@ -73,24 +76,30 @@ class _Notes(Progress):
         return _Notes, (self.language, self.verbosity)
 
     def warn(self, warning: Message) -> None:
+        """Keep a warning."""
         self._said.append(warning)
 
     def say(self, text: str) -> None:
+        """Keep a line."""
         self._said.append(text)
 
     def trace(self, read: Message) -> None:
+        """Keep a line about what was read, if the run is verbose."""
         if self.verbosity > 0:
             self._said.append(translate(read, self.language))
 
     def take(self) -> tuple[Message | str, ...]:
-        """Return what was said since this was last called."""
+        """Return what was kept since the last call."""
         said = tuple(self._said)
         self._said.clear()
         return said
 
 
 class _Worker:
-    """A process that locks one stack after the other. Each method is for one thread at a time."""
+    """A process that locks one stack after the other.
+
+    Only one thread at a time may call its methods.
+    """
 
     def __init__(self, order: Order) -> None:
         self._order = order
@@ -98,7 +107,7 @@ class _Worker:
         self._connection: Connection | None = None
 
     def lock(self, stack: str) -> _Report:
-        """Lock a stack. The report of one whose process was killed is an error."""
+        """Lock a stack. If the process is killed, the result is an error."""
         try:
             report = self._ask(stack)
         except (EOFError, OSError):
@@ -114,7 +123,7 @@ class _Worker:
         return report
 
     def _ask(self, stack: str) -> _Report:
-        """Return what the process answers, which is started if necessary."""
+        """Return the report of the process about a stack. The process is started if needed."""
         if self._connection is None:
             self._connection, theirs = SPAWN.Pipe()
             self._process = SPAWN.Process(target=_serve, args=(theirs, self._order), daemon=True)
@@ -125,7 +134,7 @@ class _Worker:
         return report
 
     def end(self) -> None:
-        """End the process. One that locks a stack is interrupted."""
+        """End the process, even if it is locking a stack."""
         process, self._process = self._process, None
         connection, self._connection = self._connection, None
         if process is not None:
@@ -137,9 +146,9 @@ class _Worker:
 
 
 def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResult]]:
-    """Yield what becomes of each stack, in order, when everything it has to say was printed.
+    """Yield the results of each stack, in order, after everything about it was printed.
 
-    Online, the first stack is locked alone: the pages that others need, too, are then in the cache.
+    Online, the first stack is locked alone: pages that other stacks need as well are then cached.
     """
     progress = order.settings.progress
     number = min(_usable_cores(), len(names))
@@ -153,6 +162,7 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
         idle.put(worker)
 
     def lock(stack: str) -> _Report:
+        """Lock a stack in an idle process."""
         worker = idle.get()
         try:
             return worker.lock(stack)
@@ -160,6 +170,7 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
             idle.put(worker)
 
     def reports(threads: ThreadPoolExecutor) -> Iterator[_Report]:
+        """Yield the reports about all stacks, in order."""
         alone = [] if order.settings.offline else names[:1]
         yield from threads.map(lock, alone)
         yield from threads.map(lock, names[len(alone) :])
@@ -184,21 +195,21 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
 
 
 def _usable_cores() -> int:
-    """Return how many cores this process may use, or else how many there are."""
+    """Return how many cores this process may use; all cores if that is unknown."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _serve(connection: Connection, order: Order) -> None:
-    """Lock the stacks whose names arrive, until the process is ended."""
+    """Lock the stacks whose names arrive on the connection, until the process is ended."""
     listen()
     follow_parent()
     settings = order.settings
     notes = settings.progress
     assert isinstance(notes, _Notes)  # noqa: S101
     page = ConflictPage(None, notes, settings.repeated_options)
-    # As in a run with one stack.
+    # `main` does this for a run with one stack.
     gc.disable()
     try:
         with closing(Catalogs(settings)) as catalogs:
@@ -226,10 +237,10 @@ def _serve(connection: Connection, order: Order) -> None:
 
 
 def _peak() -> int:
-    """Return the peak memory of this process in bytes."""
-    # There is none on Windows.
+    """Return the most memory that this process has used, in bytes."""
+    # Windows does not have this module.
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # In KiB, on macOS in bytes.
+    # The value is in KiB, on macOS in bytes.
     return peak if sys.platform == "darwin" else peak << 10

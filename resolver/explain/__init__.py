@@ -1,1 +1,1 @@
-"""Why a stack has no solution, which changes give it one, and why a pin is what it is."""
+"""Explain why a stack has no solution, which changes give it one, and why a pin is what it is."""

@@ -1,4 +1,4 @@
-"""What lines and components may become, several of them together, in order of preference."""
+"""Find the releases and values that lines and components may change to, preferred ones first."""
 
 from __future__ import annotations
 
@@ -34,24 +34,29 @@ from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project, highest_bound
 
-# candidates looked at for one set and one direction
+# How many candidates are looked at for one set of changes and one order of releases.
 _LOOKS = 4_000
-# days
+# Days of a year.
 _YEAR = 365
-# after so many candidates -> how many are requested at once
+# After so many opened candidates, metadata of so many further ones is requested at once.
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}
 
+# The release or value that each changed line or component gets.
 Choice = Mapping[Constraint, Candidate]
 
 
 class Alternatives:
-    """The releases and values on offer for the lines and components of one problem."""
+    """The releases and values on offer for the lines and components of one problem.
+
+    A project's tables are the facts that say which values of components each of its releases needs.
+    A release is unlisted if its project has tables, and none of them is about the release.
+    """
 
     def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
-        # releases whose file cannot be fetched: trying them again is useless
+        # Releases that could not be read: trying them again is useless.
         self.unreadable: set[Candidate] = set()
-        # Sets of changes that only unlisted releases meet. With more changes than that, another
-        # unlisted one would be nothing new.
+        # Sets of changes with which the stack locks, but only with unlisted releases. For larger
+        # sets, unlisted releases are left out: they would give no better fix.
         self.met_unlisted: list[frozenset[Constraint]] = []
         self._clauses = clauses
         self._expired = expired
@@ -63,7 +68,7 @@ class Alternatives:
             if isinstance(root.need, Requirement)
         }
         self._requested = {need.name for need in self._needs.values()}
-        # the projects of which facts say what each release needs of the machine
+        # The projects that have tables.
         self._tabulated = {
             fact.package
             for fact in problem.facts
@@ -73,11 +78,13 @@ class Alternatives:
     # --- of several changes together
 
     def choices(self, changing: Sequence[Constraint], *, newest: bool) -> Iterator[Choice]:
-        """Yield releases and values for a set of changes that are not known to clash.
+        """Yield releases and values for a set of changes, the preferred ones first.
 
-        They come in order of preference. What is learned while one choice is tried applies to the
-        next. Whatever has the fewest candidates is chosen first, components last; the number of
-        looks is limited.
+        Nothing is yielded that the clauses rule out, and what they learn while one choice is tried
+        applies to the next. The line with the fewest candidates is decided first, components last.
+        The number of candidates that are looked at is limited, and so is the time. With `newest`,
+        newest releases are preferred; without it, releases that are nearest to what a line asks
+        for.
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
@@ -92,7 +99,10 @@ class Alternatives:
     def options(
         self, changing: Sequence[Constraint], *, newest: bool
     ) -> Mapping[Constraint, Sequence[Candidate]]:
-        """Return what each of a set of changes may become."""
+        """Return the candidates of each line and component that a set of changes gives a new value.
+
+        Releases that could not be read are left out. `newest` is as in `choices`.
+        """
         listed_only = any(changes.issubset(changing) for changes in self.met_unlisted)
         options = {}
         for constraint in free_of(changing):
@@ -112,9 +122,12 @@ class Alternatives:
         choice: Choice,
         looks: Iterator[int],
     ) -> Iterator[Choice]:
-        """Yield every way to complete a choice, as long as there are looks left.
+        """Yield every complete choice that begins with `choice`.
 
-        Of a component come first the values with the fewest objections to the releases chosen.
+        `free` are the lines and components that have no candidate yet. One item of `looks` is taken
+        for each candidate that is looked at; without further items, nothing more is yielded. Values
+        of a component are tried in the order of the surcharge that they mean for the chosen
+        releases.
         """
         if not free:
             yield choice
@@ -133,7 +146,7 @@ class Alternatives:
             variables = [*chosen, clauses.variable(candidate)]
             if not clauses.satisfiable(variables):
                 continue
-            # most candidates are ruled out without being opened, and never read
+            # Most candidates are ruled out before this, so that their metadata is never requested.
             if opened in _AHEAD:
                 clauses.prefetch.prefetch_releases(candidates[place : place + _AHEAD[opened]])
             opened += 1
@@ -142,7 +155,7 @@ class Alternatives:
                 completed = {**choice, constraint: candidate}
                 yield from self._complete(options, free[1:], completed, looks)
             if not clauses.satisfiable(chosen):
-                # no option for this constraint can work any more
+                # By what was read, no candidate of this line or component is possible any more.
                 return
 
     # --- of one
@@ -150,16 +163,17 @@ class Alternatives:
     def _candidates(
         self, constraint: Constraint, changing: Collection[Constraint], *, newest: bool
     ) -> Sequence[Candidate]:
-        """Return what a line or a component may become: nearest to the original, or newest first.
+        """Return what a line or a component may become, the preferred ones first.
 
-        Last come releases with objections, and those not in their project's tables. Objections that
-        depend on components that are `changing` as well do not count yet.
+        Releases with a grave warning come later, and unlisted releases last. Unlisted releases that
+        seem to be for other machines are left out. Warnings about components that are `changing` as
+        well are not considered yet. `newest` is as in `choices`.
         """
         if isinstance(constraint, ComponentValue):
             package = Package(constraint.component, "", PackageKind.COMPONENT)
-            # the first is the value that the target has
+            # The first candidate is the value that the target has.
             return self._clauses.packages[package][1:]
-        # nothing else has candidates
+        # Only lines and components get another release or value.
         assert isinstance(constraint, (StackLine, BuildLine))  # noqa: S101
         releases = self._releases(self._needs[constraint.whole], newest=newest)
         components = _components(changing)
@@ -170,10 +184,12 @@ class Alternatives:
         return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
 
     def _releases(self, need: Requirement, *, newest: bool) -> list[Candidate]:
-        """Return the releases that a line does not admit: nearest to the original, or newest first.
+        """Return the releases that a line does not admit, nearest to the admitted ones first.
 
-        Pre-releases are left out unless nothing else exists or the line names one. Those of a
-        release that the line pins come last, if facts say what they need of the machine.
+        With `newest`, newest releases come first. Yanked releases are left out, and pre-releases as
+        well unless the project has no others. Without `newest`, pre-releases are also included if
+        the line names one; and pre-releases of a version that the line pins come last, if they are
+        listed.
         """
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
@@ -185,7 +201,7 @@ class Alternatives:
         ]
         final = [candidate for candidate in releases if not candidate.version.is_prerelease]
         if newest:
-            # ignoring the preferences of the previous lock
+            # By version alone: the releases of a previous lock are not preferred here.
             return sorted(final or releases, key=lambda candidate: candidate.release.position)
         requested = _position(specifiers, self._clauses.universe.project(need.name))
 
@@ -201,11 +217,11 @@ class Alternatives:
         return sorted(final, key=distance) + further
 
     def listed_releases(self, need: Requirement) -> list[Candidate]:
-        """Return the releases of a project that its tables list, nearest to a line first.
+        """Return the releases that a project's tables list, nearest to what a line asks for first.
 
-        Those that the line admits are among them. Releases with objections come later. Of
-        pre-releases there are only those of a release that the line pins, which come last, unless
-        it names one itself.
+        Releases that the line admits are included. Releases with a grave warning come later. Unless
+        the line names a pre-release, only pre-releases of a version that it pins are included; they
+        come last. Yanked releases are left out.
         """
         package = Package(need.name)
         self._clauses.add_package(package)
@@ -236,13 +252,16 @@ class Alternatives:
         return sorted(releases, key=order)
 
     def component_needs(self, candidate: Candidate) -> list[ComponentRequirement]:
-        """Return what facts say that a release needs of the target's components."""
+        """Return the requirements on components that facts state for a release."""
         project = self._clauses.universe.project(text.name(candidate.package.name))
         about = project.facts_about(candidate.release.position, facts.Requires)
-        return [need for fact in about for need in component_requirements(fact.needs)]
+        needs: list[ComponentRequirement] = []
+        for fact in about:
+            needs += component_requirements(fact.needs)
+        return needs
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
-        """Return whether a release is a pre-release of a pinned one that facts are about."""
+        """Return whether a release is a listed pre-release of a version that the specifiers pin."""
         name, version = candidate.package.name, candidate.version
         if not version.is_prerelease:
             return False
@@ -254,7 +273,11 @@ class Alternatives:
         )
 
     def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
-        """Return the constraints that projects of lines have releases without a usable file."""
+        """Return constraints that say that releases of lines have no file which the target can use.
+
+        Only projects of lines in `changing` are considered, and only constraints that the clauses
+        have.
+        """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         needs = [self._needs[line.whole] for line in lines if line.whole in self._needs]
         lacks = [Unavailable(need.name, NoCandidate.FILE) for need in needs]
@@ -263,20 +286,23 @@ class Alternatives:
     # --- how far from the original stack
 
     def distance(self, line: Line, candidate: Candidate) -> tuple[int, int]:
-        """Return how many releases, and full years, newer than a line admits a candidate is.
+        """Return by how many releases, and full years, a candidate is newer than a line admits.
 
-        Both are negative if it is older. There are no years if an index does not tell, and for an
-        older release that was uploaded later, as of a series still maintained.
+        The releases are counted from the newest one that the line admits. Both numbers are negative
+        for an older candidate. The years are 0 if an index does not say when a release was
+        uploaded, or if an older version was uploaded later, as happens in a series that is still
+        maintained.
         """
         need, position = self._needs[line], candidate.release.position
         requested = _position(need.specifier, self._clauses.universe.project(need.name))
         return requested - position, self._years(need, position)
 
     def years_behind(self, resolution: Resolution) -> int:
-        """Return the full years by which releases are older than the newest that lines admit.
+        """Return by how many full years the releases in a lock are older than lines would allow.
 
-        They are added up. Lines that admit no release are left out, and releases that the lines do
-        not admit: those have changed.
+        For each line it is the years from its release back to the newest one that the line admits.
+        They are added up. Lines whose release they do not admit are left out: these lines were
+        changed.
         """
         years = 0
         for need in self._needs.values():
@@ -286,7 +312,11 @@ class Alternatives:
         return years
 
     def _years(self, need: Requirement, position: int) -> int:
-        """Return the full years from the newest release that a line admits to another one."""
+        """Return the full years from the newest release that a line admits to the given one.
+
+        Negative for an older release. 0 if the line admits no release, or an upload time is
+        unknown.
+        """
         project = self._clauses.universe.project(need.name)
         if not project.mask(need.specifier):
             return 0
@@ -301,11 +331,11 @@ class Alternatives:
     # --- objections
 
     def count_unlisted(self, choice: Choice) -> int:
-        """Return how many of these are releases that are not in their project's tables."""
+        """Return how many releases of a choice are unlisted."""
         return sum(self._is_unlisted(candidate) for candidate in choice.values())
 
     def unlisted(self, resolution: Resolution) -> list[str]:
-        """Return the projects of lines whose release in a solution their tables do not list."""
+        """Return the projects of lines whose release in a lock is unlisted."""
         return [
             pin.name
             for pin in resolution.pins
@@ -314,7 +344,11 @@ class Alternatives:
         ]
 
     def doubt(self, choice: Choice) -> int:
-        """Return the surcharge for these releases, on the machine that the components give."""
+        """Return the surcharge for the doubtful releases of a choice.
+
+        They are judged on the target with the component values of the choice. See `costs` for the
+        amounts.
+        """
         machine = dict(self._system)
         for constraint, candidate in choice.items():
             if isinstance(constraint, ComponentValue) and not isinstance(candidate.chosen, Release):
@@ -322,14 +356,15 @@ class Alternatives:
         return sum(self._doubt(candidate, machine) for candidate in choice.values())
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        """Return the surcharge for a release on this machine; 0 for what is no release."""
+        """Return the surcharge for a release on a machine with these values; 0 for a component."""
         return UNLISTED if self._is_unlisted(candidate) else self._faults(candidate, machine)
 
     def _faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        """Return the surcharge for a warning that a release fails, or may fail on this machine.
+        """Return the surcharge for the worst warning about a release on this machine.
 
-        Mere notes cost nothing, and little that it was made for another release of the same
-        release line of a component.
+        It is UNSURE for a warning that the release fails or may fail; NEARBY if it was only made
+        for another release of the release line that a component has; 0 without such warnings or for
+        a component. Warnings about extras and about combinations of packages are left out.
         """
         release = candidate.chosen
         if not isinstance(release, Release):
@@ -337,7 +372,7 @@ class Alternatives:
         project = self._clauses.universe.project(text.name(candidate.package.name))
         surcharge = 0
         for fact in project.facts_about(release.position, Warns):
-            # what else is installed is not known yet
+            # Which extras and other packages will be installed is not known yet.
             is_known = fact.counts_for(release) and not fact.extra and not fact.together_with
             if is_known and self._is_fault(fact, machine):
                 is_near = self._is_made_nearby(fact, machine)
@@ -345,29 +380,32 @@ class Alternatives:
         return surcharge
 
     def _is_fault(self, fact: Warns, machine: Mapping[str, Value]) -> bool:
-        """Return whether a warning is more than a note, and nothing averts it on this machine."""
+        """Return whether a warning says that a release may fail, and nothing prevents that here."""
         if not fact.grave and not fact.unless:
             return False
         return not any(self._may_hold(need, fact, machine) for need in fact.unless)
 
     def _is_made_nearby(self, fact: Warns, machine: Mapping[str, Value]) -> bool:
-        """Return whether a release was made for another release of a release line here."""
+        """Return whether a release was made for a near release of a component of this machine.
+
+        That is another release of a release line that the machine has, such as CANN 8.5.
+        """
         components = self._clauses.universe.problem.target.components
         releases = {name: value for name, value in machine.items() if components[name].by_line}
         return fact.is_averted_on_release_line(releases)
 
     def _may_hold(self, need: Need, fact: Warns, machine: Mapping[str, Value]) -> bool:
-        """Return whether a need that averts a warning may hold."""
+        """Return whether a requirement that makes a warning moot may be met."""
         if isinstance(need, Requirement):
-            # projects that no line names are not known yet
+            # Whether other projects will be installed is not known yet.
             return need.name in self._requested or not fact.grave
         return need.component not in machine or need.allows(machine[need.component])
 
     def _is_among_others(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
-        """Return whether tables list a release for other machines only by what is around it.
+        """Return whether the listed neighbours of an unlisted release are for other machines.
 
-        They do not list the release itself, and neither the nearest older nor the nearest newer one
-        that they list goes with this machine.
+        That is so if neither the next older nor the next newer listed release goes with the
+        machine. False if one of the two does not exist.
         """
         if not self._is_unlisted(candidate):
             return False
@@ -387,14 +425,14 @@ class Alternatives:
         return not any(self._goes_with(other, machine) for other in neighbours)
 
     def _goes_with(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
-        """Return whether tables say that a release goes with these components."""
+        """Return whether the tables say that a release goes with these values of components."""
         return all(
             need.component not in machine or need.allows(machine[need.component])
             for need in self.component_needs(candidate)
         )
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
-        """Return whether facts say what the project's releases need, but not for this one."""
+        """Return whether a release is unlisted; False for a component."""
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
@@ -402,14 +440,14 @@ class Alternatives:
 
 
 def _components(changing: Iterable[Constraint]) -> set[str]:
-    """Return the components among a set of changes."""
+    """Return the names of the components in a set of changes."""
     return {
         constraint.component for constraint in changing if isinstance(constraint, ComponentValue)
     }
 
 
 def free_of(changing: Sequence[Constraint]) -> list[Constraint]:
-    """Return the components of a set of changes, then its lines, that become something else."""
+    """Return the components of a set of changes, then the lines that get another version."""
     components: list[Constraint] = []
     lines = []
     for constraint in changing:
@@ -424,7 +462,8 @@ def free_of(changing: Sequence[Constraint]) -> list[Constraint]:
 def _position(specifiers: SpecifierSet, project: Project) -> int:
     """Return the position of the newest release that specifiers admit.
 
-    If there is none, it is the position that such a release would have.
+    Positions count from 0 for the newest release of the project. If they admit none, it is the
+    position that such a release would have.
     """
     if mask := project.mask(specifiers):
         return next(project.positions(mask))
@@ -433,12 +472,15 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
 
 
 def open_release(clauses: Clauses, candidate: Candidate) -> None:
-    """Open a release with those of its extras that matter and are available."""
+    """Open a release and its extras, as far as the clauses know them.
+
+    A release that cannot be read is skipped: locking it gives the error.
+    """
     for package, candidates in list(clauses.packages.items()):
         if package.base != candidate.package.base:
             continue
         for same_release in candidates:
             if same_release.chosen is candidate.chosen:
-                # one that cannot be read stays unknown until it is locked
+                # If it cannot be read, this shows when it is locked.
                 with suppress(ResolverError):
                     clauses.open(same_release)

@@ -1,4 +1,4 @@
-"""What a set of changes makes of a stack, and what the changes cost."""
+"""Turn a set of changes into a changed stack, and say what changes cost."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ from resolver.resolve.reasons import cutoff_text
 
 
 def is_cutoff(constraint: Constraint) -> bool:
-    """Return whether a constraint rules out releases that were uploaded after the cut-off."""
+    """Return whether a constraint rules out releases that were uploaded after `exclude-newer`."""
     return isinstance(constraint, Unavailable) and constraint.why is RejectionReason.NEWER
 
 
 class Changes:
-    """The changes that constraints of one problem stand for, and what they cost."""
+    """The changes that the constraints of one problem can undergo, and their prices."""
 
     def __init__(self, clauses: Clauses, trials: Trials) -> None:
         self.alternatives = Alternatives(clauses, trials.clock.expired)
@@ -68,7 +68,7 @@ class Changes:
         self._has_cutoff = trials.files.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
         self._requirements = trials.problem.stack.requirements
-        # of the stack's lines among its requirements
+        # The position of each line among the stack's requirements.
         self._places: dict[object, int] = {
             root.origin: place for place, root in enumerate(self._requirements)
         }
@@ -79,7 +79,10 @@ class Changes:
     # --- prices
 
     def price(self, constraint: Constraint) -> int | None:
-        """Return the price of changing a constraint; None if the user cannot change it."""
+        """Return the price of changing a constraint; None if the user cannot change it.
+
+        See `costs` for the prices.
+        """
         match constraint:
             case StackLine() | BuildLine() if constraint.whole in self._places:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
@@ -99,10 +102,14 @@ class Changes:
                 return None
 
     def _price_of_line(self, place: int, part: LinePart) -> int | None:
-        # of two equal changes the later line's is cheaper
+        """Return the price of changing a part of the line at a position; None if it cannot change.
+
+        Without a `part` it is the price of dropping the line; the only line cannot be dropped.
+        """
+        # Of two equal changes, the one to the later line is cheaper: people put what matters first.
         later = len(self._requirements) - place
         if part == VERSION_PART:
-            # of a line about a component, the component itself may change
+            # For a line about a component, the value of the component may change instead.
             is_project = isinstance(self._requirements[place].need, Requirement)
             return later + costs.VERSION if is_project else None
         if part:
@@ -110,11 +117,11 @@ class Changes:
         return later + costs.DROP if len(self._requirements) > 1 else None
 
     def total_price(self, changing: Sequence[Constraint]) -> int:
-        """Return the price of a set of changes."""
+        """Return the sum of the prices of a set of changes."""
         return sum(self.price(constraint) or 0 for constraint in changing)
 
     def lines_of(self, core: Iterable[Constraint]) -> list[Line]:
-        """Return the stack's lines that a core is about, in the order of the stack."""
+        """Return the stack's lines that are in a core, in the order of the stack."""
         lines = {
             constraint.whole
             for constraint in core
@@ -123,7 +130,10 @@ class Changes:
         return [root.origin for root in self._requirements if root.origin in lines]
 
     def changed_by(self, changing: Iterable[Constraint]) -> set[costs.ChangedConstraint]:
-        """Return the lines and components that a set of changes concerns, and which are dropped."""
+        """Return the lines and components that a set of changes concerns.
+
+        A line that is dropped has two entries, see `costs.ChangedConstraint`.
+        """
         changed: set[costs.ChangedConstraint] = set()
         for constraint in changing:
             match constraint:
@@ -139,7 +149,7 @@ class Changes:
         return changed
 
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set of changes leaves a line that the stack had from the beginning."""
+        """Return whether a set of changes keeps at least one line of the original stack."""
         dropped = {constraint for constraint in changing if costs.drops(constraint)}
         kept = [place for line, place in self._places.items() if line not in dropped]
         count = len(stack_lines(self._trials.files.stack.content))
@@ -148,9 +158,10 @@ class Changes:
     # --- what changes together
 
     def changed_together(self, constraint: Constraint) -> list[Constraint]:
-        """Return the constraints that change along with one.
+        """Return the constraints that change whenever this one changes, itself included.
 
-        A `replaces` fact removes every requirement of a project on another.
+        Removing the cut-off admits all newer releases. A `replaces` fact removes all requirements
+        of one project on another.
         """
         if is_cutoff(constraint):
             return [other for other in self._clauses.known if is_cutoff(other)]
@@ -159,7 +170,7 @@ class Changes:
         return [constraint]
 
     def _overridden_together(self, constraint: Requires) -> list[Requires]:
-        """Return the requirements of metadata that one `replaces` fact removes."""
+        """Return the requirements that the same `replaces` fact removes, the given one included."""
         package = constraint.package.name
         needed = texts.requirement(constraint.text).name
         overrides = [other for other in self._clauses.known if _is_override(other)]
@@ -174,9 +185,9 @@ class Changes:
     def apply(
         self, changing: Sequence[Constraint], choice: Mapping[Constraint, Candidate]
     ) -> ChangedStack:
-        """Return the stack with these changes.
+        """Return the stack with a set of changes.
 
-        `choice` says what each line and component becomes.
+        `choice` has the release or value for each line or component that gets another one.
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         changes = list(self._changes_of_lines(lines, choice))
@@ -193,7 +204,9 @@ class Changes:
                     changes.append(self._of_policy(constraint))
                 case _:
                     pass
-        lost_extras = [extra for line in lines for extra in self._lost_extras(line, choice)]
+        lost_extras: list[str] = []
+        for line in lines:
+            lost_extras += self._lost_extras(line, choice)
         return ChangedStack(
             changes=tuple(changes),
             price=self.total_price(changing)
@@ -203,6 +216,7 @@ class Changes:
         )
 
     def _of_component(self, constraint: ComponentValue, after: str) -> Change:
+        """Return the change that gives a component of the target the value `after`."""
         trials = self._trials
         return Change(
             ChangeKind.COMPONENT,
@@ -216,7 +230,7 @@ class Changes:
         )
 
     def _of_policy(self, constraint: Unavailable) -> Change:
-        """Return the change that allows pre-releases of a project, or removes the cut-off."""
+        """Return the change that removes the cut-off, or admits pre-releases of a project."""
         if is_cutoff(constraint):
             stack = self._trials.files.stack
             cutoff = cutoff_text(stack.content.policy.exclude_newer).replace("T", " ")
@@ -240,6 +254,7 @@ class Changes:
     def _changes_of_lines(
         self, changing: Sequence[Line], choice: Mapping[Constraint, Candidate]
     ) -> Iterator[Change]:
+        """Yield the change of each line with a part in `changing`, in the order of the stack."""
         for root in self._requirements:
             parts = [constraint for constraint in changing if constraint.whole == root.origin]
             if any(map(costs.drops, parts)):
@@ -248,7 +263,7 @@ class Changes:
                 yield self._change_of_line(root, parts, choice)
 
     def dropped(self, root: RootRequirement) -> Change:
-        """Return the change that drops a line."""
+        """Return the change that drops a line of the stack."""
         name, origin = subject(root.need), root.origin
         edit = SetLine(root.number, "")
         return Change(ChangeKind.DROP, name, origin.text, where=origin.where, edit=edit)
@@ -259,9 +274,12 @@ class Changes:
         parts: Sequence[Line],
         choice: Mapping[Constraint, Candidate],
     ) -> Change:
-        """Return the change of a line of which these parts change."""
+        """Return the change of a line to the release in `choice`, or without some extras.
+
+        `parts` are the parts of the line that change.
+        """
         need = root.need
-        # a line about a component is dropped or stays
+        # A line about a component is only ever dropped.
         assert isinstance(need, Requirement)  # noqa: S101
         removed: set[str] = set()
         kind, specifier, steps, years = ChangeKind.EXTRA, str(need.specifier), 0, 0
@@ -290,7 +308,10 @@ class Changes:
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
-        """Return the extras of a line that its new release lacks, or that require nothing there."""
+        """Return the extras of a line that its new release neither declares nor uses.
+
+        Empty if the version of the line does not change.
+        """
         if part.part != VERSION_PART:
             return []
         need = self._requirements[self._places[part.whole]].need
@@ -298,9 +319,12 @@ class Changes:
         return [extra for extra in extras if self._is_lost(choice[part], extra)]
 
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
+        """Return whether a release neither declares an extra nor requires anything for it.
+
+        False if the metadata of the release was not read yet: that shows when it is locked.
+        """
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
-            # what is not known is decided by locking
             return False
         package = Package(candidate.package.name, extra)
         with_extra = universe.candidate(package, candidate.release.position)
@@ -313,7 +337,8 @@ class Changes:
     def _of_metadata(self, constraint: Requires, changes: Sequence[Change]) -> Change:
         """Return the change that removes a requirement from upstream metadata.
 
-        That is a `replaces` fact for the releases that the stack requires with other `changes`.
+        It adds a `replaces` fact for the releases that the stack asks for after the other
+        `changes`.
         """
         package, needed = constraint.package, texts.requirement(constraint.text).name
         texts_by_version = self._texts_by_version(constraint)
@@ -327,7 +352,7 @@ class Changes:
         stated = set[str]().union(*(texts_by_version[version] for version in versions))
         upstream = ", ".join(sorted(stated))
         pins = [f"=={version}" for version in versions]
-        row: dict[str, object] = {
+        fact: dict[str, object] = {
             "package": package.name,
             "versions": pins if len(pins) > 1 else pins[0],
             "drop": [needed],
@@ -336,10 +361,10 @@ class Changes:
             f"which asks for {upstream}.",
         }
         change = Change(ChangeKind.ADD, str(package), upstream)
-        return with_new_fact(change, self._problem, "replaces", row)
+        return with_new_fact(change, self._problem, "replaces", fact)
 
     def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
-        """Return the requirements that one `replaces` fact removes, by the releases with them."""
+        """Return the requirements that one `replaces` fact removes, by the version with them."""
         texts_by_version: dict[Version, set[str]] = {}
         for removed in self._overridden_together(constraint):
             for parent, _ in self._clauses.edges[removed]:
@@ -348,7 +373,10 @@ class Changes:
         return texts_by_version
 
     def _specifiers_of(self, name: str, changes: Iterable[Change]) -> list[SpecifierSet]:
-        """Return the specifiers of a changed stack's lines about a project, for the target."""
+        """Return the specifiers that the lines about a project have after some changes.
+
+        Lines whose marker is false for the target are left out.
+        """
         target = self._problem.target
         lines = self._trials.lines(map(edit_of, changes))
         needs = [parse_need(line, target.components, direct=True) for line in lines]
@@ -360,9 +388,10 @@ class Changes:
 
 
 def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
-    """Return whether a `replaces` fact changes a constraint.
+    """Return whether a constraint is a requirement that a `replaces` fact can remove.
 
-    The archive states such requirements, or a fact states them for it.
+    Those are requirements from the metadata of an archive, and from facts in place of such
+    metadata.
     """
     if not isinstance(constraint, Requires):
         return False
@@ -374,7 +403,7 @@ def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
 def _of_fact(constraint: Requires | Excluded) -> Change:
     """Return the change that sets aside a fact, or one requirement that it states."""
     fact = constraint.fact
-    # metadata is overridden
+    # Requirements of metadata are removed by `_of_metadata`.
     assert fact is not None  # noqa: S101
     need = constraint.text if isinstance(constraint, Requires) else ""
     edit = SetAside(fact.id, need, "To be confirmed: say why this fact does not hold here.")
@@ -382,15 +411,15 @@ def _of_fact(constraint: Requires | Excluded) -> Change:
 
 
 def with_new_fact(
-    change: Change, problem: Problem, kind: str, row: Mapping[str, object], source: str = ""
+    change: Change, problem: Problem, kind: str, keys: Mapping[str, object], source: str = ""
 ) -> Change:
-    """Return a change with its edit: one more fact, for people to confirm.
+    """Return a change whose edit adds a fact of this kind, which the user must confirm.
 
-    Without a `source` the fact names the command that proposes it. Its date is that of the newest
-    fact, as nothing depends on the clock.
+    `keys` has the keys of the fact. Without a `source`, the source is the command that proposes the
+    fact. The fact is dated like the newest known fact, as no output depends on the clock.
     """
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
-    row = {**row, "strength": "observed", "source": source, "checked": checked}
-    toml = table_text(f"fact.{kind}", row)
+    keys = {**keys, "strength": "observed", "source": source, "checked": checked}
+    toml = table_text(f"fact.{kind}", keys)
     return replace(change, after=toml, edit=AddRows(toml))

@@ -1,8 +1,9 @@
-"""What clashes: the sets of user constraints, and the constraints that make them clash.
+"""Find out why a refuted stack has no solution. `explain.explain`, `why` and `repairs` call this.
 
-User constraints are lines of the stack and components of the target. The fewest constraints that
-clash are a core. A contradiction is a core as reasons, with the package for which they leave
-nothing, or the contradictory cases into which it branches.
+A user constraint is a line of the stack or a component of the target. A core is a set of
+constraints that cannot all hold; it is minimal if it can hold once any one of them is left out. A
+contradiction is a core in the form that people read: its reasons, and the package for which they
+leave no candidate, or the cases into which the proof branches (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeGuard
 
 from packaging.version import Version
@@ -43,29 +44,30 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import described, release_ranges
 from resolver.resolve.universe import Universe
 
-# steps of the look around the stack
+# How many steps `explore` follows requirements from a line of the stack.
 _DEPTH = 3
-# releases that it looks at
+# How many releases `explore` looks at.
 _LOOKED_AT = 600
-# reasons, beside lines and components, of a core of which one with fewer is looked for
+# A smallest core is looked for only if the minimal one has at most so many constraints, user
+# constraints apart.
 _COUNTED = 8
-# questions to the solver, for one smallest core
+# How many questions the solver is asked for one smallest core.
 _QUESTIONS = 300
-# sets of user constraints, and cores, of each round
+# How many sets of user constraints, and how many cores, are taken in each round of `cores`.
 _MOST = 12
-# cores of the same user constraints
+# How many cores are looked for with the same user constraints.
 _SAME_USER_SET = 4
-# cases within cases
+# How deep cases are nested.
 _DEEPEST = 4
 
-# what the stack itself rules out, on any index
+# What the stack itself rules out, whatever an index has.
 _RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)
 
 UserConstraint = Line | ComponentValue
 
 
 def user_constraint_of(constraint: Constraint) -> UserConstraint | None:
-    """Return the line or component that a constraint is, or is a part of; None for any other."""
+    """Return the line or the component that a constraint is, or is a part of; None for others."""
     match constraint:
         case StackLine() | BuildLine():
             return constraint.whole
@@ -76,9 +78,9 @@ def user_constraint_of(constraint: Constraint) -> UserConstraint | None:
 
 
 def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Constraint]]:
-    """Return every user constraint with its parts.
+    """Return every user constraint with its parts, as far as the clauses have them.
 
-    Lines come in the order of the stack, then the target's components.
+    Lines come in the order of the stack, then the components of the target.
     """
     parts: dict[UserConstraint, list[Constraint]] = {
         root.origin: [] for root in clauses.universe.problem.stack.requirements
@@ -93,15 +95,16 @@ def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Constraint]]
 def clashing(
     clauses: Clauses, background: Sequence[Constraint], expired: Callable[[], bool]
 ) -> Iterator[tuple[UserConstraint, ...]]:
-    """Yield every minimal set of user constraints that is unsatisfiable with a background.
+    """Yield each minimal set of user constraints that cannot be satisfied together.
 
-    The algorithm is MARCO (Liffiton et al. 2016).
+    The constraints in `background` hold in addition. The algorithm is MARCO (Liffiton et al. 2016).
+    The enumeration ends early once `expired` returns True.
     """
     parts = user_constraints(clauses)
     numbers = {user_constraint: number for number, user_constraint in enumerate(parts, 1)}
 
     def is_satisfiable(user_set: Iterable[UserConstraint]) -> bool:
-        of_user = [part for user_constraint in user_set for part in parts[user_constraint]]
+        of_user = chain.from_iterable(parts[user_constraint] for user_constraint in user_set)
         return clauses.satisfiable(among=[*background, *of_user])
 
     with Minisat22() as seeds:
@@ -137,7 +140,10 @@ def _grown(
     others: Iterable[UserConstraint],
     is_satisfiable: Callable[[Iterable[UserConstraint]], bool],
 ) -> list[UserConstraint]:
-    """Return a largest satisfiable set with a satisfiable one in it."""
+    """Return a maximal satisfiable set that contains `user_set`, which is satisfiable.
+
+    `others` are the user constraints that may be added; they are tried in this order.
+    """
     largest = list(user_set)
     for user_constraint in others:
         if user_constraint not in largest and is_satisfiable([*largest, user_constraint]):
@@ -148,7 +154,7 @@ def _grown(
 def _shrunk(
     user_set: Sequence[UserConstraint], is_satisfiable: Callable[[Iterable[UserConstraint]], bool]
 ) -> list[UserConstraint]:
-    """Return a minimal clash within a set that clashes."""
+    """Return a minimal set that clashes, within a set that clashes."""
     clash = list(user_set)
     for user_constraint in reversed(user_set):
         fewer = [other for other in clash if other != user_constraint]
@@ -159,15 +165,19 @@ def _shrunk(
 
 # --- what is around the stack
 
-# a requirement, and the release that has it; None for a line of the stack
+# A requirement, after the release that has it; None for a line of the stack.
 _Requirement = tuple[Candidate | None, Edge]
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
-    """Open releases near the stack that clash.
+    """Open the releases around the stack that may cause conflicts which are not in the clauses yet.
 
-    Those have unmet requirements, need another machine or have unusable files. Each line of the
-    stack is followed on its own, always to the release that it would get, skipping unusable files.
+    To open a release is to read its metadata and to add its requirements to the clauses. Each line
+    of the stack is followed on its own, always to the release that it would get, past releases
+    without a usable file. A release on these paths is opened if it needs another machine, if its
+    file is unusable, or if it is one of several with requirements on one project that cannot be met
+    together; so are the releases that lead to it. Metadata that cannot be read is skipped: the
+    conflict is certain without it.
     """
     universe = clauses.universe
     level: list[_Requirement] = [(None, edge) for edge in universe.roots()]
@@ -181,7 +191,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
             if edge.package.kind is PackageKind.PROJECT:
-                # The conflict is certain without a project that cannot be looked up.
+                # If a project cannot be looked up, the conflict is certain without it.
                 with suppress(ResolverError):
                     following += _follow(universe, parent, edge, parents, expired)
                     requirements_on.setdefault(edge.package.base, []).append((parent, edge))
@@ -201,10 +211,11 @@ def _follow(
     parents: dict[Candidate, set[Candidate]],
     expired: Callable[[], bool],
 ) -> list[_Requirement]:
-    """Return the requirements of the release that a requirement would get.
+    """Return the requirements of the release that an installer would choose for a requirement.
 
-    Also those of the releases before it that have no usable file. Releases that were looked at
-    before are left out. To the `parents` of each release the parent is added.
+    The requirements of releases before it whose file proved unusable are returned as well. Releases
+    that an earlier call looked at are left out. `parents` maps each release that was looked at to
+    the releases that require it; `parent` is added to it.
     """
     following: list[_Requirement] = []
     for candidate in universe.candidates(edge.package, universe.demand(edge)):
@@ -217,7 +228,7 @@ def _follow(
         try:
             edges = universe.edges(candidate)
         except ResolverError:
-            # the conflict is certain without it
+            # The conflict is certain without the requirements of this release.
             break
         if is_new:
             following += [(candidate, needed) for needed in edges]
@@ -227,9 +238,10 @@ def _follow(
 
 
 def _is_unmet(universe: Universe, edge: Edge) -> bool:
-    """Return whether a requirement makes a release useless.
+    """Return whether a requirement makes its release useless on the target.
 
-    It then has no usable file, or needs another machine.
+    That is so if it is on a component whose value does not meet it, or if it says that the file of
+    the release is unusable.
     """
     match edge.package.kind:
         case PackageKind.COMPONENT:
@@ -239,17 +251,18 @@ def _is_unmet(universe: Universe, edge: Edge) -> bool:
 
 
 def _has_candidate(universe: Universe, package: Package, demand: Demand) -> bool:
+    """Return whether a package has a candidate that meets a demand."""
     return next(universe.candidates(package, demand), None) is not None
 
 
 def _open_ways(
     clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]
 ) -> None:
-    """Open releases, and those that lead to them."""
+    """Open some releases, and all releases that require them according to `parents`."""
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
-            # likewise without the requirements of this release
+            # The conflict is certain without a release that cannot be read.
             with suppress(ResolverError):
                 clauses.open(candidate)
             candidates += sorted(parents[candidate], key=str)
@@ -265,10 +278,11 @@ def smallest(
     soft: Iterable[Constraint],
     expired: Callable[[], bool],
 ) -> tuple[Constraint, ...]:
-    """Return a core with the fewest constraints; `core`, a minimal one, if none has fewer.
+    """Return a core with the fewest constraints beside the `hard` ones.
 
-    `hard` constraints are part of it, needed or not; the others come from `soft`.
-    Past the limits the result is `core`: minimal, but perhaps not smallest.
+    `core` is a minimal core. It is the result if none has fewer, or if a limit is reached first.
+    Any other result has all `hard` constraints, needed or not, and further ones from `soft`. The
+    algorithm is FORQES (Ignatiev et al. 2015).
     """
     softs = [constraint for constraint in soft if constraint not in hard]
     size = len([constraint for constraint in core if constraint not in hard])
@@ -289,18 +303,22 @@ def smallest(
 
 
 def is_open(constraint: Constraint, clauses: Clauses) -> TypeGuard[Unavailable]:
-    """Return whether an index that could not be reached may have what is unavailable."""
+    """Return whether something is unavailable only because an index could not be reached.
+
+    False for what the stack itself rules out: no index could change that.
+    """
     if not isinstance(constraint, Unavailable) or constraint.why in _RULED_OUT_BY_STACK:
         return False
     return bool(clauses.universe.project(constraint.project).unreachable)
 
 
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Constraint, ...]]:
-    """Yield independent cores.
+    """Yield the cores of a refuted stack that are shown to the user.
 
-    They have different user constraints, or nothing but these in common. A user constraint that is
-    impossible by itself hides its other clashes, so in a second round what else is in those cores
-    is left out. If something clashes whatever an unreachable index has, no core rests on that.
+    Two cores have different user constraints, or leave no candidate for different packages. A user
+    constraint that is impossible by itself hides other cores with it. So in a second round the
+    reasons why it is impossible are left out. If the stack is refuted whatever an unreachable index
+    has, only constraints that do not depend on that index are considered.
     """
     explore(clauses, expired)
     certain = [constraint for constraint in clauses.known if not is_open(constraint, clauses)]
@@ -327,13 +345,14 @@ def _cores(
     subjects: dict[tuple[UserConstraint, ...], set[str]],
     expired: Callable[[], bool],
 ) -> Iterator[tuple[Constraint, ...]]:
-    """Yield cores within a background.
+    """Yield cores whose constraints are user constraints or in the `background`.
 
-    `subjects` are those in which cores of the same user constraints met so far.
+    `subjects` has, for each set of user constraints, the packages for which earlier cores left no
+    candidate. Packages of new cores are added to it.
     """
     parts = user_constraints(clauses)
     for user_set in sorted(islice(clashing(clauses, background, expired), _MOST), key=len):
-        hard = [part for user_constraint in user_set for part in parts[user_constraint]]
+        hard = list(chain.from_iterable(parts[user_constraint] for user_constraint in user_set))
         unused = background
         met = subjects.setdefault(user_set, set())
         for _ in range(_SAME_USER_SET):
@@ -341,7 +360,7 @@ def _cores(
                 break
             core = readable_core(clauses, hard, unused, expired)
             subject = closing_subject(clauses, core)
-            # otherwise it is the same contradiction in another way
+            # A core for the same package would be the same contradiction with other reasons.
             if subject not in met:
                 met.add(subject)
                 yield core
@@ -358,7 +377,7 @@ def _user_set(core: Iterable[Constraint]) -> set[UserConstraint]:
 
 
 def _without_user_constraints(constraints: Iterable[Constraint]) -> list[Constraint]:
-    """Return the other constraints."""
+    """Return the constraints that are neither user constraints nor parts of them."""
     return [constraint for constraint in constraints if user_constraint_of(constraint) is None]
 
 
@@ -368,11 +387,12 @@ def readable_core(
     background: Sequence[Constraint],
     expired: Callable[[], bool],
 ) -> tuple[Constraint, ...]:
-    """Return a smallest core of user constraints that clash, with no needless part, for people.
+    """Return a core for people: a minimal one, and the smallest one if that is cheap.
 
-    If a version does not exist, that is enough: faults of releases that no user constraint admits
-    are not reported. If tables of which releases go together are enough, other requirements, which
-    are often incidental, are not reported, either.
+    `hard` are the user constraints that clash, with their parts. If no release has the version that
+    is asked for, only this is reported, not the faults of other releases. If the tables that say
+    which releases go together are enough for a core, other requirements are left out: they are
+    often incidental.
     """
     missing = [
         constraint
@@ -390,11 +410,12 @@ def readable_core(
             break
     core = tuple(clauses.minimal(among=[*hard, *background]))
     if background is tables or not any(map(is_pairing, core)):
-        # the time grows fast with the length, and nobody counts so many reasons
+        # The time for a smallest core grows fast with its size, and nobody counts so many reasons.
         if len(_without_user_constraints(core)) <= _COUNTED:
             core = smallest(clauses, core, hard, background, expired)
     else:
-        # as far as tables about the same projects say it, they are to; the fewest take long to find
+        # Requirements from tables about the same projects are preferred to other ones. A core with
+        # the fewest constraints would take too long to find.
         packages = {each.package for each in core if isinstance(each, Requires)}
         related = [each for each in tables if isinstance(each, Requires)]
         related = [each for each in related if each.package in packages]
@@ -408,7 +429,10 @@ def readable_core(
 def contradiction(
     clauses: Clauses, core: Sequence[Constraint], expired: Callable[[], bool] = lambda: False
 ) -> Contradiction:
-    """Return a core in the form for people, with its cases as far as time allows."""
+    """Return a core in the form that people read.
+
+    Once `expired` returns True, no further cases are distinguished.
+    """
     reason_of = described(clauses, core)
     reasons = tuple(dict.fromkeys(reason_of.values()))
     numbers = {constraint: reasons.index(reason) + 1 for constraint, reason in reason_of.items()}
@@ -422,7 +446,11 @@ def contradiction(
 
 
 def _notes(clauses: Clauses, reasons: Iterable[Reason]) -> Iterator[Warns]:
-    """Yield what is known to be wrong with the releases whose requirements are reasons."""
+    """Yield the warnings about the releases whose requirements are among the reasons.
+
+    Only the oldest and the newest release of each range are looked at. Warnings that depend on
+    other packages, extras or the machine are left out.
+    """
     ends = set()
     for reason in reasons:
         if requirement_of(reason) is None:
@@ -443,9 +471,10 @@ def closing(
     constraints: Sequence[Constraint],
     assumed: Sequence[Candidate] = (),
 ) -> Closing:
-    """Return the package for which the `constraints` leave nothing.
+    """Return the package for which constraints leave no candidate, with the reasons that say so.
 
-    `numbers` are the numbers of the core's reasons.
+    `numbers` has the number of the reason for each constraint of the core. `assumed` are the
+    releases that are chosen in this case of the proof.
     """
     subject = closing_subject(clauses, constraints, assumed)
     if _is_empty(clauses, constraints, subject, assumed):
@@ -463,9 +492,11 @@ def closing(
 def closing_subject(
     clauses: Clauses, core: Sequence[Constraint], assumed: Sequence[Candidate] = ()
 ) -> str:
-    """Return the package that most constraints of a core are about, the latest known of several.
+    """Return the name of the package or component for which a core leaves no candidate.
 
-    The parts of a line count as one.
+    The package that most constraints are about is tried first; a line counts once, whatever its
+    parts. Of two with as many, the one that became known later is tried first. If there is no such
+    package, the first one that would be tried is the result.
     """
     pairs: dict[tuple[Constraint, str], None] = {}
     for constraint in core:
@@ -483,10 +514,10 @@ def closing_subject(
 def _is_empty(
     clauses: Clauses, core: Sequence[Constraint], name: str, assumed: Sequence[Candidate]
 ) -> bool:
-    """Return whether what a core says about a package leaves none of its releases.
+    """Return whether the constraints of a core about one package leave it no candidate.
 
-    The releases that say so are chosen: the `assumed` ones, and of each other package one that
-    has all the requirements.
+    The releases with these constraints are taken as chosen: the `assumed` ones, and for each other
+    package one that has all of them. False if a package has no such release.
     """
     restricting = [
         constraint for constraint in core if name in _restricted_packages(clauses, constraint)
@@ -505,7 +536,7 @@ def _is_empty(
 
 
 def _parents(clauses: Clauses, constraint: Constraint) -> dict[Package, set[Candidate]]:
-    """Return the releases with a constraint, by package."""
+    """Return the releases that have a constraint, by package."""
     parents: dict[Package, set[Candidate]] = {}
     for parent, _ in clauses.edges.get(constraint, ()):
         if parent is not None:
@@ -520,9 +551,12 @@ def branches(
     *,
     expired: Callable[[], bool],
 ) -> tuple[Branch, ...]:
-    """Return the cases of a core whose releases behave differently.
+    """Return the cases of a core, if releases of a package clash for different reasons.
 
-    There are none if they behave alike, or if time is up. Cases that fail in the same way are one.
+    Each case assumes that one of some releases is chosen. Cases that end in the same way are one.
+    The result is empty if the releases do not differ, if cases are nested too deep, or if time is
+    up. `numbers` has the number of the reason for each constraint; `assumed` are the releases of
+    the outer cases.
     """
     if len(assumed) >= _DEEPEST or expired():
         return ()
@@ -555,14 +589,14 @@ def branches(
 def _core_of_case(
     clauses: Clauses, core: Collection[Constraint], assumed: Sequence[Candidate]
 ) -> list[Constraint]:
-    """Return the constraints of a core that clash if these releases are taken."""
+    """Return a minimal core, within this one, for the case that some releases are chosen."""
     return clauses.minimal(map(clauses.variable, assumed), core)
 
 
 def _splitting_packages(core: Sequence[Constraint], done: set[Package]) -> list[Package]:
-    """Return the packages whose releases have different requirements in a core.
+    """Return the packages whose releases have different requirements in a core, without `done`.
 
-    Those with the most requirements come first.
+    Packages with the most requirements come first.
     """
     requirements = dict.fromkeys(
         (constraint.package, constraint.text)
@@ -576,9 +610,10 @@ def _splitting_packages(core: Sequence[Constraint], done: set[Package]) -> list[
 def _cases(
     clauses: Clauses, core: Sequence[Constraint], package: Package, assumed: Sequence[Candidate]
 ) -> list[list[Candidate]]:
-    """Return the releases of a package that a core leaves, by what the core says about them.
+    """Return the releases of a package that the rest of a core allows, as lists.
 
-    The newest come first.
+    The releases of one list have the same constraints in the core. Lists are sorted by their first
+    release, the newest first.
     """
     variables = [clauses.variable(candidate) for candidate in assumed]
     requiring = {
@@ -598,11 +633,12 @@ def _cases(
 
 
 def _position(candidate: Candidate) -> int:
+    """Return the position of a candidate among the releases of its project; 0 for a component."""
     return candidate.chosen.position if isinstance(candidate.chosen, Release) else 0
 
 
 def _restricted_packages(clauses: Clauses, constraint: Constraint) -> list[str]:
-    """Return the packages that a constraint is about."""
+    """Return the names of the packages or components that a constraint is about."""
     match constraint:
         case ComponentValue():
             return [constraint.component]
@@ -620,9 +656,10 @@ def _restricted_packages(clauses: Clauses, constraint: Constraint) -> list[str]:
 def hidden_contradiction(
     core: Sequence[Constraint], clauses: Clauses, expired: Callable[[], bool]
 ) -> Contradiction | None:
-    """Return a core that shows once other constraints are relaxed, with whole lines.
+    """Return the contradiction of a core that was found only after other constraints were left out.
 
-    None if it rests on what is excluded in a changed stack alone.
+    The user constraints of the core count with all their parts. None if these constraints do not
+    clash in the stack itself: the core then depends on what only a changed stack rules out.
     """
     user_set = _user_set(core)
     hard = [

@@ -1,4 +1,7 @@
-"""What changes cost: the prices of the search, and the cheapest sets of changes."""
+"""Say what changes cost in the search for fixes, and find the cheapest sets of changes.
+
+Prices have no unit: only their sums are compared. docs/explaining.md has them as a table.
+"""
 
 from __future__ import annotations
 
@@ -20,50 +23,53 @@ from resolver.phrase import phrase
 
 # --- what a release costs besides the change of its line
 
-# a release that fails, or may fail on this target, according to a warning
+# A warning says that the release fails, or may fail, on this target.
 UNSURE = 100
-# one made for another release of a release line of the target, such as that of its driver
+# The release was made for another release of the same release line of a component, such as CANN.
 NEARBY = 10
-# a release that is not in its project's tables: nobody recorded what it works with
+# The compatibility tables of the project do not list the release: nobody recorded what it works
+# with.
 UNLISTED = 250
 
 # --- what a change costs
 
-# Nothing of the stack is lost: a practice is turned on, as images of the vendor do, a fact repeats
-# an archive's own notes, a line is added for what is installed anyway, so that another project must
-# be absent, or a line names a known project instead of one with a similar name that no index has.
+# A change with which nothing is lost: a practice is turned on, as images of the vendor do; a fact
+# repeats the requirements that an archive notes; a line is added for a project that is installed
+# anyway, so that another project must be absent; or a line names a known project, in place of a
+# similar name that no index has.
 FREE = 10
-# A fact repeats the notes of an archive although its release has wheels for other machines: one of
-# those, or another release, is nearer.
+# A fact repeats the requirements that an archive notes, although its release has wheels for other
+# machines. To change to such a machine, or to another release, is a smaller change.
 BUILD = 1000
-# an existing fact that the stack leaves out is used
+# An existing file of facts that the stack leaves out is used.
 ADD = 120
-# a line asks for another version
+# A line asks for another version.
 VERSION = 100
-# an extra is removed from a line, or missing from its release
+# An extra is removed from a line, or its release does not have the extra.
 EXTRA = 130
-# releases are no longer cut off by their date, or pre-releases of a project are allowed
+# The cut-off by upload date is removed, or pre-releases of a project are admitted.
 POLICY = 180
 # A line is dropped. That is less than going against facts, which would otherwise end the search.
 DROP = 600
 # Another value of a component. Most machines of today have a newer glibc than a target assumes.
 GLIBC = 90
 TOOLKIT = 140
-# what all machines have in common, such as a driver, is renewed by an administrator
+# A component of which newer releases also serve, such as the driver. An administrator renews it.
 DRIVER = 150
 PYTHON = 160
-# values without an order are other machines
+# A component whose values have no order, such as the SoC: another value is another machine.
 MACHINE = 800
-# a fact is set aside
+# A fact is set aside. An `enforced` fact cannot be.
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
-# a requirement is removed from metadata
+# A requirement is removed from metadata.
 OVERRIDE = 900
 
-# conflicts of a question about the cheapest changes, between two looks at the clock, and how often
+# A question for the cheapest set of changes may take so many conflicts of the solver before the
+# clock is looked at, and so many such rounds.
 _CONFLICTS_AT_ONCE = 2_000
 _CHUNKS = 10
 
-# changes to no line, component or policy that the stack has
+# Changes of these kinds change no line, component or policy that the stack has.
 _NOT_CONSTRAINTS = (
     ChangeKind.PRACTICE,
     ChangeKind.LINE,
@@ -75,17 +81,18 @@ _NOT_CONSTRAINTS = (
 )
 
 
-# a line, component or policy that changes: its subject, the target, and whether it is dropped
+# A line, component or policy that changes: its name, the name of the target (empty for the
+# explained one), and whether this is its second entry, which says that a line is dropped.
 ChangedConstraint = tuple[str, str, bool]
 
 
 class _BoundedRC2(RC2):  # type: ignore[misc]  # pysat has no types
-    """RC2 that ends when time is up, and gives up on a question that is too hard."""
+    """RC2, which also ends when time is up, and gives up on a question that is too hard."""
 
     def _call_oracle(self, assumptions: Sequence[int] = (), **_: object) -> bool:
         """Return whether the clauses are satisfiable.
 
-        Raises UndecidedError after too many conflicts, and what `polling` raises.
+        Raise UndecidedError after too many conflicts, and whatever the `polling` callback raises.
         """
         for _chunk in range(_CHUNKS):
             poll_once()
@@ -99,19 +106,23 @@ class _BoundedRC2(RC2):  # type: ignore[misc]  # pysat has no types
 
 
 class Corrections:
-    """The cheapest sets of changes that meet demands (minimum-cost hitting sets)."""
+    """Finds the cheapest set of changes that has a constraint of each core.
+
+    This is a minimum-cost hitting set; RC2 finds it (Ignatiev et al. 2019).
+    """
 
     def __init__(self) -> None:
-        # the constraints that may change
+        # The variable of each constraint that may change.
         self._variables: dict[Constraint, int] = {}
         self._solver = _BoundedRC2(WCNF())
 
     def add_core(
         self, prices: Mapping[Constraint, int], only_with: Collection[Constraint] = ()
     ) -> None:
-        """Demand that one of these constraints changes, at its price.
+        """Demand that one of these constraints changes. The mapping has the price of each.
 
-        With `only_with`, the demand holds only for sets in which all of those change.
+        If `only_with` is not empty, the demand holds only for sets that have all of these
+        constraints.
         """
         for constraint, price in prices.items():
             if constraint not in self._variables:
@@ -123,9 +134,9 @@ class Corrections:
         self._solver.add_clause(unless + changed)
 
     def exclude(self, tried: Collection[Constraint], *, exactly: bool = False) -> None:
-        """Exclude this set of changes and its supersets.
+        """Exclude a set of changes and all larger sets with these changes.
 
-        With `exactly`, supersets by constraints that are known already stay.
+        With `exactly`, larger sets stay possible if they add a constraint that is known now.
         """
         clause = [-self._variables[constraint] for constraint in tried]
         if exactly:
@@ -137,9 +148,10 @@ class Corrections:
         self._solver.add_clause(clause)
 
     def cheapest(self) -> list[Constraint] | None:
-        """Return the cheapest set of changes that meets every demand; None if none is left.
+        """Return the cheapest set of changes that meets all demands; None if there is none.
 
-        Raises UndecidedError if that is too hard, and what `polling` raises.
+        Raise UndecidedError if the question is too hard, and whatever the `polling` callback
+        raises.
         """
         model: Sequence[int] | None = self._solver.compute()
         if model is None:
@@ -151,7 +163,10 @@ class Corrections:
 
 
 def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield what does not work where one of the projects is missing, by a grave warning."""
+    """Yield the projects that do not work if any of these projects is missing.
+
+    Grave warnings (`warns` facts) say so.
+    """
     for fact in facts:
         if not isinstance(fact, Warns) or not fact.grave:
             continue
@@ -160,7 +175,7 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
 
 
 def partners(facts: Iterable[Fact]) -> set[str]:
-    """Return the projects without which others do not work, by grave warnings."""
+    """Return the projects without which other projects do not work, according to grave warnings."""
     names: set[str] = set()
     for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
@@ -180,9 +195,9 @@ def component_price(component: Component) -> int:
 
 
 def saved_price(change: Change) -> int:
-    """Return what is saved if a line or component does not change.
+    """Return what is saved if a change of a line or component is undone; 0 for other changes.
 
-    A line with another name, or a source from a shipped stack, still does.
+    It is 0, too, if the line names another project, or a commit from a shipped stack.
     """
     match change.kind:
         case ChangeKind.COMPONENT:
@@ -196,35 +211,42 @@ def saved_price(change: Change) -> int:
 
 
 def keeps_intent(change: Change) -> bool:
-    """Return whether a change alters nothing that the stack asks for.
+    """Return whether the stack asks for the same after a change.
 
-    Such changes are a practice, a line for what is installed anyway, and another spelling.
+    That is so for a practice, for a line about something that is installed anyway, and for the
+    corrected name of a project.
     """
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or _is_renaming(change)
 
 
 def _is_renaming(change: Change) -> bool:
-    """Return whether a line names another project."""
+    """Return whether a change makes a line name another project."""
     return change.kind is ChangeKind.VERSION and project_of(change.before) != change.subject
 
 
 def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
-    """Return whether the `others` change something of the stack, and at least what `changes` do.
+    """Return whether `changes` change nothing of the stack that `others` do not change, too.
 
-    Practices change nothing that the stack asks for and have their evidence: alone they are less
-    than any others.
+    False if the `others` change nothing of the stack, unless all `changes` are practices.
     """
     return is_less(changes, changed_constraints(others))
 
 
 def is_less(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -> bool:
-    """Return whether changes change something of the stack less than what is `changed` does."""
+    """Return whether changes concern only lines, components and policies that are in `changed`.
+
+    False if `changed` is empty, unless all changes are practices: these change nothing that the
+    stack asks for.
+    """
     is_practice = all(change.kind is ChangeKind.PRACTICE for change in changes)
     return (bool(changed) or is_practice) and changed_constraints(changes) <= set(changed)
 
 
 def changed_constraints(changes: Sequence[Change]) -> set[ChangedConstraint]:
-    """Return the lines, components and policies that change, and again those that are dropped."""
+    """Return the lines, components and policies that changes concern.
+
+    A dropped line has two entries, so that changing it is less than dropping it.
+    """
     changed: set[ChangedConstraint] = set()
     for change in changes:
         if change.kind not in _NOT_CONSTRAINTS:
@@ -235,7 +257,7 @@ def changed_constraints(changes: Sequence[Change]) -> set[ChangedConstraint]:
 
 
 def no_longer_needed(change: Change) -> list[str]:
-    """Return the projects that a change removes from another one's requirements."""
+    """Return the projects that another project no longer requires after a change."""
     if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):
         return []
     projects = [project_of(need) for need in change.before.split(", ")]
@@ -243,7 +265,7 @@ def no_longer_needed(change: Change) -> list[str]:
 
 
 def project_of(need: str) -> str:
-    """Return the project that a requirement is about; empty for a component or another text."""
+    """Return the project that a requirement is about; empty if the text is no such requirement."""
     try:
         return text.requirement(need).name
     except InvalidRequirement:
@@ -251,19 +273,25 @@ def project_of(need: str) -> str:
 
 
 def risky(constraint: Constraint) -> bool:
-    """Return whether changing a constraint goes against a fact or upstream's own metadata."""
+    """Return whether changing a constraint contradicts a fact or upstream's metadata."""
     return isinstance(constraint, (Requires, Excluded))
 
 
 def is_pairing(constraint: Constraint) -> bool:
-    """Return whether a constraint is from a table of which releases go with a component."""
+    """Return whether a constraint is from a compatibility table.
+
+    That is a `requires` fact that says with which values of a component a release works.
+    """
     if not isinstance(constraint, Requires) or not isinstance(constraint.fact, RequiresFact):
         return False
     return bool(component_requirements(constraint.fact.needs))
 
 
 def drops(constraint: Constraint) -> bool:
-    """Return whether changing a constraint drops its line, and with it what the line asks for."""
+    """Return whether changing a constraint means to drop its line of the stack.
+
+    A line of `constraints` can be removed as well, but nothing that it asks for is lost.
+    """
     if isinstance(constraint, StackLine) and constraint.key == "constraints":
         return False
     return isinstance(constraint, (StackLine, BuildLine)) and not constraint.part

@@ -1,4 +1,7 @@
-"""The complete explanation of a conflict: its contradictions, then the ways out."""
+"""Explain a refuted stack: its contradictions first, then its fixes.
+
+`cli/answers` calls `explanation_of` for a report, and `reason_of` for a cell of a grid.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ from resolver.resolve.reasons import cutoff_text
 from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
-# of the time, at most, for contradictions: fixes have what is left
+# The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
-# changes without a solution that are reported
+# How many attempts without a solution are reported.
 _ATTEMPTS = 8
 
 
 def _ignore(*_: object) -> None:
-    """Report nothing."""
+    """Report nothing: the default of the callbacks."""
 
 
 def explanation_of(
@@ -56,13 +59,14 @@ def explanation_of(
     report: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] = _ignore,
     report_fix: Callable[[tuple[Change, ...]], None] = _ignore,
 ) -> Explanation:
-    """Return the explanation of a refuted problem, which the compiler made.
+    """Return the explanation of a refuted problem: its contradictions, fixes and failed attempts.
 
-    Its fixes hold for all targets, whose catalogs `catalog_of` gives. `read_shipped` reads the
-    stacks that ship. `report` is called with the
-    contradictions, and what is awaited, as soon as they are known, and `report_fix` with the first
-    fix. The search for these may reveal further contradictions, which come last. Anything not found
-    within the clock's limit is left out, and the explanation says so.
+    The problem is one of the compiler's. Each fix was locked for all targets of the stack;
+    `catalog_of` returns the catalog for the problem of a target, and `read_shipped` the stacks that
+    ship with this program. `report` is called with the contradictions, and with what unreachable
+    indexes may change, as soon as these are known; `report_fix` is called with the first fix.
+    Contradictions that the search for fixes reveals come last. If the clock ends, what was not
+    found yet is missing, and `Explanation.limited` is set.
     """
     clauses = refutation.clauses
     problem = clauses.universe.problem
@@ -108,7 +112,10 @@ def explanation_of(
 
 
 def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
-    """Return the first contradiction of an explanation, and what is awaited, without ways out."""
+    """Return the first contradiction of a refuted stack, and what unreachable indexes may change.
+
+    No fixes are looked for. If time is up, the contradiction is the core of the refutation itself.
+    """
     clauses = refutation.clauses
     awaited = _awaited(refutation, clock)
     core: Sequence[Constraint] = refutation.core
@@ -118,9 +125,9 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
 
 
 def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts that a report shows, those that failed for another target first.
+    """Return the attempts that a report shows. Failures for another target come first.
 
-    Of attempts with the same changes the last one counts.
+    Of several attempts with the same changes, the last one in this order is shown.
     """
     ordered = sorted(attempts, key=lambda attempt: not attempt.target)
     by_changes = {attempt.changes: attempt for attempt in ordered}
@@ -131,10 +138,10 @@ def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
 
 
 def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
-    """Return what the answer needs from indexes that could not be reached.
+    """Return the projects on which the answer depends, as an index could not be reached.
 
-    That is nothing if there is no solution whatever they have. Constraints that rest on them are
-    left out, one core after the other, until nothing clashes or others alone do.
+    Empty if the stack has no solution whatever these indexes have. Otherwise, constraints that rest
+    on an unreachable index are left out, one core after the other, until the rest is satisfiable.
     """
     clauses = refutation.clauses
     if not any(is_open(constraint, clauses) for constraint in refutation.core):
@@ -170,9 +177,9 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
 def _requirements_on(
     name: NormalizedName, core: Iterable[Constraint], clauses: Clauses
 ) -> Iterator[tuple[str, str]]:
-    """Yield the requirements of a core on a project, each with the first release that has it.
+    """Yield each requirement of a core on a project, and the first release that has it.
 
-    The stack's own lines have an empty text there.
+    The release is given as text; it is empty for a line of the stack.
     """
     for constraint in core:
         edges = clauses.edges.get(constraint, ())
@@ -186,24 +193,24 @@ def _requirements_on(
             case Requires():
                 yield constraint.text, str(edges[0][0])
             case ComponentValue() | Excluded() | Exclusive() | Unavailable():
-                # these require nothing
+                # Constraints of these kinds require nothing.
                 pass
 
 
 def found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:
-    """Return the cores that are found in time; without any, that of the refutation."""
+    """Return the cores that are found in time; the core of the refutation if there are none."""
     found: list[Sequence[Constraint]] = []
     with clock.limiting():
-        # one by one, as each takes its time
+        # Not `extend`: if time is up, the cores that were found before must stay.
         for core in _checked_cores(refutation.clauses, clock):
             found.append(core)  # noqa: PERF402  an exception leaves those found before
     return found or [refutation.core]
 
 
 def _checked_cores(clauses: Clauses, clock: Clock) -> Iterator[Sequence[Constraint]]:
-    """Yield the cores that pass the independent check, as the core of the refutation did.
+    """Yield the cores that pass the independent check of `resolve.check_refutation`.
 
-    They are others than that one: what a page says is chosen for people.
+    The core of the refutation passed it before, but a report shows other cores.
     """
     for core in cores(clauses, clock.expired):
         if not faults_of_core(clauses, core):
@@ -214,9 +221,9 @@ def _checked_cores(clauses: Clauses, clock: Clock) -> Iterator[Sequence[Constrai
 
 
 def _options(inputs: Inputs, problem: Problem, options: PolicyOptions) -> Iterator[str]:
-    """Yield the options that select this problem of the stack in a command.
+    """Yield the command-line options with which a command finds the same fixes.
 
-    The letters of fixes differ between targets.
+    The letters of fixes differ between targets, so the target is named if the stack has several.
     """
     yield from option_words(options)
     targets = inputs.stack.content.target
@@ -225,7 +232,7 @@ def _options(inputs: Inputs, problem: Problem, options: PolicyOptions) -> Iterat
 
 
 def option_words(options: PolicyOptions) -> Iterator[str]:
-    """Yield the words of a command line that give these options."""
+    """Yield the command-line words that give these policy options."""
     if options.exclude_newer is not None:
         yield from ("--exclude-newer", cutoff_text(options.exclude_newer))
     if options.as_of:
@@ -233,9 +240,9 @@ def option_words(options: PolicyOptions) -> Iterator[str]:
 
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> list[str]:
-    """Return the projects that the stack asks for and no index has.
+    """Return the projects that the stack asks for and no index has, each once.
 
-    Those in the contradictions are left out.
+    Projects that a contradiction names as unavailable are left out.
     """
     reported = set()
     for found in contradictions:
@@ -258,7 +265,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
         for reason in found.reasons:
             if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
                 names[reason.subject.partition("[")[0]] = None
-        # components have labels
+        # The subject is a message, and no text, if it is a component with a label.
         if found.closing is not None and isinstance(found.closing.subject, str):
             names[found.closing.subject] = None
     return list(names)

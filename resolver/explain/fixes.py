@@ -1,8 +1,9 @@
-"""Fixes as they are reported: the changes, the lock, and a letter for each."""
+"""Make the reported form of fixes: the changes, the lock, and a letter for each fix."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from string import ascii_uppercase
 
@@ -22,7 +23,7 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease, pins
 from resolver.resolve.missing_extras import lost_extras
 
-# pins reported for a fix
+# How many pins are reported for a fix.
 _SHOWN = 10
 
 
@@ -33,9 +34,10 @@ def fix_of(
     resolution: Resolution,
     concerned: Sequence[str],
 ) -> Fix:
-    """Return a fix of a problem, with the text of the changed stack, and its lock.
+    """Return a changed stack that locks as a fix of the problem. It has no letter yet.
 
-    `concerned` are the projects that the contradictions are about.
+    `text` is the TOML of the changed stack, and `concerned` are the projects that the
+    contradictions are about.
     """
     environment = environment_of(resolution, problem, concerned)
     gone = _gone(changed, resolution, concerned)
@@ -49,14 +51,19 @@ def fix_of(
 
 
 def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> list[str]:
-    """Return the projects, and the extras of lines, that are unexpectedly not in a lock."""
+    """Return the projects, and the extras of lines, that a fix loses unexpectedly.
+
+    They are concerned projects, or projects that a removed requirement named, which the lock does
+    not have though no line about them was dropped; and extras, such as `trl[vllm]`, that the
+    releases in the lock do not have.
+    """
     components = resolution.problem.target.components
     expected = {pin.name for pin in resolution.pins}.union(components, changed.dropped)
     removed: list[str] = []
     for change in changed.changes:
         removed += no_longer_needed(change)
         if change.kind is ChangeKind.VERSION:
-            # a line that names another project now
+            # The line may name another project now.
             expected.add(project_of(change.before))
     names = dict.fromkeys([*concerned, *removed])
     extras = [f"{pin.name}[{extra}]" for pin, extra in lost_extras(resolution)]
@@ -66,9 +73,10 @@ def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str
 def environment_of(
     resolution: Resolution, original: Problem, concerned: Sequence[str]
 ) -> Environment:
-    """Return the lock of a changed stack with the pins that matter.
+    """Return the lock of a changed stack as it is reported, with the pins that matter.
 
-    Those are of the projects of the stack's lines and of the `concerned` ones.
+    These are the pins of projects that a line or a contradiction (`concerned`) is about. If there
+    are too many, the concerned ones come first, and the others are cut off.
     """
     stack = resolution.problem.stack
     requested = list(_needs(stack))
@@ -92,7 +100,7 @@ def environment_of(
 
 
 def _needs(stack: Stack) -> dict[str, Requirement]:
-    """Return the requirements of a stack's lines, by project."""
+    """Return the requirements of a stack's lines about projects, by project."""
     needs = [root.need for root in stack.requirements]
     return {need.name: need for need in needs if isinstance(need, Requirement)}
 
@@ -100,11 +108,11 @@ def _needs(stack: Stack) -> dict[str, Requirement]:
 def _warnings(
     resolution: Resolution, original: Problem, concerned: Sequence[str]
 ) -> Iterator[Warns]:
-    """Yield the warnings about a lock.
+    """Yield the warnings about a lock that the reader of a fix must see.
 
-    Those about a release that the original stack itself pins are left out, as they are not caused
-    by the change, unless they are grave, or are about the machine and would be moot on the original
-    one.
+    Practices that the original stack did not have in force are warnings, too. A warning about a
+    release that the original stack pins itself is left out: the fix did not cause it. It is shown
+    if it is grave, or if the original stack's lines or machine avert it.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}
@@ -122,13 +130,16 @@ def _warnings(
 
 
 def _is_averted_in(original: Problem, fact: Warns, needs: Mapping[str, Requirement]) -> bool:
-    """Return whether a warning would be moot with the original stack's lines or machine."""
+    """Return whether the original stack's lines or machine make a warning moot."""
     names = [need.name for need in fact.unless if isinstance(need, Requirement)]
     return any(name in needs for name in names) or fact.is_averted_on(original.target.system)
 
 
 def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution) -> bool:
-    """Return whether a line of the original stack pins the release that a warning is about."""
+    """Return whether a line of the original stack pins the release that a warning is about.
+
+    `need` is the requirement of that line; None if no line is about the project.
+    """
     pin = resolution.pin(fact.package)
     if pin is None or need is None or not pins(need.specifier):
         return False
@@ -141,13 +152,11 @@ def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution)
 def lettered(
     fixes: Iterable[tuple[Loss, Fix]], stack_name: str, options: PolicyOptions
 ) -> Iterator[Fix]:
-    """Yield the fixes of a stack with letters, the smallest loss first.
+    """Yield the fixes of a stack in the order in which they are listed, with letters from A.
 
-    One that goes against a fact, or falls back to releases of years before, is left out if it
-    changes all of the stack that one before it changes without that. So is one that differs from
-    one before it in the values of components alone, or in extras that releases lack. The files of
-    each carry its letter, the name of the stack, and the options that replaced parts of the stack's
-    policy, since that is what was solved.
+    A fix with a smaller loss comes first. A fix that is needless beside an earlier one is left out,
+    see `_is_needless`. The files of a fix are named after the stack and its letter. They have the
+    policy `options` that the fix was solved with, as these replaced parts of the stack's policy.
     """
     listed: list[tuple[Loss, Fix]] = []
     for loss, fix in sorted(fixes, key=itemgetter(0)):
@@ -158,7 +167,13 @@ def lettered(
 
 
 def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
-    """Return whether a fix is of no use beside one that is listed before it."""
+    """Return whether a fix is of no use, given a better fix that is listed before it.
+
+    That is so if both differ only in the values of components or in extras that releases lack; if
+    both change the same, and only this one takes pre-releases; or if this one contradicts a fact,
+    or has older releases, and the better one changes nothing of the stack that this one does not
+    change.
+    """
     if _apart_from_components(better) == _apart_from_components(fix):
         return True
     if _changed_of(better) == _changed_of(fix):
@@ -170,12 +185,12 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
 
 
 def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
-    """Return what a fix changes, and for which target."""
+    """Return the kind, the subject and the other target of each change of a fix."""
     return {(change.kind, change.subject, change.target) for change in fix.changes}
 
 
 def _takes_prerelease(change: Change) -> bool:
-    """Return whether a change has a line ask for a pre-release that it did not ask for."""
+    """Return whether a change makes a line ask for a pre-release, which it did not before."""
     if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:
         return False
     asked_before = names_prerelease(texts.requirement(change.before).specifier)
@@ -183,11 +198,12 @@ def _takes_prerelease(change: Change) -> bool:
 
 
 def _apart_from_components(fix: Fix) -> frozenset[object]:
-    """Return what a fix changes, with the components that change and without their values.
+    """Return the changes of a fix without the new values of components.
 
-    Lines come without the extras that their releases lack.
+    Changed lines are without the extras that their releases lack. Two fixes with the same result
+    differ in nothing else.
     """
-    gone = {name for environment in fix.environments for name in environment.gone}
+    gone = set(chain.from_iterable(environment.gone for environment in fix.environments))
     changed: set[object] = set()
     for change in fix.changes:
         after: str | bool = change.after
@@ -200,13 +216,14 @@ def _apart_from_components(fix: Fix) -> frozenset[object]:
 
 
 def _without_extras(line: str, gone: Collection[str]) -> str:
-    """Return a line about a project without the extras that are gone (`name[extra]`)."""
+    """Return a line about a project without the extras that are in `gone` as `name[extra]`."""
     need = texts.requirement(line)
     kept = tuple(extra for extra in need.extras if f"{need.name}[{extra}]" not in gone)
     return str(replace(need, extras=kept))
 
 
 def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:
+    """Return a fix with a letter, which the names of its stacks and files end in."""
     suffix = f"-{letter.lower()}"
     names = [with_suffix(stack_name, suffix)]
     changes = fix.changes

@@ -1,14 +1,16 @@
-"""A way out of several conflicts at once: the lines that clash get other versions together.
+"""Find a way out of several conflicts at once: lines in them get other versions together.
 
-A requirements file of another machine may pin many releases that do not exist for the target. There
-are more sets of changes than can be tried one by one. So the lines of a conflict lose their
-versions, and the stack is solved near the releases that they named; then those of the next
-conflict, until there is a solution. Each line that can have its version back gets it.
+A requirements file from another machine may pin many releases that do not exist for the target.
+There are more sets of changes than can be tried one by one. So the lines of a conflict lose their
+versions, and the stack is solved again, near the releases that they pinned. The same is done with
+the lines of the next conflict, until there is a solution. Then each line that can have its versions
+back gets them. `repairs` calls this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
@@ -18,10 +20,10 @@ from resolver.explain import costs
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import without_versions
-from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials, edit_of
+from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate
-from resolver.model.edit import Edits, SetLine
+from resolver.model.edit import Edit, Edits, SetLine
 from resolver.model.package import Package
 from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
@@ -29,29 +31,32 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
 
-# Conflicts after which no more lines are loosened.
+# After so many conflicts, no more lines are loosened.
 _CONFLICTS = 40
 
 
 class Loosening:
-    """Loosens the lines of one refuted stack."""
+    """The lines of one refuted stack that have lost their versions, or are dropped."""
 
     def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
         self._clauses = clauses
         self._trials = trials
         self._changes = changes
         self._roots = trials.problem.stack.requirements
-        # what grave warnings say that projects need on the target, such as a plugin
+        # The projects that others need on the target, according to grave warnings, such as a
+        # plugin.
         self._partners = costs.partners(trials.problem.facts)
-        # the lines without their versions, those that are dropped, and facts about archives
+        # The lines that have lost their versions, the lines that are dropped, and the new facts
+        # about archives.
         self._loose: list[RootRequirement] = []
         self._dropped: list[RootRequirement] = []
         self._stated: list[ChangedStack] = []
 
     def changed_stack(self) -> ChangedStack | None:
-        """Return the stack with other versions of the lines that clash.
+        """Return the stack with other versions of the lines in its conflicts.
 
-        A line that no version helps is dropped. None if that does not help either, or time is up.
+        A line for which no version helps is dropped. None if the stack has no solution even so, or
+        if time is up.
         """
         answer = self._lock()
         for _ in range(_CONFLICTS):
@@ -63,17 +68,20 @@ class Loosening:
         return self._as_changes(self._with_lines_put_back(answer))
 
     def _lock(self) -> Answer:
-        """Solve the stack as it is loosened, near the releases that its lines pin."""
+        """Solve the stack with the changes so far, near the versions that its lines name."""
         return self._trials.nearest(self._edits(), self._preferred(), SHARE)
 
     def _edits(self) -> Edits:
-        edits = [edit_of(change) for stack in self._stated for change in stack.changes]
+        """Return the edits that make the changes so far."""
+        edits: list[Edit] = []
+        for stack in self._stated:
+            edits += stack.edits
         edits += [SetLine(root.number, without_versions(root)) for root in self._loose]
         edits += [SetLine(root.number, "") for root in self._dropped]
         return tuple(edits)
 
     def _preferred(self) -> dict[NormalizedName, Version]:
-        """Return the version that each line names."""
+        """Return the version that each line names, by project."""
         preferred = {}
         for root in self._roots:
             if isinstance(root.need, Requirement):
@@ -85,9 +93,11 @@ class Loosening:
     # --- what a conflict takes
 
     def _loosen(self, refutation: Refutation) -> bool:
-        """Loosen the lines of a conflict, or state what an archive needs, or drop a line.
+        """Change the stack because of one conflict.
 
-        Return False if nothing of that is possible.
+        All its lines lose their versions. If none has versions, a fact states what an archive
+        needs. If no archive needs one, its last line is dropped. Return False if none of this is
+        possible, or no line of the original stack would be left.
         """
         involved = list(self._involved(refutation.core))
         versioned = [root for root in involved if root not in self._loose and _has_version(root)]
@@ -105,7 +115,7 @@ class Loosening:
         return self._changes.keeps_a_line([root.origin for root in self._dropped])
 
     def _involved(self, core: Sequence[Constraint]) -> Iterator[RootRequirement]:
-        """Yield the lines that a conflict is about, as they are or loosened."""
+        """Yield the lines that a core is about, whether they have lost their versions or not."""
         texts = {line.text for line in core if isinstance(line, StackLine)}
         for root in self._roots:
             written = without_versions(root) if root in self._loose else root.origin.text
@@ -113,8 +123,8 @@ class Loosening:
                 yield root
 
     def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:
-        """Return a fact about an archive that has none yet."""
-        known = {change for stack in self._stated for change in stack.changes}
+        """Return the stack with a further fact about an archive in a core; None without one."""
+        known = set(chain.from_iterable(stack.changes for stack in self._stated))
         clauses = refutation.clauses
         trials = self._trials.after(self._edits(), clauses.universe)
         proposals = Proposals(clauses, trials, Changes(clauses, trials))
@@ -124,6 +134,7 @@ class Loosening:
         return None
 
     def _drop(self, root: RootRequirement) -> None:
+        """Drop a line, which may have lost its versions before."""
         if root in self._loose:
             self._loose.remove(root)
         self._dropped.append(root)
@@ -131,11 +142,14 @@ class Loosening:
     # --- what a lock does without
 
     def _with_lines_put_back(self, resolution: Resolution) -> Resolution:
-        """Put lines back as they were, where the stack still locks; return the last lock."""
+        """Give lines back what they lost where the stack still has a solution.
+
+        Return the last solution.
+        """
         self._loose = [root for root in self._loose if not resolution.meets(root.need)]
         for root in (*self._dropped, *self._loose):
             if root not in self._dropped and root not in self._loose:
-                # it is back, as the last lock has what it asked for
+                # The last solution meets this line as it was.
                 continue
             loose, dropped = self._loose, self._dropped
             self._loose = [other for other in loose if other is not root]
@@ -149,11 +163,11 @@ class Loosening:
         return resolution
 
     def _as_changes(self, resolution: Resolution) -> ChangedStack:
-        """Return the changes that give each line the release that it has in a lock."""
+        """Return the changes that give each changed line the release that it has in a solution."""
         choice: dict[Constraint, Candidate] = {}
         for root in self._loose:
             pin = resolution.pin(_project(root))
-            # a line whose marker is false is in no conflict, so it is not loose
+            # A line whose marker is false is in no conflict, so it was not loosened.
             assert pin is not None  # noqa: S101
             part = replace(root.origin, part=VERSION_PART)
             choice[part] = self._clauses.universe.candidate_for(Package(pin.name), pin.release)
@@ -165,7 +179,7 @@ class Loosening:
 
 
 def _has_version(root: RootRequirement) -> bool:
-    """Return whether a line asks an index for some versions of a project."""
+    """Return whether a line restricts the versions of a project from an index."""
     need = root.need
     return isinstance(need, Requirement) and bool(need.specifier) and not need.url
 
@@ -176,7 +190,7 @@ def _project(root: RootRequirement) -> str:
 
 
 def _named_version(need: Requirement) -> Version | None:
-    """Return a version that a requirement names as its pin or bound; None without one."""
+    """Return a version that a requirement names, as a pin or as a bound; None if it names none."""
     for specifier in need.specifier:
         if specifier.operator not in ("!=", "==="):
             return Version(specifier.version.removesuffix(".*"))

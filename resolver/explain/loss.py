@@ -1,4 +1,4 @@
-"""What a way out loses: the order in which ways out are listed."""
+"""Compare what fixes lose, which decides the order in which they are listed."""
 
 from __future__ import annotations
 
@@ -8,56 +8,60 @@ from resolver.explain.costs import keeps_intent, no_longer_needed
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Warns, component_requirements
 
-# changes of lines
+# The kinds of changes that are about a line.
 _LINES = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.DROP)
 
 
 class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What a way out loses, compared field by field: the smallest comes first.
+    """What a fix loses. Losses are compared field by field; the smallest is listed first.
 
-    docs/explaining.md has the same order as a sentence.
+    docs/explaining.md has the fields as a table.
     """
 
-    # whether it goes against a fact or metadata
+    # Whether the fix contradicts a fact or metadata.
     against_facts: bool
-    # whether it needs another machine, for one target or for several
+    # Whether it needs another machine, such as another SoC, for any number of targets.
     other_hardware: bool
-    # Lines that are dropped, changes after which something required only by an extra, a fact or
-    # metadata that is gone is no longer installed, and full years by which releases are older. A
-    # year counts like a line.
+    # A sum: the lines that are dropped; the changes that remove an extra or a requirement, so that
+    # something is no longer installed; and `years_older`.
     lost: int
-    # full years by which releases are older than requested
+    # Full years by which releases are older than the lines allow, added up.
     years_older: int
-    # Releases of which nobody recorded that they work: those that the tables of their projects do
-    # not list, and archives that are built although other machines have wheels.
+    # Releases that the compatibility tables of their projects do not list, plus archives that are
+    # built although other machines have wheels.
     unproven: int
-    # whether kernels in it are built for another machine, according to a warning
+    # Whether a warning says that kernels in a wheel were built for another machine.
     other_kernels: bool
-    # whether the lines are locked in two environments
+    # Whether the lines are divided between two environments.
     divided: bool
-    # how many changes there are, and one more if a warning asks for another machine or project
+    # How many changes take something from the stack, plus one if a warning would not apply on
+    # another machine or with another project.
     changes: int
-    # how many of them are about neither a line nor glibc
+    # How many of all changes are about neither a line nor glibc.
     beyond_lines: int
-    # extras that lines lose, or that their releases do not have
+    # Extras that lines lose, or that their releases do not have.
     extras: int
-    # the releases by which lines ask for older ones
+    # The number of releases between what lines asked for and older ones that they get.
     releases_older: int
-    # the price of the changes in the search
+    # The price of the changes in the search, see `costs`.
     price: int
-    # the releases between what lines ask for and what they get
+    # The number of releases between what lines asked for and what they get, in both directions.
     releases_away: int
 
 
 def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0) -> Loss:
     """Return what a fix loses.
 
-    `years_older` are those of releases that no change names. The numbers that a fix does not tell
-    are 0 for two environments.
+    `years_older` are the years by which releases that no change names are older. The years of the
+    changes are added here. `unproven` and `price` are as in `ChangedStack`. All three are 0 for a
+    fix with two environments.
     """
     environments = fix.environments
-    warnings = [fact for environment in environments for fact in environment.warnings]
-    gone = [name for environment in environments for name in environment.gone]
+    warnings: list[Warns] = []
+    gone: list[str] = []
+    for environment in environments:
+        warnings += environment.warnings
+        gone += environment.gone
     changes = [change for change in fix.changes if _counts(change)]
     kinds = [change.kind for change in changes]
     missing_extras = [name for name in gone if "[" in name]
@@ -86,7 +90,8 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
 def _counts(change: Change) -> bool:
     """Return whether a change takes something from what the stack asks for.
 
-    Facts that state what archives require take nothing, and two environments count apart.
+    A fact that states what an archive requires takes nothing. Two environments are counted by the
+    field `divided`.
     """
     return not keeps_intent(change) and change.kind not in (
         ChangeKind.STATE,
@@ -96,16 +101,19 @@ def _counts(change: Change) -> bool:
 
 
 def _is_about(change: Change, component: str) -> bool:
+    """Return whether a change is about this component."""
     return change.kind is ChangeKind.COMPONENT and change.subject == component
 
 
 def _is_about_machines(warning: Warns) -> bool:
+    """Return whether a warning depends on a component whose values are machines, as the SoC is."""
     return any(need.names_machines for need in component_requirements(warning.unless))
 
 
 def _is_beyond_lines(change: Change) -> bool:
     """Return whether a change is about neither a line nor glibc.
 
-    Most machines of today have a newer glibc than a target assumes.
+    Changes of glibc are not counted, as most machines today have a newer glibc than a target
+    assumes.
     """
     return change.kind not in _LINES and not _is_about(change, "glibc")

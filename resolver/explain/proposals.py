@@ -1,7 +1,8 @@
-"""Changes that decide which files can be used at all, about which clauses know nothing.
+"""Propose changed stacks in which other files can be used. `repairs` locks them.
 
-These are other names, practices that are turned on, another Python or glibc, facts that build from
-source, and facts that state the requirements of an archive without static metadata.
+The clauses know nothing of such changes: another name of a project, a practice that is turned on,
+another Python or glibc, a fact that builds a project from source, or a fact that states the
+requirements of an archive without static metadata.
 """
 
 from __future__ import annotations
@@ -47,14 +48,15 @@ from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import similar_project
 
-# of a project that are read for what they note: they may be large
+# How many archives of a project are read for the requirements that they note: archives may be
+# large.
 _ARCHIVES = 3
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 _GLIBC = re.compile(r"\bGLIBC_(\d{1,2}\.\d{1,3})\b")
 
 
 class Proposals:
-    """Changed stacks to lock, for constraints of one problem that clash."""
+    """Proposes changed stacks for constraints of one problem that clash."""
 
     def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
         self._clauses = clauses
@@ -67,7 +69,10 @@ class Proposals:
     # --- names, practices, lines
 
     def renamed_projects(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with known projects instead of similar names that no index has."""
+        """Yield the stack with known projects in place of similar names that no index has.
+
+        All such names are corrected in one changed stack. Nothing is yielded if there are none.
+        """
         known = {
             constraint.project: similar_project(self._clauses, constraint.project)
             for constraint in constraints
@@ -95,9 +100,10 @@ class Proposals:
             yield ChangedStack(tuple(changes), FREE * len(changes), risky=False)
 
     def enabled_practices(self) -> Iterator[ChangedStack]:
-        """Yield the stack with every practice about a project that it may need turned on.
+        """Yield the stack with every available practice about a project that it may need.
 
-        The price is that of one. Those that a solution can do without are turned off again.
+        A stack may need a project if its page was read. The price is the price of one practice: the
+        caller turns off practices that the solution does not need.
         """
         is_loaded = self._clauses.universe.is_loaded
         practices = [
@@ -114,9 +120,11 @@ class Proposals:
             yield ChangedStack(tuple(changes), FREE, risky=False)
 
     def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with a line for a project of which a fact says: another must be absent.
+        """Yield the stack with one more line, so that another project need not be installed.
 
-        The two clash in the core. The fact holds only where a line names the project.
+        The core says that two projects cannot be installed together. An `absent` fact says that one
+        of them makes the other unnecessary, but it only holds if a line of the stack names the
+        first one. That line is added.
         """
         exclusive = [constraint.fact for constraint in core if isinstance(constraint, Exclusive)]
         pairs = {(fact.package, fact.other) for fact in exclusive}
@@ -143,9 +151,10 @@ class Proposals:
             yield from self._values("python", constraints)
 
     def _depends_on_python(self, constraint: Constraint) -> bool:
-        """Return whether another Python could remove a constraint.
+        """Return whether a constraint may not hold for another Python.
 
-        That is so for missing files, and for a requirement with a marker.
+        That is so if files are missing or unusable for this Python, and for a requirement of
+        metadata whose marker is about Python.
         """
         if isinstance(constraint, Unavailable):
             if constraint.why in (RejectionReason.PYTHON, RejectionReason.PATCH):
@@ -156,7 +165,7 @@ class Proposals:
         return _is_of_metadata(constraint) and self._is_marked(constraint)
 
     def _has_files_for_others(self, constraint: Unavailable) -> bool:
-        """Return whether releases without a usable file have one for another Python."""
+        """Return whether a release without a usable file has a file for another Python."""
         project = self._clauses.universe.project(constraint.project)
         for excluded in self._clauses.ruled_out_releases.get(constraint, ()):
             files = project.release(excluded.position)
@@ -165,13 +174,16 @@ class Proposals:
         return False
 
     def _lacks_only_python(self, file: Rejection) -> bool:
-        """Return whether a file is for this machine with another Python."""
+        """Return whether a file could be used on this machine with another Python."""
         missing = missing_on_machine(file.filename, self._machine).keys()
         is_about_python = file.reason in (RejectionReason.PYTHON, RejectionReason.PATCH)
         return missing <= {"python"} and (bool(missing) or is_about_python)
 
     def _has_wheels_for_others(self, constraint: Unavailable) -> bool:
-        """Return whether unusable archives have wheels for other Pythons on this machine."""
+        """Return whether a release with an unusable archive has a wheel for another Python.
+
+        The wheel must be for this machine.
+        """
         project = self._clauses.universe.project(constraint.project)
         for candidate in self._releases_of(constraint):
             for wheel in project.wheels_set_aside(candidate.release.position):
@@ -180,9 +192,9 @@ class Proposals:
         return False
 
     def _is_marked(self, constraint: Requires) -> bool:
-        """Return whether metadata has a requirement under a marker about Python.
+        """Return whether a wheel has this requirement with a marker about Python.
 
-        Of the releases with it the newest one is read.
+        The newest release that has the requirement is read; False if it cannot be read.
         """
         release = self._releases_of(constraint)[0].release
         if not release.file.is_wheel:
@@ -197,9 +209,11 @@ class Proposals:
     # --- glibcs
 
     def other_glibcs(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack for another glibc, nearest first.
+        """Yield the stack for other glibcs.
 
-        A constraint is about glibc, or a wheel needs a newer one.
+        If a constraint is about glibc, all other values are proposed, nearest first. Then come the
+        newer glibcs that wheels and their binaries need which the constraints rule out, the oldest
+        first.
         """
         if any(_is_value_of("glibc", constraint) for constraint in constraints):
             yield from self._values("glibc", constraints)
@@ -215,18 +229,24 @@ class Proposals:
             yield self.component("glibc", glibc)
 
     def _glibcs_of_wheels(self, name: NormalizedName) -> Iterator[str]:
-        """Yield the newer glibcs for which releases of a project have a wheel."""
+        """Yield the newer glibcs that unusable wheels of a project are built for.
+
+        There is at most one for each release: see `newer_glibc`.
+        """
         project = self._clauses.universe.project(name)
         for position in project.positions(project.all):
             release = project.release(position)
-            # one that cannot be used is a tuple of its rejected files
+            # A release that cannot be used is a tuple of its rejected files.
             rejected = release if isinstance(release, tuple) else project.wheels_set_aside(position)
             glibc = newer_glibc((file.filename for file in rejected), self._machine)
             if glibc:
                 yield glibc
 
     def _glibcs_of_binaries(self, constraint: Unavailable) -> Iterator[str]:
-        """Yield the glibcs that binaries need which cannot be used as the target's is older."""
+        """Yield the glibcs that binaries need in wheels that a constraint rules out.
+
+        The wheels are ruled out because the target's glibc is older.
+        """
         for candidate in self._releases_of(constraint):
             rejection = self._clauses.universe.rejections[candidate]
             match = _GLIBC.search(rejection.detail)
@@ -238,7 +258,7 @@ class Proposals:
     def _values(self, component: str, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """Yield the stack for each other value of a component, nearest first.
 
-        All requirements on the component admit it.
+        Values that a requirement in the constraints does not allow are left out.
         """
         needs = []
         for constraint in constraints:
@@ -261,9 +281,10 @@ class Proposals:
     # --- facts
 
     def builds_from_source(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with unused facts that build a project of a core from source.
+        """Yield the stack with spare facts that build a project of the core from source.
 
-        Then the metadata of its wheels does not matter.
+        The metadata of its wheels then does not matter. Spare facts are files of facts that the
+        stack leaves out.
         """
         needs = [constraint for constraint in core if _is_of_metadata(constraint)]
         for name in dict.fromkeys(need.package.name for need in needs):
@@ -272,10 +293,11 @@ class Proposals:
                 yield self._with_facts(unused)
 
     def facts_for_archives(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with a fact that states what a core's archive needs.
+        """Yield the stack with facts that state what an archive without static metadata requires.
 
-        That is an unused one, or what the archive notes, and only for releases that the stack's own
-        lines admit.
+        For each such archive in the core, these are spare facts about its project, or else a new
+        fact with the requirements that the archive notes, for example in setup.py. Only releases
+        that the stack's own lines admit are looked at.
         """
         for constraint in core:
             if not isinstance(constraint, Unavailable):
@@ -310,9 +332,10 @@ class Proposals:
     def _first_notes(
         self, candidates: Sequence[Candidate], others: Sequence[Constraint]
     ) -> tuple[Release, InformalRequirements] | None:
-        """Return the first release that the other constraints leave, with what its archive notes.
+        """Return the first release whose archive notes what it requires, and these requirements.
 
-        Only a few archives are read. None if they note nothing.
+        Only releases that the `others` do not rule out are read, and only a few of them. None if
+        their archives note nothing that a fact can express.
         """
         clauses = self._clauses
         possible = (
@@ -327,7 +350,11 @@ class Proposals:
         return None
 
     def _notes(self, file: File) -> InformalRequirements | None:
-        """Return the requirements that an archive notes, if a fact can express them."""
+        """Return the requirements that an archive notes without being metadata.
+
+        None if there are none, if one is an address, which a fact cannot express, or if the archive
+        cannot be read.
+        """
         with suppress(UnusableFile, ResolverError, InvalidRequirement):
             notes = informal_requirements(file, self._trials.catalog)
             if notes is not None and not any(text.requirement(line).url for line in notes.lines):
@@ -335,13 +362,14 @@ class Proposals:
         return None
 
     def _unused_facts(self, name: str) -> Document[FactFile] | None:
-        """Return the facts about a project that the stack leaves out, if there are any."""
+        """Return the spare file of facts about a project; None if there is none."""
         for file in self._trials.files.spare:
             if not is_generated(file) and PurePosixPath(file.name).stem == name:
                 return file
         return None
 
     def _with_facts(self, file: Document[FactFile]) -> ChangedStack:
+        """Return the stack with a spare file of facts."""
         name = PurePosixPath(file.name).stem
         where = self._trials.files.stack.line("stack", "facts")
         edit = UseFacts(name)
@@ -349,7 +377,8 @@ class Proposals:
         return ChangedStack((change,), ADD, risky=False)
 
     def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
-        row: dict[str, object] = {
+        """Return the stack with a new fact that states the requirements an archive notes."""
+        fact: dict[str, object] = {
             "package": name,
             "versions": f"=={release.version}",
             "requires": list(notes.lines),
@@ -357,27 +386,30 @@ class Proposals:
             f"it has no static metadata, and {notes.how}",
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
-        change = with_new_fact(change, self._problem, "metadata", row, notes.source)
+        change = with_new_fact(change, self._problem, "metadata", fact, notes.source)
         project = self._clauses.universe.project(text.name(name))
         if project.wheels_set_aside(release.position):
-            # for other machines: one of those, or another release, is nearer
+            # The release has wheels for other machines. To change to one of these machines, or to
+            # another release, is a smaller change.
             return ChangedStack((change,), BUILD, risky=False, unproven=1)
         return ChangedStack((change,), FREE, risky=False)
 
     def _releases_of(self, constraint: Constraint) -> list[Candidate]:
-        """Return the releases with a constraint, newest first."""
+        """Return the releases that a constraint is about, newest first."""
         edges = self._clauses.edges.get(constraint, ())
         return [candidate for candidate, _ in edges if candidate is not None]
 
 
 def _is_value_of(component: str, constraint: Constraint) -> bool:
-    """Return whether a constraint is the target's value of a component."""
+    """Return whether a constraint is the value that the target has of a component."""
     return isinstance(constraint, ComponentValue) and constraint.component == component
 
 
 def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
+    """Return whether a constraint is a requirement of a release's core metadata."""
     return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA
 
 
 def _without_marker(line: str) -> str:
+    """Return a requirement without its marker."""
     return text.requirement(line).without_marker()

@@ -1,8 +1,11 @@
-"""Changes of refuted stacks, the cheapest first, each one locked before it counts.
+"""Search for fixes: changes after which a refuted stack locks. `explain/explain` calls it.
 
-A set of changes can only help if it meets every core. So the cheapest set that meets the cores
-known so far is tried: either it clashes again, which gives a new core, or releases for it are
-looked for and locked (docs/explaining.md).
+A set of changes is a list of constraints that no longer hold as they are: a line may get another
+version or be dropped, a component may get another value, a fact may be set aside. A set can only
+help if it has a constraint of every core. So the search takes the cheapest set that does so for all
+known cores. If the rest of the stack still clashes, that is a new core. If not, the search looks
+for releases and values for the set, and locks the changed stack with them. Only a changed stack
+that locks is a fix (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -40,27 +43,29 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
 
-# fixes that go against nothing, after which dropping lines is no longer considered, nor what is
-# dear
+# After this many fixes that contradict no fact and no metadata, no line is dropped any more, and
+# sets of changes that cost `_DEAR` or more are not tried.
 _WHOLE = 2
-# such as going against two facts
+# A price, such as that of setting aside two facts.
 _DEAR = 2 * min(costs.RELAX.values())
-# lines that are impossible by themselves, which are dropped together
+# At least this many lines that are impossible by themselves are dropped together.
 _SEVERAL = 2
-# sets of changes for which releases are looked for
+# For at most this many sets of changes of one stack, releases are looked for.
 _SETS = 24
-# sets in all: most are refuted at once
+# At most this many sets of changes of one stack are tried in all. Most are refuted at once.
 _ROUNDS = 96
-# of all repairs
+# At most this many steps are taken in one search for fixes.
 _STEPS = 240
-# proposals of a kind for one core, or for all cores of the stack until one locks
+# At most this many proposals of one kind are tried for one core, or for all cores of the original
+# stack together.
 _EACH = 4
-# releases locked for one set and one direction, until one works
+# At most this many stacks are locked for one set of changes and one order of releases.
 _TRIES = 3
-# further contradictions, and the most reasons of one: a longer one does not help the reader
+# At most this many further contradictions are reported, each with at most `_READABLE` reasons: a
+# longer one does not help the reader.
 _FURTHER = 3
 _READABLE = 24
-# components of which the clauses do not know what another value would bring
+# Components that the clauses cannot change: files were chosen for their values already.
 _ONLY_PROPOSED = ("python", "glibc")
 
 
@@ -70,10 +75,12 @@ def find_fixes(
     trials: Trials,
     report: Callable[[tuple[Change, ...]], None],
 ) -> FixSearchResults:
-    """Return fixes of a stack with these cores, as they were found, and attempts that failed.
+    """Return the fixes of a refuted stack in the order found, and the attempts that failed.
 
-    Repairs of the stack itself and of changed ones are searched side by side, always the cheapest
-    step next.
+    `cores` are the contradictions of the stack. `report` is called with the changes of the first
+    fix that contradicts no fact and no metadata. A changed stack that is refuted is repaired as
+    well: the cheapest step of all these repairs is always taken next. When time is up, the results
+    are incomplete, and `trials.clock.limited` is set.
     """
     results = FixSearchResults(report)
     search: list[Repairs] = []
@@ -85,7 +92,7 @@ def find_fixes(
         with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
-        # with practices a nearer row may do
+        # With practices turned on, releases nearer to the stack's lines may be enough.
         for repairs in reversed(with_practices):
             repairs.try_rows()
         if len(cores) >= _SEVERAL and all(fix.dropped for fix, _ in results.fixes):
@@ -94,7 +101,9 @@ def find_fixes(
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
                 break
-            steps = [step for repairs in search for step in repairs.next_steps()]
+            steps: list[_Step] = []
+            for repairs in search:
+                steps += repairs.next_steps()
             if not steps:
                 break
             cheapest = min(steps, key=lambda step: step.price)
@@ -102,38 +111,41 @@ def find_fixes(
         if not results.fixes and len(cores) < _SEVERAL:
             first.try_loosening()
         if not results.fixes:
-            # of many pinned lines there are more sets than can be tried
+            # If many lines are pinned, there are more sets of changes than can be tried.
             first.try_dropping(constraints)
     return results
 
 
 class _Step(NamedTuple):
-    """A step of the search."""
+    """One step of the search: a proposed stack, or a set of changes, that can be tried."""
 
-    # of the changes that are tried, earlier ones included
+    # The price of the changes that the step tries, with those made to the stack before.
     price: float
+    # Takes the step.
     take: Callable[[], None]
 
 
 @dataclass
 class _Tries:
-    """How trying the releases for a set of changes went."""
+    """What happened when releases for one set of changes were tried."""
 
-    # changes that gave no lock
+    # The changed stacks that did not lock.
     attempts: list[Attempt] = field(default_factory=list)
-    # whether it locked for some releases, and for some that their projects' tables list
+    # Whether the stack locked with some choice of releases.
     locks: bool = False
+    # Whether it locked with releases that are all in the compatibility tables of their projects.
     locks_listed: bool = False
-    # whether something failed for reasons that the clauses do not know
+    # Whether a stack failed for a reason that the clauses do not contain.
     failed: bool = False
-    # the refutation of the last changed stack that was refuted
+    # The refutation of the changed stack that was refuted last; None if none was.
     refuted: Refutation | None = None
-    # what clashes whatever the releases are, which another conflict had hidden
+    # A core that holds whichever releases are chosen, and that another conflict had hidden; None if
+    # none was found.
     hidden: list[Constraint] | None = None
 
 
 class Repairs:
-    """The changes to one refuted stack."""
+    """The search for changes that make one refuted stack lock."""
 
     def __init__(
         self,
@@ -145,11 +157,12 @@ class Repairs:
         before: ChangedStack | None = None,
         known: Clauses | None = None,
     ) -> None:
-        """Begin with the cores of a stack.
+        """Begin with the cores of a refuted stack.
 
-        `before` is what turned the original stack into it; None for that itself. The repairs of
-        changed stacks that are refuted join the `search`. What the `known` clauses of a similar
-        stack have read is read here, too, once changes of this one are tried.
+        `before` has the changes that made this stack from the original one; None if it is the
+        original one. Found fixes go into `results`. If a changed stack is refuted, its own
+        `Repairs` is added to `search`. `known` are the clauses of a similar stack: before the first
+        set of changes is tried, the releases that they have opened are opened here, too.
         """
         self._clauses = clauses
         self._trials = trials
@@ -159,20 +172,21 @@ class Repairs:
         self._known_elsewhere = known
         self._is_original = before is None
         self._before = before or ChangedStack((), 0, risky=False)
-        # practices, added lines and another spelling change nothing that the stack asks for
+        # Whether the stack still asks for the same: practices, added lines and corrected names of
+        # projects do not change that.
         self._keeps_intent = all(map(costs.keeps_intent, self._before.changes))
         self._changes = Changes(clauses, trials)
         self._alternatives = self._changes.alternatives
         self._proposals = Proposals(clauses, trials, self._changes)
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
-        # those of them that are reported as attempts if they do not lock
+        # The proposed stacks that are reported as attempts if they do not lock.
         self._suggested: list[ChangedStack] = []
-        # the cheapest set of changes, until it is tried
+        # The cheapest set of changes that was not tried yet; None before it is looked for.
         self._next: list[Constraint] | None = None
         self._sets_left = _SETS
         self._rounds_left = _ROUNDS
-        # of known contradictions, without user constraints
+        # The constraints of all known cores, without user constraints.
         self._reasons: set[Constraint] = set()
         for core in cores:
             self._add_core(core)
@@ -180,13 +194,19 @@ class Repairs:
     # --- what comes first, next and last
 
     def try_practices(self) -> None:
-        """Lock the stack with the practices about projects that it may need."""
+        """Lock the stack with every practice that is about a project which the stack may need.
+
+        A practice is a fact that a stack can turn on, see docs/concepts.md.
+        """
         for changed in self._proposals.enabled_practices():
-            # as an attempt it would say nothing
+            # A failed attempt with practices would tell the reader nothing.
             self._propose(changed, [])
 
     def try_rows(self) -> None:
-        """Lock the stack with the releases of a row of the tables, until one locks."""
+        """Lock the stack with releases that compatibility tables list together, until one locks.
+
+        Does nothing if no core is about a line of these projects. See `rows`.
+        """
         self._learn()
         rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
         if not any(map(rows.concerns, self._cores)):
@@ -199,7 +219,8 @@ class Repairs:
                 for change in changed.changes
                 if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
             ]
-            # the lock may choose other releases than the row, which take more practices
+            # First with only the practices that the row needs. The lock may choose other releases
+            # than the row has, for which more practices are needed.
             for stack in (changed.without(unused), changed):
                 fewest = self._with_fewest_lines(stack, row.solution)
                 self._propose(fewest, self._results.attempts, row.solution)
@@ -207,7 +228,10 @@ class Repairs:
                     return
 
     def _with_fewest_lines(self, changed: ChangedStack, near: Resolution) -> ChangedStack:
-        """Return a changed stack without changes of lines that it locks without."""
+        """Return a changed stack without those new versions of lines that it does not need to lock.
+
+        `near` is a lock of the changed stack: its releases are preferred.
+        """
         for change in changed.changes:
             if change.kind is ChangeKind.VERSION:
                 fewer = changed.without([change])
@@ -218,9 +242,10 @@ class Repairs:
         return changed
 
     def try_shipped(self, constraints: Sequence[Constraint]) -> None:
-        """Lock the stack with what shipped stacks have instead of projects that no index has.
+        """Lock the stack with lines of a shipped stack, until one changed stack locks.
 
-        One that locks is enough: the others take more from there.
+        A shipped stack may have a commit for a project that no index has. One fix is enough: the
+        stacks that come later take more lines from the shipped stack.
         """
         known = len(self._results.fixes)
         shipped = ShippedStacks(self._trials, self._changes, self._proposals)
@@ -230,9 +255,9 @@ class Repairs:
                 return
 
     def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
-        """Lock the stack without all lines that are impossible by themselves, if several are.
+        """Drop all lines that are impossible by themselves, if there are several; lock the rest.
 
-        What clashes then loses its last line, until the rest locks.
+        As long as the rest is refuted, the last remaining line of its core is dropped as well.
         """
         dropping: dict[Line, None] = {}
         for core in cores:
@@ -252,7 +277,7 @@ class Repairs:
             dropping[others[-1]] = None
 
     def try_loosening(self) -> None:
-        """Lock the stack with other versions of all lines that clash."""
+        """Lock the stack with other versions of all lines in its conflicts, see `loosening`."""
         if self._trials.clock.expired():
             return
         changed = Loosening(self._clauses, self._trials, self._changes).changed_stack()
@@ -262,7 +287,11 @@ class Repairs:
     def collect_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
     ) -> None:
-        """Collect what cores of the original stack suggest, a few of each kind."""
+        """Collect changed stacks for the cores of the original stack, at most `_EACH` of each kind.
+
+        The kinds are similar names of projects, other Pythons, other glibcs and builds from source.
+        They are tried by their price, as later steps.
+        """
         proposals = self._proposals
         kinds = [
             proposals.renamed_projects(constraints),
@@ -275,14 +304,14 @@ class Repairs:
         self._proposed += self._suggested
 
     def try_dropping(self, constraints: Iterable[Constraint]) -> None:
-        """Lock the stack without each line of some constraints by itself."""
+        """Lock the stack without one line, for each line among the constraints."""
         for constraint in dict.fromkeys(constraints):
             if costs.drops(constraint) and self._changes.keeps_a_line([constraint]):
                 changed = self._changes.apply([constraint], {})
                 self._propose(changed, self._results.attempts)
 
     def next_steps(self) -> Iterator[_Step]:
-        """Yield the steps that are left and not too dear."""
+        """Yield the steps that can be taken next. Steps that cost too much are left out."""
         limit = self._limit()
         for changed in self._proposed:
             if changed.price < limit:
@@ -294,9 +323,10 @@ class Repairs:
                 yield _Step(price, partial(self._correct, changing))
 
     def _limit(self) -> float:
-        """Return the price that further changes of a changed stack must not reach.
+        """Return the price which further changes of a changed stack must stay below.
 
-        They may cost another version of a line more than the cheapest fix.
+        That is the price of the cheapest fix plus the price of one other version of a line;
+        infinite if there is no fix yet.
         """
         return self._results.cheapest + costs.VERSION
 
@@ -306,7 +336,8 @@ class Repairs:
             try:
                 changing = self._corrections.cheapest()
             except UndecidedError:
-                # others may still be found
+                # The question was too hard for the solver. Other kinds of steps may still find a
+                # fix.
                 self._trials.clock.limited = True
                 changing = None
             if changing is None or self._is_too_dear(changing):
@@ -322,13 +353,13 @@ class Repairs:
         return self._next
 
     def _is_too_dear(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set of changes costs too much beside the fixes that were found."""
+        """Return whether a set of changes costs too much, given the fixes that were found."""
         return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
 
     def _is_outdone(self, changing: Sequence[Constraint]) -> bool:
-        """Return whether a set of changes goes against a fact, and a fix changes less without that.
+        """Return whether a set contradicts a fact, while a fix without such a risk changes less.
 
-        The set would not be listed, and neither would one with more changes.
+        Neither this set nor a larger one would be listed as a fix beside it.
         """
         if not any(map(costs.risky, changing)):
             return False
@@ -339,10 +370,10 @@ class Repairs:
         )
 
     def _is_unwanted(self, constraint: Constraint) -> bool:
-        """Return whether a change is not considered, as there are fixes that lose less.
+        """Return whether a constraint is not changed, because the fixes found so far lose less.
 
-        What a table pairs is not set aside if anything else helps, and no line is dropped if
-        several fixes keep all of them.
+        A requirement from a compatibility table is not set aside if any fix contradicts nothing. No
+        line is dropped if `_WHOLE` fixes contradict nothing.
         """
         if self._results.safe and costs.is_pairing(constraint):
             return True
@@ -353,19 +384,25 @@ class Repairs:
     def _propose(
         self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
     ) -> None:
-        """Lock a changed stack, unless it was tried before; `near` is the lock of a similar one."""
+        """Lock a changed stack, unless it was tried before. If it is refuted, repair it later.
+
+        `near` is the lock of a similar stack. A failure is added to `attempts`.
+        """
         if self._seen(changed) is None:
             self._repair(changed, self._lock(changed, attempts, near), self._trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
-        """Lock a proposed stack, unless a fix changes the same, such as another Python."""
+        """Lock a proposed stack, unless a fix changes the same lines and components."""
         self._proposed.remove(changed)
         if all(fix.subjects != changed.subjects for fix, _ in self._results.fixes):
-            is_told = changed in self._suggested
-            self._propose(changed, self._results.attempts if is_told else [])
+            is_reported = changed in self._suggested
+            self._propose(changed, self._results.attempts if is_reported else [])
 
     def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
-        """Search for more changes to a stack that is refuted, perhaps for another target."""
+        """Add the repairs of a changed stack to the search if `answer` is its refutation.
+
+        `trials` belong to the target for which it was refuted.
+        """
         if isinstance(answer, Refutation):
             clauses = answer.clauses
             trials = trials.after(changed.edits, clauses.universe)
@@ -382,7 +419,7 @@ class Repairs:
             )
 
     def _learn(self) -> None:
-        """Read what the clauses of a similar stack have read, once."""
+        """Open the releases that the clauses of a similar stack have opened, if not done before."""
         if self._known_elsewhere is not None:
             self._clauses.import_clauses(self._known_elsewhere)
             self._known_elsewhere = None
@@ -390,10 +427,11 @@ class Repairs:
     # --- sets of changes
 
     def _correct(self, changing: Sequence[Constraint]) -> None:
-        """Try a set of changes that meets every demand: the result is a fix, or one more demand.
+        """Try a set of changes that has a constraint of each known core.
 
-        The clauses do not know what is newer than the cut-off: without it, changes are up to that
-        stack's repairs.
+        The result is a fix, a further core, or that the set is excluded. If the set removes the
+        cut-off by date, only that is changed: the clauses do not know newer releases, so the
+        repairs of that changed stack find the other changes.
         """
         clauses, corrections, changes = self._clauses, self._corrections, self._changes
         self._learn()
@@ -417,9 +455,10 @@ class Repairs:
                     corrections.exclude(changing)
 
     def _add_core(self, core: Sequence[Constraint], given: Sequence[Constraint] = ()) -> bool:
-        """Demand that one of a core's constraints changes, where all the `given` ones change.
+        """Demand that a set of changes has one constraint of this core.
 
-        Return False if none of them may change.
+        With `given`, the demand holds only for sets that have all of these constraints. Return
+        False if no constraint of the core can be changed.
         """
         for constraint in core:
             if user_constraint_of(constraint) is None:
@@ -436,7 +475,11 @@ class Repairs:
         return bool(prices)
 
     def _prices(self, core: Sequence[Constraint]) -> dict[Constraint, int]:
-        """Return the prices of what may change in a core, apart from what is only proposed."""
+        """Return the price of each constraint of a core that can be changed.
+
+        Python and glibc are left out: other values of them come from proposals only. Of constraints
+        that change together, only the first is returned.
+        """
         prices = {}
         for constraint in core:
             first, *_ = self._changes.changed_together(constraint)
@@ -446,15 +489,16 @@ class Repairs:
         return prices
 
     def _collect_proposals(self, core: Sequence[Constraint], given: Sequence[Constraint]) -> None:
-        """Collect the changed stacks that a core suggests, where all the `given` ones change.
+        """Collect the changed stacks that a core suggests.
 
-        No component and no archive of a project changes a second time.
+        With `given`, all of these constraints change in the sets that the core is for. No
+        component, and no archive of a project, is changed a second time.
         """
         proposals, target, earlier = self._proposals, self._trials.target, self._before.changes
         changed = {change.subject for change in earlier if change.target == target}
         archives = {change.subject for change in earlier if change.kind is ChangeKind.STATE}
-        # a core does not include releases that a line could become if there were files for the
-        # target
+        # Releases without a file for the target are in no core, although a line could ask for them
+        # if they had one.
         constraints = [*core, *self._alternatives.without_file(given)]
         proposed = [
             stack
@@ -466,7 +510,7 @@ class Repairs:
             proposed += islice(proposals.other_pythons(constraints), _EACH)
         if "glibc" not in changed:
             proposed += islice(proposals.other_glibcs(constraints), _EACH)
-        # those of the original stack are tried before all else
+        # For the original stack, `try_practices` has done this before.
         if target or (self._keeps_intent and not self._is_original):
             proposed += proposals.enabled_practices()
         if target:
@@ -476,9 +520,10 @@ class Repairs:
     # --- the releases for a set of changes
 
     def _try(self, changing: Sequence[Constraint]) -> bool:
-        """Lock the stacks to which a set of changes may lead.
+        """Lock the stacks that a set of changes leads to, nearest releases first, then newest ones.
 
-        Return False if neither the set nor more changes are of any use.
+        Newest releases are not tried for a set that contradicts a fact or metadata. Return False if
+        neither the set nor a larger one is of any use, or if time is up.
         """
         tries = _Tries()
         directions = (False,) if any(map(costs.risky, changing)) else (False, True)
@@ -496,9 +541,10 @@ class Repairs:
         return self._conclude(changing, tries)
 
     def _try_choice(self, changed: ChangedStack, choice: Choice, tries: _Tries) -> bool:
-        """Lock the stack with a choice of releases.
+        """Lock a changed stack, whose lines and components become what `choice` says.
 
-        Return whether further releases in the same direction are worth a try.
+        What happens is recorded in `tries`. Return whether the next choice in the same order is
+        worth a try.
         """
         clauses = self._clauses
         locks = self._seen(changed)
@@ -511,7 +557,7 @@ class Repairs:
                     for candidate in choice.values()
                     if not clauses.universe.opened(candidate)
                 )
-                # without a reason time was up, and another release may take as long
+                # Without a reason time was up, and another release may take as long.
                 return bool(answer.why)
             if isinstance(answer, Refutation):
                 tries.refuted = answer
@@ -528,9 +574,10 @@ class Repairs:
         return changed.key in self._results.refused
 
     def _conclude(self, changing: Sequence[Constraint], tries: _Tries) -> bool:
-        """Demand that more changes with a set, or exclude it, after what its releases showed.
+        """Draw the conclusion from the `tries` for a set of changes.
 
-        Return False if neither the set nor more changes are of any use.
+        Either more changes are demanded together with the set, or the set is excluded. Return False
+        if neither the set nor a larger one is of any use.
         """
         clauses, free = self._clauses, free_of(changing)
         if tries.locks_listed:
@@ -540,7 +587,7 @@ class Repairs:
         options = self._alternatives.options(changing, newest=False)
         offered = [clauses.any_of(candidates) for candidates in options.values()]
         if not clauses.satisfiable(offered):
-            # as was learned from the tries
+            # By what the tries added to the clauses, no release or value on offer works.
             core = clauses.minimal(offered)
             if tries.locks:
                 core = [constraint for constraint in core if not costs.risky(constraint)]
@@ -548,14 +595,17 @@ class Repairs:
         if not tries.locks:
             if self._is_original:
                 self._results.attempts += tries.attempts[:1]
-            # more is in the way than the releases that were tried
+            # More than the releases that were tried must change.
             if tries.refuted is not None and self._add_core(self._known(tries.refuted.core), free):
                 return True
         self._corrections.exclude(changing, exactly=tries.failed and not tries.locks)
         return True
 
     def _known(self, core: Iterable[Constraint]) -> list[Constraint]:
-        """Return the constraints of a changed stack that the stack has which is repaired."""
+        """Return the constraints of a changed stack's core that the stack repaired here has, too.
+
+        The value of a component counts as the value that this stack has of it.
+        """
         problem = self._clauses.universe.problem
         translated: list[Constraint] = [
             problem.component_value(constraint.component)
@@ -566,7 +616,11 @@ class Repairs:
         return [constraint for constraint in translated if constraint in self._clauses.known]
 
     def _report(self, hidden: Sequence[Constraint]) -> None:
-        """Record a contradiction that another one had hidden until the stack was changed."""
+        """Record a contradiction of the original stack that another one had hidden.
+
+        It is left out if it shares a constraint with a known core, apart from user constraints, if
+        it has too many reasons, or if enough were recorded.
+        """
         further = self._results.further
         if not self._is_original or len(further) == _FURTHER:
             return
@@ -580,9 +634,9 @@ class Repairs:
     # --- locking
 
     def _seen(self, changed: ChangedStack) -> bool | None:
-        """Return whether a stack locks, if it was tried before; None if it was not.
+        """Return whether a changed stack locks, if that is known; None if it was not tried.
 
-        One that includes changes which are known to lock counts as one that locks.
+        A stack that includes all changes of a fix counts as one that locks.
         """
         if self._has_fix_within(changed):
             return True
@@ -598,7 +652,11 @@ class Repairs:
     def _lock(
         self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
     ) -> Answer:
-        """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
+        """Lock a changed stack and return the answer.
+
+        If it locks for every target, and no fix makes it needless, it is added to the fixes. If it
+        does not lock, it is added to `attempts`. `near` is the lock of a similar stack.
+        """
         results, key = self._results, self._key(changed)
         answer = self._trials.lock(changed.edits, near)
         results.seen[key] = isinstance(answer, Resolution)
@@ -618,9 +676,10 @@ class Repairs:
         return answer
 
     def _locks_elsewhere(self, changed: ChangedStack) -> bool:
-        """Return whether a changed stack locks for the other targets, too.
+        """Return whether a changed stack locks for the stack's other targets as well.
 
-        If it is refuted for one of them, more is changed for that one.
+        If it is refuted for one of them, and contradicts no fact or metadata, repairs for that
+        target are added to the search.
         """
         failure = self._trials.elsewhere(changed.edits)
         if failure is None:
@@ -634,9 +693,9 @@ class Repairs:
         return False
 
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """Add what shows when a changed stack is locked: unlisted releases, and old ones.
+        """Return a changed stack with the doubts about its lock: unlisted releases, and old ones.
 
-        Releases of a shipped stack are old on purpose.
+        Releases from a shipped stack are old on purpose, so their age does not count.
         """
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
@@ -669,7 +728,11 @@ class Repairs:
         return replace(changed, price=price), resolution
 
     def _is_needless(self, changed: ChangedStack) -> bool:
-        """Return whether a changed stack locks without one of its earlier changes."""
+        """Return whether a fix has some of the same changes, or one earlier change can be undone.
+
+        Earlier changes are the changes that this stack was made with. An undone change is one
+        without which the changed stack locks for all targets.
+        """
         if self._has_fix_within(changed):
             return True
         earlier = self._before.subjects
@@ -682,9 +745,9 @@ class Repairs:
         return False
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:
-        """Return whether a fix changes nothing but what this changes, too.
+        """Return whether a changed stack includes all changes of a fix.
 
-        Changes of the original stack are not compared.
+        Always False for the repairs of the original stack.
         """
         if self._is_original:
             return False
@@ -692,5 +755,5 @@ class Repairs:
 
 
 def _is_only_proposed(constraint: Constraint) -> bool:
-    """Return whether another value is tried only where something in a core suggests it."""
+    """Return whether a constraint is Python or glibc, which only proposals change."""
     return isinstance(constraint, ComponentValue) and constraint.component in _ONLY_PROPOSED

@@ -1,9 +1,11 @@
-"""Whole rows: releases of the projects that tables pair, changed together and nearest first.
+"""Change the releases of several projects together, as compatibility tables list them.
 
-Tables say which releases of torch-npu, vllm-ascend and the like go together, and with which CANN. A
-stack with a version from another row needs all of them changed, which a search that changes one
-more line at a time finds last. So the releases of one project that tables pair with a component,
-the anchor, are taken in turn, and the others follow from it.
+A row of such a table says which releases of torch-npu, vllm-ascend and similar projects go
+together, and with which CANN. In this program, tables are facts of the kind `requires`. A stack
+with one release from another row needs all of them changed. A search that changes one more line at
+a time would find that last. So one project that the tables pair with a component is the anchor: its
+releases are taken in turn, nearest to its line first, and the releases of the other projects follow
+from it. `repairs` locks the rows that are found.
 """
 
 from __future__ import annotations
@@ -44,39 +46,41 @@ from resolver.resolve.candidates import names_prerelease, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
 
-# archives without static metadata for which a row gets a fact
+# For so many archives without static metadata, a row gets a fact.
 _ARCHIVES = 3
-# rows that are solved; most others are ruled out by clauses at once
+# How many rows are solved. Most others are ruled out by the clauses at once.
 _SOLVED = 12
-# pins that follow from a release of the anchor, and from these
+# How many steps pins are followed from a release of the anchor.
 _DEPTH = 2
+# No further change.
 _NOTHING = ChangedStack((), 0, risky=False)
 
 
 class _Row(NamedTuple):
-    """A row that the clauses do not rule out."""
+    """A row of the compatibility tables that the clauses do not rule out."""
 
-    # the line of the anchor with the release
+    # The edit that sets the anchor's line to the release.
     anchor: SetLine
-    # what else changes: the toolkit, if at all
+    # The change of a component such as CANN; no change if the row is for the target's own value.
     also: ChangedStack
 
 
 class SolvedRow(NamedTuple):
-    """A row that goes with the other lines of the stack."""
+    """A row of the compatibility tables for which the stack has a solution."""
 
+    # The stack with the releases of the row.
     changed: ChangedStack
-    # what it was solved to
+    # The solution. It is without builds, and may have other releases than the lock will.
     solution: Resolution
 
     @property
     def practices(self) -> frozenset[str]:
-        """Return the practices without which a part of it would not go with another."""
+        """Return the ids of the practices that the solution needs."""
         return frozenset(practice.id for practice in self.solution.used_practices)
 
 
 class Rows:
-    """The rows on offer for one problem."""
+    """The rows of compatibility tables that can be tried for one problem."""
 
     def __init__(
         self, clauses: Clauses, trials: Trials, changes: Changes, proposals: Proposals
@@ -91,17 +95,18 @@ class Rows:
             for root in trials.problem.stack.requirements
             if isinstance(root.need, Requirement) and root.need.name in names
         ]
-        # the lines whose versions a row sets
+        # The lines that get the releases of a row.
         self._lines = [root for root in family if str(need_of(root).specifier)]
         self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
         self._anchor = _anchor(family, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
-        # variables that, assumed, rule out what policies did where rows had no solution
+        # One variable for each row that was refuted. If it is assumed true, policies rule out here
+        # what they ruled out there.
         self._excludes: list[int] = []
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
-        """Return whether a line that a row sets is in a core."""
+        """Return whether a core has a line that gets a release of a row."""
         lines = {root.origin for root in self._lines}
         return any(
             isinstance(constraint, (StackLine, BuildLine)) and constraint.whole in lines
@@ -109,10 +114,10 @@ class Rows:
         )
 
     def solved(self) -> Iterator[SolvedRow]:
-        """Yield each row that goes with the other lines of the stack, the nearest first.
+        """Yield each row for which the stack has a solution, the nearest to the stack first.
 
-        Rows for the target's components come before those for another toolkit. One that is not
-        decided in time is the last that is tried, as others may take as long.
+        Rows for the target's own components come before those for another CANN. If a row is not
+        decided in time, no further row is tried, as others may take as long.
         """
         for row in islice(self._possible_rows(), _SOLVED):
             if self._trials.clock.expired():
@@ -126,7 +131,7 @@ class Rows:
     # --- releases of the anchor
 
     def _possible_rows(self) -> Iterator[_Row]:
-        """Yield the rows that the clauses do not rule out, as far as they are known by then."""
+        """Yield the rows that the clauses do not rule out at the time when they are asked for."""
         anchor = self._anchor
         if anchor is None:
             return
@@ -142,15 +147,16 @@ class Rows:
                     yield _Row(self._pinned_to(anchor, release), toolkit)
 
     def _value_for(self, anchor: Constraint, release: Candidate, name: str) -> Candidate | None:
-        """Return the nearest other value of a component that goes with a release, if any does.
+        """Return the nearest other value of a component that a release of the anchor goes with.
 
-        Those with the fewest objections come first.
+        Values with the smallest surcharge for the release come first. None if no value goes with
+        it.
         """
         package = Package(name, "", PackageKind.COMPONENT)
         self._clauses.add_package(package)
         current = self._trials.problem.component_value(name)
         doubt = self._changes.alternatives.doubt
-        # the first is the value that the target has
+        # The first candidate is the value that the target has.
         values = self._clauses.packages[package][1:]
         for value in sorted(values, key=lambda value: doubt({anchor: release, current: value})):
             if self._is_possible([release, value], {current}):
@@ -158,10 +164,11 @@ class Rows:
         return None
 
     def _is_possible(self, chosen: Sequence[Candidate], relaxed: Collection[Constraint]) -> bool:
-        """Return whether clauses admit a release of the anchor, with what follows from it.
+        """Return whether the clauses admit the chosen release of the anchor and what it pins.
 
-        The versions of the family's lines do not count, nor do the `relaxed` constraints, nor that
-        archives do not state what they need.
+        The first of `chosen` is that release; a value of a component may follow. The versions of
+        the lines that a row sets are ignored, and so are `relaxed` constraints and constraints that
+        an archive has no static metadata.
         """
         self._follow(chosen[0], _DEPTH)
         versions = [replace(root.origin, part=VERSION_PART) for root in self._lines]
@@ -175,7 +182,7 @@ class Rows:
             return self._clauses.satisfiable(assumed)
 
     def _follow(self, release: Candidate, depth: int) -> None:
-        """Open a release, and those that it pins."""
+        """Open a release and, up to `depth` steps away, the releases that it pins."""
         open_release(self._clauses, release)
         universe = self._clauses.universe
         if depth == 0 or not universe.opened(release):
@@ -188,9 +195,9 @@ class Rows:
                         self._follow(pinned, depth - 1)
 
     def _toolkits(self, release: Candidate) -> list[str]:
-        """Return the components whose other releases tables may pair with a release.
+        """Return the components of which tables may pair other values with a release.
 
-        They are those that people install as they need them: no driver, and no other machine.
+        They are components such as CANN, which users install themselves: no driver and no chip.
         """
         target = self._trials.problem.target
         about = self._changes.alternatives.component_needs(release)
@@ -198,6 +205,7 @@ class Rows:
         return [name for name in names if target.components[name].by_line and name in target.system]
 
     def _pinned_to(self, anchor: RootRequirement, release: Candidate) -> SetLine:
+        """Return the edit that pins the anchor's line to a release."""
         need = need_of(anchor)
         line = _with_marker(f"{_named(need)}=={release.version}", need)
         return SetLine(anchor.number, line)
@@ -205,10 +213,11 @@ class Rows:
     # --- what goes with one
 
     def _solved(self, row: _Row) -> SolvedRow | Undecided | None:
-        """Return a row with what else changes; None if the stack has no solution with it.
+        """Solve the stack with a row, and return the row with all that changes.
 
-        Archives in its way that note what they need get a fact each. Where there is no solution,
-        what was read to prove it becomes known.
+        None if there is no solution, Undecided if time is up or an index failed. If archives
+        without static metadata are in the way, each gets a fact with what it notes. What a
+        refutation has read is added to the clauses.
         """
         also = row.also
         for archives in range(_ARCHIVES + 1):
@@ -228,7 +237,10 @@ class Rows:
         return None
 
     def _facts_for_archives(self, edits: Edits, refutation: Refutation) -> list[ChangedStack]:
-        """Return the facts about archives in the way of a row whose projects no line names."""
+        """Return the changed stacks that add facts about archives in the core of a refutation.
+
+        Archives of projects that a line names are left out: for them the row has the release.
+        """
         clauses = refutation.clauses
         trials = self._trials.after(edits, clauses.universe)
         proposals = Proposals(clauses, trials, Changes(clauses, trials))
@@ -239,7 +251,7 @@ class Rows:
         ]
 
     def _row(self, solution: Resolution) -> ChangedStack:
-        """Return the stack with the releases of a solution in its lines."""
+        """Return the stack with the releases that a solution has for the lines that a row sets."""
         choice: dict[Constraint, Candidate] = {}
         for root in self._lines:
             need = need_of(root)
@@ -251,23 +263,23 @@ class Rows:
 
 
 def need_of(root: RootRequirement) -> Requirement:
-    """Return what a line about a project requires."""
+    """Return the requirement of a line that is about a project."""
     need = root.need
     assert isinstance(need, Requirement)  # noqa: S101  lines of rows are about projects
     return need
 
 
 def named_projects(problem: Problem) -> set[NormalizedName]:
-    """Return the projects that lines are about."""
+    """Return the projects that the stack's lines are about."""
     needs = [root.need for root in problem.stack.requirements]
     return {need.name for need in needs if isinstance(need, Requirement)}
 
 
 def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirement | None:
-    """Return the line from whose release most of the family follows; None if there is none.
+    """Return the line of the anchor; None if no project of the family is paired with a component.
 
-    It is about the project that is paired with a component, and whose facts name most of the
-    others.
+    Of the projects that facts pair with a component, the anchor is the one whose facts name most of
+    the others.
     """
     names = {need_of(root).name for root in family}
     is_paired: set[NormalizedName] = set()
@@ -282,19 +294,18 @@ def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirem
 
 
 def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
-    """Return the projects of lines that tables pair with a component, and with each other.
+    """Return the projects of lines that tables pair with a component or with one another.
 
-    A project that pins one of them in its metadata belongs to it as well.
+    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
+    it.
     """
     named = named_projects(problem)
     facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
     family = {fact.package for fact in facts if component_requirements(fact.needs)}
-    links = {
-        (fact.package, name)
-        for fact in problem.facts
-        for name in fact.named_projects
-        if fact.package in named and name in named
-    }
+    links: set[tuple[NormalizedName, NormalizedName]] = set()
+    for fact in problem.facts:
+        if fact.package in named:
+            links.update((fact.package, name) for name in fact.named_projects if name in named)
     for constraint in clauses.known:
         if isinstance(constraint, Requires) and constraint.is_metadata:
             need = text.requirement(constraint.text)
@@ -311,7 +322,7 @@ def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
 
 
 def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
-    """Return the versions that lines pin."""
+    """Return the versions that the stack's lines pin, by project."""
     versions = {}
     for root in problem.stack.requirements:
         need = root.need
@@ -323,9 +334,9 @@ def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
 
 
 def without_versions(root: RootRequirement) -> str:
-    """Return a line about a project without the versions that it admits.
+    """Return a line about a project without its specifier, so that it admits every version.
 
-    If it names a pre-release, those of the project count.
+    If the specifier names a pre-release, the line gets `>=0.dev0`, which admits pre-releases.
     """
     need = need_of(root)
     line = _named(need)
@@ -335,10 +346,10 @@ def without_versions(root: RootRequirement) -> str:
 
 
 def _named(need: Requirement) -> str:
-    """Return the project of a requirement with its extras."""
+    """Return the name of a requirement's project with the extras, such as `trl[vllm]`."""
     return f"{need.name}[{','.join(need.extras)}]" if need.extras else str(need.name)
 
 
 def _with_marker(line: str, need: Requirement) -> str:
-    """Return a line with the marker of a requirement, if that has one."""
+    """Return a line with the marker that a requirement has, if it has one."""
     return f"{line} ; {need.marker}" if need.marker else line

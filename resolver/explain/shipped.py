@@ -1,4 +1,8 @@
-"""What shipped stacks know of projects that no index has: the commit, and how it is built."""
+"""Take lines and facts about projects that no index has from the stacks that ship.
+
+A shipped stack may name the commit of such a project, and facts that say how it is built. `repairs`
+locks the stacks that are proposed here.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,15 @@ from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
 
-# shipped stacks that are tried
+# How many shipped stacks are tried.
 _STACKS = 2
 
 
 class _Shipped:
-    """A shipped stack: its lines about projects, and what it says of them."""
+    """A shipped stack: its lines about projects, its facts and its machines."""
 
     def __init__(self, stack: Document[StackFile], target: Target) -> None:
-        """Read the lines that apply to a target.
+        """Read the lines of a shipped stack that apply to a target.
 
         Raise InputError or ValueError for a stack with a mistake.
         """
@@ -45,7 +49,7 @@ class _Shipped:
         self.name = stack.content.stack.name
         targets = stack.content.target
         self.machines = (targets,) if isinstance(targets, TargetTable) else targets
-        # the lines by project, and those that take it from a commit
+        # The lines without their markers, by project; and those of them that name a commit.
         self.lines: dict[NormalizedName, str] = {}
         self.commits: dict[NormalizedName, str] = {}
         for line in stack_lines(stack.content):
@@ -55,7 +59,7 @@ class _Shipped:
                 self.lines[need.name] = plain_line
                 if need.url:
                     self.commits[need.name] = plain_line
-        # the values of other components that its machines have
+        # For each of its machines, the values of components other than Python, platform and glibc.
         self.values = [
             {
                 name: find_component(name, target.components).parse_stated(value)
@@ -65,7 +69,7 @@ class _Shipped:
         ]
 
     def rows(self, projects: Collection[NormalizedName]) -> str:
-        """Return its own facts about some projects, and what must be absent, in TOML."""
+        """Return its own facts about some projects, and its `absent` entries, as TOML."""
         raw = toml.loads(self._stack.text, toml.STACK)
         tables = [table_text("absent", row) for row in raw.get("absent", ())]
         facts = with_fact_defaults(raw.get("fact", {}))
@@ -77,7 +81,7 @@ class _Shipped:
 
 
 class ShippedStacks:
-    """The shipped stacks as ways out of one problem."""
+    """The changed stacks that shipped stacks suggest for one problem."""
 
     def __init__(self, trials: Trials, changes: Changes, proposals: Proposals) -> None:
         self._trials = trials
@@ -86,10 +90,12 @@ class ShippedStacks:
         self._named = named_projects(trials.problem)
 
     def stacks(self, constraints: Iterable[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with what each shipped stack has instead of projects that no index has.
+        """Yield changed stacks that take projects which no index has from shipped stacks.
 
-        First only those projects come from there, then all lines about projects of both. Stacks
-        with more projects of the stack's own lines come first. One with a mistake is left out.
+        For each shipped stack that has one of these projects from a commit: first with its lines
+        about these projects only, then with its lines about all projects that both stacks name,
+        then also with its CANN. Shipped stacks that share more projects with this one come first. A
+        shipped stack with a mistake is skipped.
         """
         wanted = _lacking(constraints)
         shipped = []
@@ -113,10 +119,12 @@ class ShippedStacks:
         *,
         drops_others: bool = False,
     ) -> ChangedStack:
-        """Return the stack with some lines of a shipped one, and what it says of them.
+        """Return the stack with some lines of a shipped stack, and with its facts about them.
 
-        With `drops_others` it loses the lines about wanted projects that the shipped stack lacks.
-        Lines that do not apply to the target, and the markers of others, stay.
+        `lines` are the lines that are taken, by project; `wanted` are the projects that no index
+        has. With `drops_others`, lines about wanted projects that the shipped stack lacks are
+        dropped. Lines that do not apply to the target are kept, and a replaced line keeps its
+        marker.
         """
         changes: list[Change] = []
         price = costs.ADD
@@ -150,9 +158,10 @@ class ShippedStacks:
         return ChangedStack(tuple(changes), price, risky=False)
 
     def _on_its_machine(self, stack: _Shipped, changed: ChangedStack) -> Iterator[ChangedStack]:
-        """Yield a changed stack with the toolkit of a shipped one, if that is another.
+        """Yield a changed stack with the CANN of a shipped stack, if the target has another.
 
-        All else of the machine must be the same: what has no order, such as a chip, and Python.
+        One of the shipped stack's machines must have the same platform, the same Python, and the
+        same values of components without an order, such as the SoC.
         """
         target = self._trials.problem.target
         for machine, values in zip(stack.machines, stack.values, strict=True):
@@ -169,6 +178,7 @@ class ShippedStacks:
                 return
 
     def _replaced(self, root: RootRequirement, line: str) -> Change:
+        """Return the change that replaces a line about a project by a line of a shipped stack."""
         edit = SetLine(root.number, line)
         origin = root.origin
         need = root.need
@@ -179,12 +189,15 @@ class ShippedStacks:
 
 
 def _with_marker(line: str, need: Requirement) -> str:
-    """Return a line with the marker of a requirement, if that has one."""
+    """Return a line with the marker that a requirement has, if it has one."""
     return line if need.marker is None else f"{line} ; {need.marker}"
 
 
 def _lacking(constraints: Iterable[Constraint]) -> set[NormalizedName]:
-    """Return the projects that no index has, or has another project by the name of."""
+    """Return the projects of some constraints that no index has.
+
+    A project counts, too, if the indexes have only another project by this name (a `names` fact).
+    """
     projects = set()
     for constraint in constraints:
         match constraint:

@@ -1,4 +1,8 @@
-"""Two environments instead of one, if every contradiction can be cut between its lines."""
+"""Divide the lines of a refuted stack between two environments.
+
+That is a fix if every contradiction is between lines that can be separated, and both environments
+lock. `explain` calls it.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +19,22 @@ from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 
-# divisions of the lines that are tried
+# How many divisions of the lines are tried.
 _DIVISIONS = 4
 
-# a stack's edits, and its lock
+# The edits that remove the lines of the other environment, and the lock.
 _Side = tuple[Edits, Resolution]
 
 
 def split(
     trials: Trials, found_cores: Iterable[Sequence[Constraint]], concerned: Sequence[str]
 ) -> list[Fix]:
-    """Return the fix with two environments, both of them locked, if there is one.
+    """Return the fix with two environments, as a list of one; empty if none was found.
 
-    It solves all of these cores. Lines that are in none of them go to both environments, unless
-    they do not work without a line of the other one. A stack with groups has its environments
-    already.
+    Each environment lacks a line of each of these cores. Lines that are in no core go to both
+    environments, unless they do not work without a line that only one has. A stack with groups has
+    its environments already, so it is not divided. `concerned` are the projects that the
+    contradictions are about.
     """
     if any(root.group for root in trials.problem.stack.requirements):
         return []
@@ -37,10 +42,10 @@ def split(
     clashes = []
     for core in found_cores:
         lines = [line.whole for line in core if isinstance(line, StackLine)]
-        # both environments have the constraints of the stack
+        # Lines of `constraints` hold in both environments.
         clash = {order[line] for line in lines if line in order}
         if len(clash) < 2:
-            # something clashes with the target, or with itself
+            # A line clashes with the target or with itself: that cannot be separated.
             return []
         clashes.append(clash)
     for first, second in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
@@ -52,14 +57,15 @@ def split(
 
 
 def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -> Fix:
+    """Return the fix with these two environments."""
     problem = trials.problem
     stack = problem.stack
     environments = [environment_of(lock, problem, concerned) for _, lock in sides]
     first, second = (environment.requires for environment in environments)
     changes = []
     for lines, others in ((first, second), (second, first)):
-        own = ", ".join(line for line in lines if line not in others)
-        changes.append(Change(ChangeKind.SPLIT, stack.name, after=own, where=stack.where))
+        only_here = ", ".join(line for line in lines if line not in others)
+        changes.append(Change(ChangeKind.SPLIT, stack.name, after=only_here, where=stack.where))
     return Fix(
         name="",
         changes=tuple(changes),
@@ -72,9 +78,10 @@ def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -
 def _divisions(
     clashes: Sequence[set[int]], expired: Callable[[], bool]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield every division of the lines concerned that separates each clash.
+    """Yield each division of the lines in the clashes such that no part has a whole clash.
 
-    Those with few lines in the second part come first.
+    Lines are given by their position in the stack. Divisions whose second part has few lines come
+    first. The iterator ends once `expired` returns True.
     """
     lines = sorted(set(chain.from_iterable(clashes)))
     for size in range(1, len(lines) // 2 + 1):
@@ -87,11 +94,12 @@ def _divisions(
 
 
 def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _Side | None:
-    """Return one of the two stacks.
+    """Return the edits and the lock of one environment; None if it does not lock.
 
-    Lines that do not work without the removed ones are removed as well, unless they are among
-    those that `only` this stack has. None if the stack does not lock, or something else in it does
-    not work without the removed lines.
+    `without` are the positions of the lines that this environment lacks, and `only` the positions
+    of the lines that the other one lacks. A line that does not work without a removed line,
+    according to a grave warning, is removed as well. None if that is one of `only`, or is required
+    by something else.
     """
     requirements = trials.problem.stack.requirements
     projects = {

@@ -1,7 +1,7 @@
-"""The text of a stack file, edited: comments are kept, and nothing but the change is touched.
+"""Edit the text of a stack's TOML file. Comments and layout stay, and nothing else changes.
 
-A comment on the line of a changed value gets the previous value added, as the comment was about
-that.
+`trial` writes the text of fixes with it. If a changed value has a comment on its line, the previous
+value is added to that comment, as the comment was about it.
 """
 
 from __future__ import annotations
@@ -41,50 +41,53 @@ from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
-# the beginning of a header, where tomli_w has written no text on several lines
+# The beginning of a table's header. tomli_w writes no strings on several lines, which could look
+# like one.
 _HEADER = re.compile(r"^\[+", re.MULTILINE)
-# characters
+# The longest name of a stack, in characters.
 _LONGEST_NAME = 80
-# the key in [policy]
+# The key in [policy] of the cut-off by upload date.
 CUTOFF = "exclude-newer"
 
-# the keys and indexes that lead to a value, such as ("target", "system", "cann")
+# The keys and indexes that lead to a value, such as ("target", "system", "cann").
 Path = Sequence[str | int]
 
 
 def with_suffix(name: str, suffix: str) -> str:
-    """Return a stack's name with a suffix, no longer than names may be."""
+    """Return a stack's name with a suffix. The name is shortened if it would be too long."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
 
 
 def subject(need: Need) -> str:
-    """Return the project or the component that a line is about."""
+    """Return the name of the project or the component that a requirement is about."""
     return need.name if isinstance(need, Requirement) else need.component
 
 
-def table_text(key: str, row: Mapping[str, object]) -> str:
-    """Return a row of an array of tables in TOML."""
-    # tables within the row have a header of their own, which begins with the row's
-    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(row).rstrip())
+def table_text(key: str, element: Mapping[str, object]) -> str:
+    """Return one element of an array of tables as TOML: a `[[key]]` header and its keys."""
+    # A table within the element has a header of its own, which must begin with the key.
+    body = _HEADER.sub(rf"\g<0>{key}.", tomli_w.dumps(element).rstrip())
     return f"[[{key}]]\n{body}"
 
 
 class StackText:
-    """The text of a stack file. Each change returns a new one."""
+    """The text of a stack's TOML file. It does not change: each edit returns a new one."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def _raw(self) -> Any:
+        """Return the TOML as read, without a check against the schema."""
         return toml.loads(self.text, toml.STACK)
 
     def way_out(
         self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS
     ) -> StackText:
-        """Name the stack, and say in its head and summaries of which stack it is a way out.
+        """Return the text of the way out of a conflict with this letter, named `name`.
 
-        What `options` replace of the stack's policy is written into it.
+        A comment at the top, and the stack's summaries, say that it is a way out of the stack
+        `original`. Parts of the policy that `options` replace are written.
         """
         stack = self.with_key(("stack", "name"), name)
         summaries = {
@@ -92,7 +95,7 @@ class StackText:
             "summary-zh": "{original} 的解决办法 {letter}（{summary}）",
         }
         for key, form in summaries.items():
-            # A summary in one language alone, whichever, is what people of the other one read, too.
+            # If the summary is in one language only, it is used for both.
             summary = self._raw["stack"].get(key) or self._raw["stack"].get("summary")
             if summary:
                 summary = form.format(letter=letter, original=original, summary=summary)
@@ -107,10 +110,10 @@ class StackText:
         return StackText(f"{head}\n{stack.text}")
 
     def needs(self, components: Components, group: str | None = None) -> dict[int, Need]:
-        """Return the requirements of its lines, by number: of one group, or of all.
+        """Return the requirements of the stack's lines, by the number of the line.
 
-        Lines of every group are those of the group "". Lines that cannot be parsed are left out:
-        compiling reports them.
+        `group` is the name of a group, empty for the lines of every group, and None for all lines.
+        Lines that cannot be parsed are left out: compiling the stack reports them.
         """
         needs: dict[int, Need] = {}
         for number, line in enumerate(self.lines):
@@ -122,41 +125,45 @@ class StackText:
 
     @cached_property
     def lines(self) -> tuple[FileLine, ...]:
-        """Return its requirements, by number."""
+        """Return the lines of `requires` in the stack and its groups, ordered by their numbers."""
         groups = {name: table.get("requires", ()) for name, table in self.groups.items()}
         return tuple(number_lines(self._raw["stack"]["requires"], groups))
 
     @property
     def groups(self) -> Mapping[str, Any]:
-        """Return the tables of its groups, by name."""
+        """Return the tables of the stack's groups, by name."""
         groups: dict[str, Any] = self._raw.get("group", {})
         return groups
 
     def with_new_line(self, line: str, group: str = "") -> StackText:
-        """Add a requirement, as the last of the group, or of every group."""
+        """Add a requirement at the end of a group's `requires`; without a group, of the stack's."""
         table = ("group", group) if group else ("stack",)
         return self.with_names("requires", [line], table)
 
     def with_line(self, number: int, after: str) -> StackText:
-        """Replace one of its requirements."""
+        """Replace the requirement with this number by another one."""
         return self.with_value(self.lines[number].path, after)
 
     def without_lines(self, numbers: Collection[int]) -> StackText:
-        """Remove some of its requirements."""
+        """Remove the requirements with these numbers."""
         stack = self
         for number in sorted(numbers, reverse=True):
             stack = stack.without(self.lines[number].path)
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
-        """Set another value of a component of the target at this place."""
+        """Set the value of a component of the target with this number."""
         table: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
         if name not in BUILT_IN:
             table = (*table, "system")
         return self.with_value((*table, name), after)
 
     def with_edits(self, edits: Edits, names: Iterable[tuple[int, str]]) -> StackText:
-        """Apply edits. `names` are those of targets that need one for it, by number."""
+        """Apply edits of the stack as it was read.
+
+        `names` has the names that targets get, by number, because they would be the same machine as
+        another target otherwise.
+        """
         stack = self
         lines: dict[int, SetLine] = {}
         for edit in edits:
@@ -169,7 +176,7 @@ class StackText:
         return stack._with_lines(lines)
 
     def _with_lines(self, lines: Mapping[int, SetLine]) -> StackText:
-        """Set lines by number; a number after the last one adds a line, an empty text drops one."""
+        """Set lines by number. A number after the last adds a line; an empty text removes one."""
         known = len(self.lines)
         stack = self
         for number, line in lines.items():
@@ -184,6 +191,7 @@ class StackText:
         return stack
 
     def _with_edit(self, edit: Edit) -> StackText:
+        """Apply one edit."""
         match edit:
             case SetLine():
                 return self._with_lines({edit.number: edit})
@@ -207,13 +215,14 @@ class StackText:
                 return self.with_table(edit.text)
 
     def _without_constraint(self, line: str) -> StackText:
+        """Remove a line of `constraints`. Raise ValueError if there is no such line."""
         number = self._raw["stack"]["constraints"].index(line)
         return self.without(("stack", "constraints", number))
 
     def with_value(self, path: Path, after: str) -> StackText:
-        """Set another text at a key or an index, or at a new key.
+        """Set the text at a path whose table exists. The key itself may be new.
 
-        The previous value is added to the comment on its line.
+        The previous value is added to the comment on its line, if there is one.
         """
         *steps, key = path
         table = self._raw
@@ -233,15 +242,19 @@ class StackText:
         )
 
     def with_names(self, key: str, names: Sequence[str], table: Path = ("stack",)) -> StackText:
-        """Add names to its list of lines, facts or practices, which is made if there is none."""
+        """Add names at the end of a list, such as `facts` or `practices` of the table `stack`.
+
+        The list is made if there is none.
+        """
         document = tomlkit.parse(self.text)
         _table(document, table).setdefault(key, []).extend(names)
         return StackText(tomlkit.dumps(document))
 
     def with_table(self, table: str) -> StackText:
-        """Add rows of arrays of tables, such as `[[fact.replaces]]`, at the end of the file.
+        """Add elements of arrays of tables, as TOML with headers, at the end of the file.
 
-        An array that the file has in brackets gets them there: no header can add to it.
+        If the file has such an array as a list in brackets, the elements are added to that list:
+        TOML does not allow a header for it.
         """
         text = f"{self.text.rstrip()}\n\n{table}\n"
         with suppress(toml.DecodeError):
@@ -256,20 +269,23 @@ class StackText:
         return StackText(tomlkit.dumps(document))
 
     def with_key(self, path: Path, value: object) -> StackText:
-        """Set a value at a path, whose tables are made where there are none."""
+        """Set the value at a path. Tables that are missing are made."""
         document = tomlkit.parse(self.text)
         _table(document, path[:-1])[path[-1]] = value
         return StackText(tomlkit.dumps(document))
 
     def without(self, path: Path) -> StackText:
-        """Remove the key or the element at a path."""
+        """Remove the key or the element at a path.
+
+        Raise KeyError or IndexError if there is none.
+        """
         document = tomlkit.parse(self.text)
         del _table(document, path[:-1])[path[-1]]
         return StackText(tomlkit.dumps(document))
 
 
 def _table(document: Any, path: Path) -> Any:
-    """Return the table or list at a path; tables that are missing are made."""
+    """Return the table or the list at a path. Tables that are missing are made."""
     table = document
     for step in path:
         table = table[step] if isinstance(step, int) else table.setdefault(step, {})
@@ -277,9 +293,10 @@ def _table(document: Any, path: Path) -> Any:
 
 
 def _noted(line: str, before: str, after: str) -> str:
-    """Add the previous value to the comment of a line, if there is a comment.
+    """Return a line with the previous value added to its comment, if it has a comment.
 
-    After several changes it is the value before any of them, and none if it is the same again.
+    After several changes it is the first value, before all changes. The addition is removed if the
+    value is what it was first.
     """
 
     def note(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Changed stacks: locking them for real, within a limit of time, and the results."""
+"""Lock changed stacks within a limit of time, and keep the results of the search for fixes."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ from resolver.resolve.solver import (
 )
 from resolver.resolve.universe import Universe
 
-# seconds for one of CPU time
+# For each second of CPU time that is allowed, indexes are waited for so many seconds.
 _PATIENCE = 3
-# of the time for all, at most, for one changed stack
+# The largest share of the whole time that one changed stack may take.
 SHARE = 1 / 4
-# likewise, for a row of the tables: many are tried, and what takes long is seldom near
+# The same for a row of a compatibility table (see `rows`). Many rows are tried, and one that takes
+# long seldom leads to a lock.
 SHARE_OF_ROW = 1 / 12
-# refutations that are tried for further variants
+# How many of the last refutations are tried on a further changed stack.
 _PROOFS = 6
-# fixes after which no more are looked for
+# With so many fixes, the search ends.
 _FIXES = 6
-# likewise fixes that go against a fact or metadata
+# With so many fixes that contradict a fact or metadata, the search ends.
 _AGAINST = 1
 
 
@@ -58,37 +59,43 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of CPU time, so that what is found does not depend on what else the machine does.
+    """A limit of CPU time, so that the results do not depend on what else the machine does.
 
-    Indexes that do not answer are waited for no longer than a multiple of it.
+    The time for which indexes are waited for is limited to a multiple of it.
     """
 
     def __init__(
         self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
     ) -> None:
+        """Start the clock, which ends after so many seconds of CPU time.
+
+        `report` is called with the progress of each search, see `tick`.
+        """
         self.seconds = seconds
-        # whether anything was cut short
+        # Whether time was up when somebody asked, so that something was cut short.
         self.limited = False
         self._cpu_end = time.process_time() + seconds
         self._wait_end = waited() + _PATIENCE * seconds
-        # is called with the progress
         self._report = report
 
     def expired(self) -> bool:
-        """Return whether time is up; something is then cut short."""
+        """Return whether time is up, and remember in `limited` that it was."""
         is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
         self.limited |= is_late
         return is_late
 
     def within(self, seconds: float) -> Clock:
-        """Return a limit that ends with this one, or after so many seconds if that is earlier.
+        """Return a clock that ends with this one, or after so many seconds if that is earlier.
 
-        Its `limited` is its own.
+        The new clock has a `limited` of its own.
         """
         return Clock(min(seconds, self._cpu_end - time.process_time()), self._report)
 
     def tick(self, rounds: int, packages: int) -> None:
-        """Report the progress of a search. Raise Expired if time is up."""
+        """Report the progress of a search. Raise Expired if time is up.
+
+        `rounds` and `packages` are the rounds of the search and the packages known so far.
+        """
         self._report(rounds, packages)
         self.look()
 
@@ -99,9 +106,9 @@ class Clock:
 
     @contextmanager
     def limiting(self) -> Iterator[None]:
-        """End the block, and set `limited`, when time is up or the engine gives up.
+        """End the `with` block, and set `limited`, when time is up or the solver gives up.
 
-        Requests to indexes are waited for no longer than that.
+        Requests to indexes that are made in the block are not waited for longer than that.
         """
         try:
             with polling(self.look):
@@ -110,25 +117,26 @@ class Clock:
             self.limited = True
 
 
-# what tells a changed stack from others
+# Identifies a changed stack: two with the same edits are the same.
 EditSet = frozenset[Edit]
 
 
 class Undecided(NamedTuple):
-    """A changed stack could not be decided."""
+    """The answer for a changed stack if it is unknown whether it has a solution."""
 
-    # what failed; empty if time was up
+    # The error that stopped the solver, such as that of an index; empty if time was up.
     why: Phrase = EMPTY
 
 
+# The answer to the question whether a stack has a solution.
 Answer = Resolution | Refutation | Undecided
 
 
 class Trials:
-    """Locks variants of a stack for one of its targets, and for the others.
+    """Locks changed stacks for one target of the original stack, and for its other targets.
 
-    Variants are known by their edits of the stack as it was read. They are locked with the policy's
-    `options` that replaced parts of the stack's policy.
+    A changed stack is given by its edits of the original stack. All are locked with the same
+    `options`, which replace parts of the stack's policy.
     """
 
     def __init__(
@@ -140,10 +148,10 @@ class Trials:
         catalog_of: Callable[[Problem], Catalog],
         read_shipped: Callable[[], Sequence[Document[StackFile]]] = tuple,
     ) -> None:
-        """Begin with the target of a universe, whose problem is the compiler's.
+        """Begin with the target of `universe`, whose problem is one of the compiler's.
 
-        `catalog_of` gives the catalog for the problem of another target, and `read_shipped` the
-        stacks that ship.
+        `catalog_of` returns the catalog for the problem of another target, and `read_shipped` the
+        stacks that ship with this program. The search ends when the clock does.
         """
         self._read_shipped = read_shipped
         self.clock = clock
@@ -152,35 +160,37 @@ class Trials:
         self._sources = universe.problem.sources
         self._problems = compiler.problems(options=options, sources=self._sources)
         self._names = [problem.target.name for problem in self._problems]
-        # the place in the stack of the target that is explained, and of the one that is tried
+        # The numbers, in the stack's file, of the target that is explained and of the target that
+        # these trials lock for.
         self._explained = self._names.index(universe.problem.target.name)
         self.current_target = self._explained
-        # of the original stack, by target
+        # The universe of the original stack, by the number of its target.
         self._universes = {self.current_target: universe}
-        # by target and edits
+        # The locks so far, by the number of the target and the edits.
         self._locked: dict[tuple[int, EditSet], Resolution] = {}
-        # likewise, those that the lock of a similar stack may have helped to find
+        # The keys of the locks that may depend on the lock of a similar stack.
         self._helped: set[tuple[int, EditSet]] = set()
-        # for each target, by edits
+        # The problems of changed stacks, one for each target, by edits.
         self._compiled: dict[Edits, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
-        # what refuted variants, shared by all trials: another one may be refuted in the same way
+        # Earlier refutations, shared by all trials: another changed stack may be refuted for the
+        # same reasons.
         self._proofs: list[Refutation] = []
         self._stand_at((), universe)
 
     def learn(self, refutation: Refutation) -> None:
-        """Remember what refuted a variant, or the stack."""
+        """Remember a refutation: another changed stack may be refuted for the same reasons."""
         self._proofs.append(refutation)
 
     def _stand_at(self, edits: Edits, universe: Universe) -> None:
-        """Take another stack, for the current target, as the one that variants are made of."""
+        """Use a stack as the one that further edits start from, for the current target."""
         self._edits = edits
         self.problem = universe.problem
         self.catalog = universe.catalog
         self._universe = universe
 
     def after(self, edits: Edits, universe: Universe) -> Trials:
-        """Return trials for variants of a changed stack, with its universe."""
+        """Return trials whose further edits start from a changed stack, which has this universe."""
         trials = copy(self)
         trials._stand_at(edits, universe)
         return trials
@@ -192,27 +202,27 @@ class Trials:
 
     @cached_property
     def shipped(self) -> Sequence[Document[StackFile]]:
-        """Return the stacks that ship."""
+        """Return the stacks that ship with this program."""
         return self._read_shipped()
 
     @property
     def name(self) -> str:
-        """Return the name of the target in the original stack."""
+        """Return the name that the current target has in the original stack."""
         return self._names[self.current_target]
 
     @property
     def target(self) -> str:
-        """Return the name of the target; empty for the one that is explained."""
+        """Return the name of the current target; empty if it is the one that is explained."""
         return "" if self.current_target == self._explained else self.name
 
     @property
     def next_number(self) -> int:
-        """Return the number of a line that is added."""
+        """Return the number of a line that an edit adds to the stack, counted from 0."""
         edited = self._compiler.edited(self._edits)
         return max(len(edited.of_file), *(number + 1 for number in edited.numbers))
 
     def lines(self, edits: Iterable[Edit]) -> tuple[str, ...]:
-        """Return the lines of the stack that variants are made of, with further edits."""
+        """Return the stack's requirements, after the edits of these trials and further ones."""
         content = self._compiler.edited((*self._edits, *edits)).content
         lines = stack_lines(content)
         group = self.problem.stack.group
@@ -221,15 +231,16 @@ class Trials:
         return tuple(line.text for line in lines)
 
     def text(self, edits: Edits) -> str:
-        """Return the text of the stack's file with edits."""
+        """Return the TOML text of the original stack's file with edits applied."""
         names = self._compiler.edited(edits).names
         return StackText(self.files.stack.text).with_edits(edits, names).text
 
     def lock(self, edits: Edits, near: Resolution | None = None) -> Answer:
-        """Solve a changed stack, including its builds.
+        """Solve the original stack with edits, for the current target, and its builds from source.
 
-        What is `near` is the lock of a similar one, with whose releases a search may do that fails
-        without them.
+        `near` is the lock of a similar stack: if the search finds nothing, it is repeated among the
+        releases of that lock. Locks are kept, so the same edits are solved only once. An answer is
+        Undecided, instead of an error, if an index fails or time is up.
         """
         key = self.current_target, frozenset(edits)
         if key in self._locked:
@@ -249,9 +260,10 @@ class Trials:
         return answer
 
     def exact(self, edits: Edits, locked: Resolution) -> Resolution:
-        """Return the lock for the explained target that a run of its own would give.
+        """Return the lock that a changed stack gets for the explained target if it is locked alone.
 
-        If that takes too long, it is `locked`, which a similar one may have helped to find.
+        If solving it takes too long, the result is `locked`, which the lock of a similar stack may
+        have influenced.
         """
         key = self._explained, frozenset(edits)
         if key not in self._helped:
@@ -267,9 +279,10 @@ class Trials:
         preferred: Mapping[NormalizedName, Version],
         share: float = SHARE_OF_ROW,
     ) -> Answer:
-        """Solve a changed stack without its builds, near preferred releases.
+        """Solve the stack with further edits, but not its builds from source.
 
-        Nothing but the releases of these projects is of use. At most a `share` of the time for all
+        Releases near the `preferred` ones are taken. Only the releases of these projects are of use
+        in the answer: soft requirements are not considered. At most this `share` of the whole time
         is taken.
         """
         clock = self.clock.within(self.clock.seconds * share)
@@ -287,6 +300,10 @@ class Trials:
     def _solve(
         self, edits: Edits, clock: Clock, near: Resolution | None
     ) -> Resolution | Refutation:
+        """Solve a changed stack, as `lock` does, and remember a refutation.
+
+        Raise Expired if time is up, and ResolverError as the solver does.
+        """
         problem = self._compile(edits)[self.current_target]
         universe = self._universe.variant(problem)
         among: Universe | None = None
@@ -314,9 +331,9 @@ class Trials:
         return self._compiled[edits]
 
     def elsewhere(self, edits: Edits) -> tuple[Trials, Refutation | Undecided] | None:
-        """Return the first other target for which a changed stack does not lock, and why.
+        """Return trials for the first other target for which edits do not lock, and the answer.
 
-        None if it locks for all of them.
+        None if the edited stack locks for all other targets.
         """
         for target in range(len(self._problems)):
             if target == self.current_target:
@@ -330,7 +347,7 @@ class Trials:
     def lock_all(self, edits: Edits) -> Answer:
         """Solve a changed stack for all targets.
 
-        Return the lock for this one, or why there is none for the first without.
+        Return the lock for the current target; or the first answer that is no lock.
         """
         answer = self.lock(edits)
         if not isinstance(answer, Resolution):
@@ -339,11 +356,14 @@ class Trials:
         return answer if failure is None else failure[1]
 
     def explained(self, edits: Edits) -> Resolution:
-        """Return the lock for the explained target of a changed stack that locks for all."""
+        """Return the lock that a changed stack has for the explained target.
+
+        Raise KeyError if `lock` has not locked it for that target.
+        """
         return self._locked[self._explained, frozenset(edits)]
 
     def _for_target(self, target: int) -> Trials:
-        """Return trials for variants of the same stack for another target."""
+        """Return trials whose current target is the one with this number in the stack's file."""
         if target not in self._universes:
             problem = self._problems[target]
             self._universes[target] = Universe(problem, self._catalog_of(problem))
@@ -357,31 +377,34 @@ class Trials:
 
 
 class ChangedStack(msgspec.Struct, frozen=True):
-    """A changed stack."""
+    """The original stack with some changes."""
 
+    # The changes, in the order in which they were made.
     changes: tuple[Change, ...]
-    # the price of the changes
+    # The sum of what the changes cost, see `costs`.
     price: int
-    # whether it goes against a fact or metadata
+    # Whether a change contradicts a fact or metadata.
     risky: bool
-    # releases of which nobody recorded that they work
+    # How many releases in its lock are in no compatibility table, plus how many archives are built
+    # although other machines have wheels.
     unproven: int = 0
-    # full years by which releases in its lock are older that no change names
+    # Full years, added up, by which releases in its lock that no change names are older than the
+    # newest ones that lines admit.
     years_older: int = 0
 
     @property
     def edits(self) -> Edits:
-        """Return what the changes do to the original stack."""
+        """Return the edits that make this stack from the original one."""
         return tuple(map(edit_of, self.changes))
 
     @property
     def key(self) -> EditSet:
-        """Return what tells it from other changed stacks."""
+        """Return what identifies this changed stack: its edits, in no order."""
         return frozenset(self.edits)
 
     @property
     def reported(self) -> tuple[Change, ...]:
-        """Return the changes, with the practices that are turned on as one."""
+        """Return the changes, with all practices that are turned on merged into one change."""
         practices = [change for change in self.changes if change.kind is ChangeKind.PRACTICE]
         if not practices:
             return self.changes
@@ -394,21 +417,24 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
     @property
     def subjects(self) -> set[tuple[ChangeKind, str, str]]:
-        """Return what changes, and for which other target."""
+        """Return the kind, the subject and the other target of each change."""
         return {(change.kind, change.subject, change.target) for change in self.changes}
 
     @property
     def dropped(self) -> set[str]:
-        """Return the projects whose lines are dropped."""
+        """Return the projects and components whose lines are dropped."""
         return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
 
     def without(self, changes: Collection[Change]) -> ChangedStack:
-        """Return this without some of its changes."""
+        """Return this changed stack without some of its changes. The price stays as it is."""
         kept = tuple(change for change in self.changes if change not in changes)
         return replace(self, changes=kept)
 
     def idle(self, resolution: Resolution) -> list[Change]:
-        """Return the changes that state what archives need which a lock does not take."""
+        """Return the changes about archives that a lock does not contain.
+
+        Such a change states what an archive without static metadata requires.
+        """
         idle = []
         for change in self.changes:
             if change.kind is ChangeKind.STATE:
@@ -418,14 +444,15 @@ class ChangedStack(msgspec.Struct, frozen=True):
         return idle
 
     def includes(self, other: ChangedStack) -> bool:
-        """Return whether this changes all that the other does.
+        """Return whether this stack changes everything that another one changes.
 
-        It does not if a line changes to a release nearer to the original one here.
+        False if a line gets a release here that is nearer to the original one than in the other
+        stack.
         """
         return other.subjects <= self.subjects and not self._is_nearer(other)
 
     def _is_nearer(self, other: ChangedStack) -> bool:
-        """Return whether a line changes to a release nearer to the original one than there."""
+        """Return whether a line gets a release nearer to the original one than in another stack."""
         steps = {
             change.subject: abs(change.steps)
             for change in other.changes
@@ -437,9 +464,10 @@ class ChangedStack(msgspec.Struct, frozen=True):
         )
 
     def then(self, other: ChangedStack) -> ChangedStack:
-        """Return these changes followed by those of the other.
+        """Return these changes followed by the changes of another stack.
 
-        What changes twice is reported, and costs, once. What is changed back is no change.
+        What both change is reported once, and is paid for once. If the second change restores the
+        original value, neither is reported.
         """
         changes = {place_of(edit_of(change)): change for change in self.changes}
         price = self.price + other.price
@@ -464,13 +492,16 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
 
 def edit_of(change: Change) -> Edit:
-    """Return what a change does to a stack. A split is none of one stack."""
+    """Return the edit that a change makes in a stack.
+
+    A change of kind SPLIT has no edit, and must not be passed.
+    """
     assert change.edit is not None  # noqa: S101
     return change.edit
 
 
 def _joined(change: Change, later: Change) -> Change:
-    """Return two changes of the same line or component as one."""
+    """Return two successive changes of the same line or component as one change."""
     is_extra = change.kind is ChangeKind.EXTRA or later.kind is ChangeKind.DROP
     return replace(
         later,
@@ -482,29 +513,31 @@ def _joined(change: Change, later: Change) -> Change:
 
 
 class FixSearchResults(msgspec.Struct):
-    """The results of a search for fixes."""
+    """What a search for fixes has found so far."""
 
-    # is called with the first fix that goes against nothing
+    # Is called with the changes of the first fix that contradicts no fact and no metadata.
     report: Callable[[tuple[Change, ...]], None]
-    # in the order in which they were found
+    # The fixes, each with its lock for the explained target, in the order in which they were found.
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
-    # Stacks that lock though something in them does not work without a dropped line.
+    # Changed stacks that lock, but in which something does not work without a dropped line,
+    # according to a grave warning.
     useless: dict[EditSet, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
-    # changes that gave no lock
+    # The changed stacks that did not lock, and why.
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    # whether the changes that were tried for a target, in whatever order, lock
+    # Whether a changed stack locks, by the number of the target and the edits.
     seen: dict[tuple[int, EditSet], bool] = msgspec.field(default_factory=dict)
-    # stacks that lock for one target, and not for another
+    # The changed stacks that lock for one target, and not for another.
     refused: set[EditSet] = msgspec.field(default_factory=set)
-    # contradictions that were found on the way, with their cores
+    # Further contradictions of the original stack that the search found, each after its core.
     further: list[tuple[Sequence[Constraint], Contradiction]] = msgspec.field(default_factory=list)
-    # the indexes, by project, that could not be reached and may have what further fixes need
+    # The indexes that could not be reached, by the project of which they might have releases for
+    # further fixes.
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
-        """Add a fix, which replaces those that change the same and more.
+        """Add a fix and its lock, and remove the fixes that change the same and more.
 
-        It replaces none whose releases are proven while its own are not.
+        A fix stays if the new one has more releases that are not known to work.
         """
         if not changed.risky and not self.safe:
             self.report(changed.reported)
@@ -519,22 +552,26 @@ class FixSearchResults(msgspec.Struct):
 
     @property
     def safe(self) -> int:
-        """Return how many fixes go against nothing."""
+        """Return how many fixes contradict no fact and no metadata."""
         return sum(not changed.risky for changed, _ in self.fixes)
 
     @property
     def cheapest(self) -> float:
-        """Return the price of the cheapest fix that goes against nothing; infinite without one."""
+        """Return the price of the cheapest fix that contradicts no fact and no metadata.
+
+        It is infinite if there is none.
+        """
         return min((changed.price for changed, _ in self.fixes if not changed.risky), default=inf)
 
     def is_enough(self) -> bool:
-        """Return whether there are so many fixes that no more are looked for."""
+        """Return whether enough fixes were found for the search to end."""
         return len(self.fixes) >= _FIXES or len(self.fixes) - self.safe >= _AGAINST
 
     def is_lesser(self, changed: ChangedStack, resolution: Resolution) -> bool:
-        """Return whether another fix only changes the version of what is dropped in vain.
+        """Return whether a changed stack drops a line in vain, and an existing fix does not.
 
-        That is a project whose line is dropped, and which is installed all the same.
+        A line is dropped in vain if its project is installed all the same. The existing fix changes
+        the version of that project instead, and nothing else that this stack does not change.
         """
         installed = {name for name in changed.dropped if resolution.pin(name)}
         subjects = {
@@ -549,7 +586,11 @@ class FixSearchResults(msgspec.Struct):
 
 
 def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str = "") -> Attempt:
-    """Return changes that gave no lock, for another `target` if one is named, and why."""
+    """Return the report of a changed stack that did not lock.
+
+    `answer` says why it did not. `target` is the name of the target for which it did not lock;
+    empty for the explained one.
+    """
     changes = changed.reported
     if isinstance(answer, Undecided):
         outcome = AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED
@@ -560,6 +601,9 @@ def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str =
 
 
 def as_list(names: Iterable[str]) -> str:
-    """Return names as a list in TOML, on one line."""
+    """Return names as a TOML array of strings on one line.
+
+    The names must need no escaping: they are names of facts.
+    """
     quoted = ", ".join(f'"{name}"' for name in names)
     return f"[{quoted}]"

@@ -1,8 +1,12 @@
-"""Why a project of a solved problem has its release, and what another one would break."""
+"""Explain why a project of a solved problem has its release, and what another one would break.
+
+The command `why` calls it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -37,15 +41,19 @@ from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
-# name, old version, new version
+# The name of a project, its version before, and its version after.
 _Move = tuple[str, str, str]
+# A project, its version, and the project that this release requires.
+_Need = tuple[NormalizedName, Version, NormalizedName]
 
 
 def why(resolution: Resolution, universe: Universe, requirement: Requirement, clock: Clock) -> Why:
-    """Return why a pin of a resolution is what it is.
+    """Return why a project has its version in a resolution.
 
-    A release that the requirement names is tried, otherwise the newest that the target can use.
-    Raise InputError if the resolution has no such project, or the project no such release.
+    The release that the requirement names is tried instead, or else the newest one that the target
+    can use. If it has a solution, the pins that change are returned, otherwise the contradictions.
+    Raise InputError if the resolution does not have the project, or the project has no such
+    release.
     """
     name = requirement.name
     pin = resolution.pin(name)
@@ -109,7 +117,10 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
 def _requirements(
     resolution: Resolution, pin: Pin, newer: Sequence[str]
 ) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
-    """Return the requirements on a pin, and those of them that admit no newer release."""
+    """Return the requirements on a pin, and which of them admit no newer release.
+
+    `newer` are the newer releases. If there are none, nothing counts as a bound.
+    """
     requirements: dict[Reason, None] = {}
     bound: dict[Reason, None] = {}
     for constraint in _merged(pin.because):
@@ -124,7 +135,10 @@ def _requirements(
 def _later(
     project: Project, pin: Pin, newer: tuple[str, ...], day: str
 ) -> Iterator[tuple[str, tuple[facts.Warns, ...]]]:
-    """Yield the newer releases that facts put after the pin, where nothing else decides."""
+    """Yield the newer releases that a fact makes less preferred, with these facts.
+
+    Releases that are less preferred for another reason are left out.
+    """
     for version in newer:
         position = project.position(Version(version))
         if position is None or not project.is_preferred_to(pin.release.position, position, day):
@@ -135,7 +149,7 @@ def _later(
 
 
 def _is_later(project: Project, version: str, day: str) -> bool:
-    """Return whether a release appeared after a day."""
+    """Return whether a release was uploaded after a day (`YYYY-MM-DD`)."""
     position = project.position(Version(version))
     return position is not None and project.is_later(position, day)
 
@@ -143,7 +157,7 @@ def _is_later(project: Project, version: str, day: str) -> bool:
 def _newer(project: Project, version: Version) -> Iterator[str]:
     """Yield the newer releases that the target can use, newest first.
 
-    Pre-releases and yanked ones are left out.
+    Pre-releases and yanked releases are left out.
     """
     for position in project.positions(project.stable):
         release = project.release(position)
@@ -154,9 +168,10 @@ def _newer(project: Project, version: Version) -> Iterator[str]:
 
 
 def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) -> str:
-    """Return the release that is tried: the newest in the specifier, if there is one.
+    """Return the release that is tried: the newest one that the specifier admits.
 
-    Raise InputError if it admits no release.
+    Without a specifier it is the first of the `newer` releases; empty if there is none. Raise
+    InputError if the specifier admits no release.
     """
     if not str(specifier):
         return newer[0] if newer else ""
@@ -192,10 +207,10 @@ def _supposing(
     version: str,
     is_asked_for: bool,
 ) -> tuple[Universe, tuple[str, ...]]:
-    """Return the universe in which the stack requires a release, with the other pins preferred.
+    """Return the universe in which the stack requires a release, and the lines that gave way.
 
-    The bounds of its own lines that do not admit a release that is asked for do not count: whoever
-    asks would change them. These lines are returned as well.
+    The other pins of the resolution are preferred. With `is_asked_for`, the user named the release:
+    the stack's lines that do not admit it lose their versions, as the user would change them.
     """
     stack = universe.problem.stack
     roots = []
@@ -221,7 +236,7 @@ def _supposing(
 
 
 def _rules_out(need: Requirement, version: str) -> bool:
-    """Return whether the bounds of a requirement do not admit a release."""
+    """Return whether the specifier of a requirement does not admit a release."""
     return not need.url and not need.specifier.contains(version, prereleases=True)
 
 
@@ -230,26 +245,32 @@ def _helpful_practices(
 ) -> Iterator[facts.Practice]:
     """Yield the practices that drop a requirement which is in one of these cores.
 
-    That the rest has a solution with them is not said.
+    It is not checked whether the stack has a solution with such a practice.
     """
-    needs: list[tuple[NormalizedName, Version, NormalizedName]] = []
+    needs: list[_Need] = []
     for core in found:
         for constraint in core:
             if not isinstance(constraint, Requires):
                 continue
             for parent, edge in clauses.edges.get(constraint, ()):
                 if parent is not None and edge.package.kind is PackageKind.PROJECT:
-                    name, other = text.name(parent.package.name), text.name(edge.package.name)
-                    needs.append((name, parent.version, other))
+                    name, needed = text.name(parent.package.name), text.name(edge.package.name)
+                    needs.append((name, parent.version, needed))
     for practice in clauses.universe.problem.available_practices:
         if not isinstance(practice, facts.Replaces):
             continue
-        if any(practice.is_about(name, at) and other in practice.drop for name, at, other in needs):
+        if any(_drops(practice, need) for need in needs):
             yield practice
 
 
+def _drops(practice: facts.Replaces, need: _Need) -> bool:
+    """Return whether a practice drops a requirement of a release on a project."""
+    name, version, needed = need
+    return practice.is_about(name, version) and needed in practice.drop
+
+
 def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
-    """Yield the pins that differ, by name; a pin that is missing has no version."""
+    """Yield the projects whose pins differ, by name. A missing pin has an empty version."""
     old = {pin.name: str(pin.version) for pin in before.pins}
     new = {pin.name: str(pin.version) for pin in after.pins}
     for name in sorted({*old, *new}):
@@ -258,7 +279,7 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
 
 
 def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
-    """Yield requirements, each file's lines about one project as one.
+    """Yield requirements. Several requirements of one file on one project become one.
 
     Some files have a line for each version of Python.
     """
@@ -279,21 +300,24 @@ def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
 
 
 def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
-    """Return what all of them admit, without lower bounds that a higher one implies."""
-    parts = {part for need in needs for part in need.specifier}
+    """Return the specifier that admits what all of these requirements admit.
+
+    Lower bounds below the highest one are left out.
+    """
+    parts = set(chain.from_iterable(need.specifier for need in needs))
     bounds = [part for part in parts if part.operator == ">="]
     implied = sorted(bounds, key=lambda part: Version(part.version))[:-1]
     return SpecifierSet(sorted(parts.difference(implied), key=str))
 
 
 def _admitted(constraint: Line | Requires, name: str) -> SpecifierSet:
-    """Return the versions of a project that a requirement admits."""
+    """Return the versions that a requirement admits; all, if it is not about this project."""
     need = text.requirement(constraint.text)
     return need.specifier if need.name == name else SpecifierSet()
 
 
 def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Reason]:
-    """Yield what facts say of a pin."""
+    """Yield what facts say about a pin, as reasons."""
     for fact in resolution.problem.facts:
         match fact:
             case facts.Excludes() | facts.Names() if fact.package == pin.name:
@@ -310,11 +334,12 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Reaso
             case _ if fact.is_about(pin.name, pin.version):
                 yield from _stated(resolution, pin, fact)
             case _:
-                pass  # it is about another release
+                # The fact is about another release.
+                pass
 
 
 def _stated(resolution: Resolution, pin: Pin, fact: facts.Fact) -> Iterator[Reason]:
-    """Yield what a fact adds to the requirements of a pin, and how it bounds others."""
+    """Yield the requirements that a fact adds to a pin, and its bounds on other projects."""
     replaces = isinstance(fact, facts.Replaces)
     needs = () if replaces else fact.needs_for(pin.release)
     for need in (*needs, *fact.bounds_for(pin.release)):

@@ -1,6 +1,6 @@
-"""Locks and explanations as files for pip, bash and people.
+"""Render locks and explanations as files for pip, bash and people.
 
-Pure: the same lock gives the same bytes.
+The functions read no clock and no environment: the same lock gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def render(lock: Lock) -> dict[str, str]:
 
     They are in the order in which people read them.
     """
-    # Only what writes a lock needs these.
+    # Only commands that write locks need these modules.
     from resolver.lock import file
     from resolver.report import report, requirements, script, verify
 

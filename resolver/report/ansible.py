@@ -1,4 +1,4 @@
-"""A playbook and a role for ansible-core that install a lock on the nodes of a cluster."""
+"""Write a playbook and a role for ansible-core that install a lock on the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from resolver.report.script import wheels_built
 
 _TEMPLATES: Final = "templates/ansible"
 _ROLE: Final = "roles/ascend_lock"
-# Where each file that is the same for every lock goes.
+# The paths of the files that are the same for every lock, by the name of their template.
 _COPIES: Final[Mapping[str, str]] = {
     "site.yml": "site.yml",
     "check.yml": f"{_ROLE}/tasks/check.yml",
@@ -37,7 +37,7 @@ def ansible(lock: Lock, lock_texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _defaults(lock: Lock) -> str:
-    """Return the variables of the role. JSON is YAML, so each value is written as JSON."""
+    """Return the text with the role's variables. JSON is YAML, so each value is written as JSON."""
     environment = Environment(
         loader=PackageLoader("resolver.report"),
         undefined=StrictUndefined,

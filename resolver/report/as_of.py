@@ -1,4 +1,7 @@
-"""Sentences about the day of a lock, and the pins that appeared after it."""
+"""State the day of a lock, and the pins that are newer, as sentences.
+
+The day of a lock is the day whose releases it prefers (docs/solving.md).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from resolver.model.as_of import AUTO, NewerPin
 from resolver.model.lock import Lock
 from resolver.model.message import Message, first_of, joined, message
 
-# The most pins without a day that are named.
+# How many pins without an upload date are named.
 _NAMED = 5
 
 
 def as_of_sentences(lock: Lock) -> Iterator[Message]:
-    """Yield sentences about the day of a lock.
+    """Yield the sentences about the day of a lock.
 
-    They say which day it is and why, which pins have no day, and which are newer.
+    They say which day it is and why, which pins have no upload date, and which pins are newer.
     """
     as_of = lock.as_of
     if as_of.latest is not None:
@@ -34,12 +37,13 @@ def as_of_sentences(lock: Lock) -> Iterator[Message]:
         yield message("as-of.newer", day=as_of.day, pins=pins)
 
 
-def _newer_pin(row: NewerPin) -> Message:
-    pin = f"{row.project} {row.version}"
-    if row.needed_by:
+def _newer_pin(pin: NewerPin) -> Message:
+    """Return a pin that is newer than the day, with the reason why it was taken."""
+    release = f"{pin.project} {pin.version}"
+    if pin.needed_by:
         stack = message("as-of.stack")
-        dependents = [stack if name == "stack" else name for name in row.needed_by]
-        return message("as-of.needed", pin=pin, by=joined("comma", dependents))
-    if row.is_kept:
-        return message("as-of.kept", pin=pin)
-    return message("as-of.fits", pin=pin)
+        dependents = [stack if name == "stack" else name for name in pin.needed_by]
+        return message("as-of.needed", pin=release, by=joined("comma", dependents))
+    if pin.is_kept:
+        return message("as-of.kept", pin=release)
+    return message("as-of.fits", pin=release)

@@ -1,4 +1,4 @@
-"""What was found in a project's code, as lines for people, as JSON, and as drafts of facts."""
+"""Write the version checks that `scan` found, as lines for people, JSON, and drafts of facts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from resolver.audit.version_checks import VersionCheck
 from resolver.errors import escaped
 from resolver.model.message import Message, joined, message
 
-# The most characters of the conditions around a check that are shown.
+# How many characters of the conditions around a check are shown.
 _SHOWN: Final = 100
-# The most places that a draft names.
+# How many places a draft names.
 _FEW: Final = 5
 
 
 def bound_lines(found: Iterable[FoundBound]) -> Iterator[Message]:
-    """Yield lines for each check: what it asks and where, its code, and who else says so."""
+    """Yield lines for each check: what the code accepts, where, and what else says so."""
     for bound in found:
         check = bound.check
         yield message(
@@ -40,8 +40,8 @@ def bound_lines(found: Iterable[FoundBound]) -> Iterator[Message]:
 
 def unread_lines(scanned: ScannedCode) -> Iterator[Message]:
     """Yield a line for each file that was not read."""
-    for row in scanned.unread:
-        yield message("scan.unread", path=escaped(row.path), why=escaped(row.why))
+    for member in scanned.unread:
+        yield message("scan.unread", path=escaped(member.path), why=escaped(member.why))
 
 
 def drafts(
@@ -51,9 +51,9 @@ def drafts(
     found: Sequence[FoundBound],
     today: dt.date,
 ) -> str:
-    """Return drafts of `constrains` facts as TOML, one for each bound that only the code has.
+    """Return drafts of `constrains` facts as TOML, for bounds that only the code has.
 
-    The reasons are for a person to write; what is there quotes the code.
+    Empty if there are none. A person must write their reasons: the drafts only quote the code.
     """
     by_bound: dict[tuple[str, str], list[VersionCheck]] = {}
     for check in sorted((bound.check for bound in found if bound.is_news), key=_hidden):
@@ -83,7 +83,7 @@ def drafts(
 def scan_json(
     package: str, version: str, file: str, scanned: ScannedCode, found: Sequence[FoundBound]
 ) -> dict[str, Any]:
-    """Return the findings for programs; texts are as the code and the metadata have them."""
+    """Return the findings as an object for JSON. Texts of the code are unchanged."""
     return {
         "project": package,
         "version": version,
@@ -94,6 +94,7 @@ def scan_json(
 
 
 def _check_json(bound: FoundBound) -> dict[str, Any]:
+    """Return one check as an object for JSON."""
     return {
         **to_builtins(bound.check),
         "effect": bound.check.effect.value,
@@ -107,6 +108,7 @@ def _check_json(bound: FoundBound) -> dict[str, Any]:
 
 
 def _said(bound: FoundBound) -> Iterator[Message]:
+    """Yield what the metadata and the facts say about the compared project."""
     if not bound.is_project:
         yield message("scan.no-project")
     if bound.metadata:
@@ -119,21 +121,22 @@ def _said(bound: FoundBound) -> Iterator[Message]:
 
 
 def _hidden(check: VersionCheck) -> tuple[bool, bool]:
-    """Return a key by which checks at import come first, then checks without a condition."""
+    """Return a sort key: first checks that run at import, then checks without a condition."""
     return not check.at_import, bool(check.under)
 
 
 def _where(check: VersionCheck) -> str:
+    """Return the path and line of a check."""
     return f"{check.path}:{check.line}" if check.line else check.path
 
 
 def _cited_place(check: VersionCheck) -> str:
-    """Return the place of a check as the source of a fact has it."""
+    """Return the place of a check in the form that the source of a fact has."""
     return f"{check.path} #L{check.line}" if check.line else check.path
 
 
 def _reached(check: VersionCheck) -> str:
-    """Return the functions and conditions around a check, or that it runs with the import."""
+    """Return the functions and conditions around a check; `import` if there are none."""
     conditions = " and ".join(check.under)
     if len(conditions) > _SHOWN:
         conditions = f"{conditions[:_SHOWN]}…"

@@ -1,4 +1,4 @@
-"""A `Containerfile` that installs a lock on an image with the target's components."""
+"""Write a Containerfile that installs a lock on an image with the target's components."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
 def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None) -> str:
     """Return the text of the Containerfile.
 
-    `folder` and `wheelhouse` are paths in the build context. Raises InputError for a path or a name
-    of an image that cannot be in the file, and for a lock that needs a wheelhouse without one.
+    `folder` and `wheelhouse` are paths in the build context, and `base` is the name of the image.
+    Raise InputError if one of them cannot be written in the file, or if the lock needs a wheelhouse
+    and there is none.
     """
     _plain(literal("--base-image"), base)
     _plain(phrase("the lock's folder"), folder)
@@ -63,9 +64,14 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
 
 
 def base_image(lock: Lock, images: Iterable[Image], components: Components) -> str:
-    """Return the first image that fits the lock's target. Raises InputError if none is known."""
+    """Return the name of the first image that fits the lock's target.
+
+    Raise InputError if no known image fits.
+    """
     system = lock.target.system
-    stated = {name for image in images for name in image.system}
+    stated: set[str] = set()
+    for image in images:
+        stated.update(image.system)
     missing = [components[name].title for name in components if name in stated - set(system)]
     if missing or not system:
         raise InputError(
@@ -117,12 +123,19 @@ def base_image(lock: Lock, images: Iterable[Image], components: Components) -> s
 
 
 def _has(image: Image, name: str, system: Mapping[str, str], components: Components) -> bool:
-    """Return whether a target has an image's value of a component, or a build of that release."""
+    """Return whether a target meets the value that an image has of a component.
+
+    The value of the target may also be a build of that release.
+    """
     requirement = ComponentRequirement.parse(f"{name} in {image.system[name]}", components)
     return requirement is not None and requirement.allows(components[name].parse(system[name]))
 
 
 def _plain(what: Phrase, text: str) -> None:
+    """Raise InputError if a text has characters that could act in a Containerfile.
+
+    `what` names the text in the message.
+    """
     if not _PLAIN.match(text):
         raise InputError(
             phrase("`{text}` cannot be used in a Containerfile", text=text),

@@ -1,4 +1,4 @@
-"""Reports of verify.py from many nodes, compared: a document for people, and JSON."""
+"""Compare reports of verify.py from many nodes, as a document for people and as JSON."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ from resolver.report.document import (
 FORMAT: Final = 1
 # The version of verify.py's JSON that is read.
 _SCHEMA: Final = 1
-# What is no part of a node's name, which may have dots of its own: `node7.cluster.local`.
+# The ending of a report's file name. It is not part of the node's name, which may have dots:
+# `node7.cluster.local`.
 _ENDING: Final = re.compile(r"\.(json|txt|log|out)$", re.IGNORECASE)
-# Of a cell that says nothing.
+# The text of a cell without a value.
 _NOTHING: Final = "-"
-# How many runs of nodes are named; the JSON names all nodes.
+# How many runs of nodes, such as node1-node8, are named. The JSON names all nodes.
 _RUNS: Final = 6
-# Follows a value that most nodes do not have.
+# The mark after a value that most nodes do not have.
 _MARK: Final = "*"
 
 
-# What is beyond these bounds is no report of verify.py, and would hide those of other nodes.
+# Limits of a report. A larger file is no report of verify.py, and is rejected.
 _LARGEST: Final = 4 * files.MIB
 _Name = Annotated[str, Meta(max_length=200)]
 _MOST_PROPERTIES: Final = 64
@@ -52,36 +53,48 @@ _MOST_FINDINGS: Final = 1000
 class _Finding(msgspec.Struct, frozen=True):
     """A finding in the JSON of verify.py."""
 
+    # The code of the finding.
     code: _Name
+    # Whether the finding counts as wrong or is a warning.
     state: Literal["wrong", "warning"]
+    # What was found, in a sentence.
     what: str
+    # What mends it; empty if nothing is suggested.
     mend: str = ""
 
 
 class _Group(msgspec.Struct, frozen=True):
     """The result of a check in the JSON of verify.py."""
 
+    # The findings of the check.
     findings: Annotated[tuple[_Finding, ...], Meta(max_length=_MOST_FINDINGS)] = ()
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """What is read of the JSON of verify.py. One of an older verify.py has no `machine`."""
+    """The part of verify.py's JSON that is read. An older verify.py writes no `machine`."""
 
+    # The version of the JSON.
     schema: int
+    # The stack of the lock.
     stack: _Name
+    # The target of the lock.
     target: _Name
+    # The results of the checks.
     groups: Annotated[tuple[_Group, ...], Meta(max_length=_MOST_PROPERTIES)]
+    # The sha256 of lock.toml; empty from an older verify.py.
     lock: _Name = ""
+    # Which checks were made; empty from an older verify.py.
     checks: _Name = ""
+    # The values that the machine has, by name.
     machine: Annotated[dict[_Name, _Name], Meta(max_length=_MOST_PROPERTIES)] = {}
 
 
 def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
-    """Return the nodes that have these reports, by name, and the expected ones that have none.
+    """Return the nodes that have these reports, and the expected nodes without a report, by name.
 
-    A node is called like its file without `.json` or the like, or by the whole path if several
-    files are called so. A report that cannot be read is a finding of its node: it must not hide
-    the others.
+    A node is named after the file of its report, without an ending such as `.json`; or by the whole
+    path if several files have the same name. A report that cannot be read is a finding about its
+    node, so that the other reports are still shown.
     """
     stems = [_ENDING.sub("", path.name) for path in paths]
     nodes = []
@@ -95,6 +108,7 @@ def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
 
 
 def _read_node(path: Path, name: str) -> Node:
+    """Return the node that a report is about. A report that cannot be read is a finding."""
     try:
         report = msgspec.json.decode(files.read(path, _LARGEST), type=_Report)
         if report.schema != _SCHEMA:
@@ -128,7 +142,11 @@ def _read_node(path: Path, name: str) -> Node:
 
 
 def fleet_status(fleet: Fleet) -> str:
-    """Return `differs` from the lock, `mixed` if nodes only differ from each other, `as-locked`."""
+    """Return the status of all nodes: `differs`, `mixed` or `as-locked`.
+
+    It is `differs` if a node differs from its lock, and `mixed` if nodes only differ from each
+    other.
+    """
     if fleet.is_wrong:
         return "differs"
     return "mixed" if fleet.is_mixed else "as-locked"
@@ -172,11 +190,12 @@ def _split(fleet: Fleet) -> tuple[dict[str, str], list[str]]:
 
 
 def _named(name: str, value: str) -> Message:
+    """Return a property with its value, for people."""
     return message("fleet.property", name=_title(name), value=value or _NOTHING)
 
 
 def _title(name: str) -> Text:
-    """Return what people call a property."""
+    """Return the name of a property for people."""
     code = f"property-{name}"
     if code in templates("fleet.", LANGUAGES[0]):
         return message(f"fleet.{code}")
@@ -184,7 +203,7 @@ def _title(name: str) -> Text:
 
 
 def _table(groups: Sequence[NodeGroup], varying: Sequence[str]) -> Table:
-    """Return a row for each group of nodes: what they have, and the codes of their findings."""
+    """Return a table with a row for each group of nodes with equal properties and findings."""
     head: list[Text] = [message("fleet.nodes"), message("fleet.count")]
     head += map(_title, varying)
     head.append(message("fleet.findings"))
@@ -199,7 +218,7 @@ def _table(groups: Sequence[NodeGroup], varying: Sequence[str]) -> Table:
 
 
 def _nodes(names: Sequence[str]) -> Text:
-    """Return the first runs of some nodes, and how many nodes there are beyond them."""
+    """Return the first runs of some nodes, and the number of the other nodes."""
     runs = folded(names)
     shown = joined("comma", [run.text for run in runs[:_RUNS]])
     more = sum(run.count for run in runs[_RUNS:])
@@ -207,12 +226,13 @@ def _nodes(names: Sequence[str]) -> Text:
 
 
 def _cell(group: NodeGroup, name: str) -> str:
+    """Return the value that a group has of a property, with a mark if most nodes have another."""
     value = group.node.properties.get(name, "") or _NOTHING
     return value + _MARK if name in group.deviations else value
 
 
 def _findings(fleet: Fleet, state: str) -> list[Item]:
-    """Return each finding once, those on most nodes first, with its nodes and what mends it."""
+    """Return each finding once, with its nodes and what mends it, the most frequent first."""
     nodes: dict[NodeFinding, list[str]] = {}
     for node in fleet.nodes:
         for finding in dict.fromkeys(node.findings):
@@ -235,7 +255,7 @@ def _findings(fleet: Fleet, state: str) -> list[Item]:
 
 
 def fleet_json(fleet: Fleet, language: Language) -> dict[str, Any]:
-    """Return the object of --json; docs/cluster.md describes it."""
+    """Return the object that `--json` prints. docs/cluster.md describes it."""
     return {
         "format": FORMAT,
         "status": fleet_status(fleet),
@@ -245,7 +265,7 @@ def fleet_json(fleet: Fleet, language: Language) -> dict[str, Any]:
 
 
 def _group_json(group: NodeGroup, language: Language) -> dict[str, Any]:
-    """Return nodes that are alike as in the JSON."""
+    """Return a group of nodes for the JSON."""
     return {
         "nodes": list(group.names),
         "stack": group.node.stack,
@@ -261,7 +281,7 @@ def _group_json(group: NodeGroup, language: Language) -> dict[str, Any]:
 def _finding_rows(
     findings: Iterable[NodeFinding], language: Language
 ) -> Iterator[Mapping[str, str]]:
-    """Yield findings as in the JSON."""
+    """Yield findings for the JSON."""
     for finding in findings:
         what = finding.what
         text = translate(what, language) if isinstance(what, Message) else what

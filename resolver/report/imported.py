@@ -1,4 +1,4 @@
-"""What became of the lines of an imported file, as a table for people and as JSON."""
+"""State what became of the lines of an imported file, as a table for people and as JSON."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from resolver.model.message import TEXT, Message, joined, message
 from resolver.model.text import Language
 from resolver.report.document import Block, Table, Text
 
-# The lines of each outcome that a table has.
+# How many lines of each outcome the table has.
 _MOST: Final = 100
-# The host and the folders of a repository, which a table leaves out.
+# The host and the folders in the address of a repository, which the table leaves out.
 _FOLDERS: Final = re.compile(r"git\+[^\s@#]+/(?=[^/\s@#]+@)")
-# A commit, of which a table has the first digits.
+# The hash of a commit, of which the table has the first digits.
 _COMMIT: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}\b")
 _SENTENCE_END: Final = re.compile(r"(?<=[\w)\]]{2})[.!?] |。")
 
 
 def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
-    """Yield a table of what is not as in the file, and how many lines are.
+    """Yield a table of the lines that were changed or left out, and the number of the others.
 
-    Places in the `folder` of the file are without it, and of what a fact says there is the first
-    sentence.
+    Places are relative to `folder`, which has the file. Of the reason of a fact, only the first
+    sentence is shown.
     """
     cells: list[tuple[Text, ...]] = []
     for key in ("requires", "constraints", "overrides"):
@@ -47,7 +47,7 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
 
 
 def _alike(rows: Sequence[DraftRow]) -> list[list[DraftRow]]:
-    """Return lines in groups of those that are left out for one reason."""
+    """Return lines in groups. Lines that are left out for the same reason are one group."""
     groups: dict[object, list[DraftRow]] = {}
     for number, row in enumerate(rows):
         is_gone = row.outcome is Outcome.LEFT_OUT and row.before and not row.after
@@ -56,7 +56,7 @@ def _alike(rows: Sequence[DraftRow]) -> list[list[DraftRow]]:
 
 
 def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
-    """Return the cells of lines that are not kept as they were; of several that are left out."""
+    """Return the cells of a row about one line, or about several that are left out."""
     if len(rows) > 1:
         outcome, _, why, _ = _cells(rows[:1], folder)
         lines = joined("comma", [row.before for row in rows])
@@ -71,7 +71,7 @@ def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
 
 
 def _places(places: Sequence[str]) -> Text:
-    """Return places, each file once: `a.txt:2, 4; b.txt:1`."""
+    """Return places as text, with each file once: `a.txt:2, 4; b.txt:1`."""
     numbers: dict[str, list[str]] = {}
     for place in places:
         name, _, number = place.rpartition(":")
@@ -80,7 +80,7 @@ def _places(places: Sequence[str]) -> Text:
 
 
 def _in_short(why: Message | None) -> Text:
-    """Return a reason; of one that is a text of a fact, its first sentence in each language."""
+    """Return a reason. Of the reason of a fact, return the first sentence in each language."""
     if why is None or why.code != TEXT:
         return why or ""
     sentences = {}
@@ -91,7 +91,7 @@ def _in_short(why: Message | None) -> Text:
 
 
 def imported_json(rows: Sequence[DraftRow], language: Language) -> list[dict[str, Any]]:
-    """Return an object for each line."""
+    """Return an object for JSON for each line."""
     return [
         {
             "outcome": row.outcome.value,

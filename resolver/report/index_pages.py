@@ -1,7 +1,7 @@
-"""Pages that make a folder of distributions an index, for any server of static files.
+"""Write pages that make a folder of distributions an index, for any server of static files.
 
-They are those of the simple repository API, in HTML (PEP 503) and in JSON (PEP 691), with the
-metadata of wheels beside them (PEP 658).
+They follow the simple repository API in HTML (PEP 503) and in JSON (PEP 691). The metadata of
+wheels are beside the wheels (PEP 658). `cli.bundle` calls this.
 """
 
 from __future__ import annotations
@@ -40,33 +40,34 @@ _PAGE = """\
 
 
 class IndexedFile(msgspec.Struct, frozen=True):
-    """A distribution in the folder."""
+    """A distribution in the folder that becomes an index."""
 
     # Its path in the folder.
     path: str
+    # The sha256 of the file.
     sha256: str
-    # In bytes.
+    # The size in bytes.
     size: int
-    # The METADATA of a wheel; None if it has none that is text.
+    # The METADATA of a wheel; None for an archive, or if it cannot be read as text.
     metadata: str | None = None
-    # Its Requires-Python, empty if it has none.
+    # Requires-Python; empty if the distribution has none.
     requires_python: str = ""
 
     @property
     def filename(self) -> str:
-        """Return its name without folders."""
+        """Return the file name without folders."""
         return self.path.rpartition("/")[2]
 
     @property
     def metadata_sha256(self) -> str:
-        """Return the sha256 of its metadata, empty without."""
+        """Return the sha256 of the metadata; empty if there are none."""
         if self.metadata is None:
             return ""
         return hashlib.sha256(self.metadata.encode()).hexdigest()
 
 
 def release_of(filename: str) -> tuple[NormalizedName, str] | None:
-    """Return the project and version in the name of a distribution; None for another file."""
+    """Return the project and version in a distribution's file name; None for other files."""
     try:
         if filename.endswith(".whl"):
             name, version, _, _ = parse_wheel_filename(filename)
@@ -78,7 +79,7 @@ def release_of(filename: str) -> tuple[NormalizedName, str] | None:
 
 
 def index_pages(files: Iterable[IndexedFile]) -> dict[str, str]:
-    """Return the pages of these files, and the metadata beside them, by path in the folder."""
+    """Return the pages for these files, and the metadata of wheels, by path in the folder."""
     by_project: dict[NormalizedName, list[IndexedFile]] = {}
     texts: dict[str, str] = {}
     for file in sorted(files, key=lambda file: file.filename):
@@ -101,11 +102,12 @@ def index_pages(files: Iterable[IndexedFile]) -> dict[str, str]:
 
 
 def _page(title: str, links: Iterable[str]) -> str:
+    """Return a page of HTML with these links."""
     return _PAGE.format(api=_API_VERSION, title=html.escape(title), links="\n".join(links))
 
 
 def _link(file: IndexedFile) -> str:
-    """Return the anchor of a file as in PEP 503."""
+    """Return the link to a file (PEP 503, PEP 658)."""
     attributes = {"href": f"{_url(file)}#sha256={file.sha256}"}
     if file.requires_python:
         attributes["data-requires-python"] = file.requires_python
@@ -121,26 +123,27 @@ def _url(file: IndexedFile) -> str:
 
 
 def _project(name: NormalizedName, files: Iterable[IndexedFile]) -> dict[str, Any]:
-    """Return the page of a project as in PEP 691 and PEP 700."""
+    """Return the page of a project for JSON (PEP 691, PEP 700)."""
     versions: dict[str, None] = {}
     rows: list[dict[str, Any]] = []
     for file in files:
         release = release_of(file.filename)
         if release is not None:
             versions[release[1]] = None
-        row: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "filename": file.filename,
             "url": _url(file),
             "hashes": {"sha256": file.sha256},
             "size": file.size,
         }
         if file.requires_python:
-            row["requires-python"] = file.requires_python
+            entry["requires-python"] = file.requires_python
         if file.metadata is not None:
-            row["core-metadata"] = {"sha256": file.metadata_sha256}
-        rows.append(row)
+            entry["core-metadata"] = {"sha256": file.metadata_sha256}
+        rows.append(entry)
     return {"name": name, "versions": sorted(versions), "files": rows}
 
 
 def _json(content: Mapping[str, Any]) -> str:
+    """Return a page of JSON with this content."""
     return json_text({"meta": {"api-version": _API_VERSION}, **content}) + "\n"

@@ -1,4 +1,4 @@
-"""Faults of binaries as sentences."""
+"""State faults of the binaries in wheels as sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from resolver.model.message import Message, message
 
 
 def fault_sentence(wheel: LockedWheel, fault: Fault) -> Message:
-    """Return what keeps a wheel's binaries from being loaded, as a sentence."""
+    """Return the sentence about a fault that keeps a wheel's binaries from being loaded."""
     package = f"{wheel.project} {wheel.version}"
     match fault:
         case MissingLibrary(path=path, library=library):

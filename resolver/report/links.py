@@ -1,7 +1,7 @@
-"""Links of a report to the files of facts and stacks.
+"""Make the links of a report that lead to files of facts and stacks.
 
-They are made where they lead somewhere, and left out elsewhere. What makes a document knows only
-where a line is within that folder; who writes it knows where the folder is.
+A document has the address of such a file relative to the folder `matrices`. Here it becomes
+relative to the folder of the report, or is removed where the link would lead nowhere.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from msgspec.structs import replace
 
 from resolver.report.document import Span, with_parts
 
-# The path to `matrices` from a target's folder, if `locks` is beside it.
+# The path from a target's folder to `matrices`, if `locks` and `matrices` are in one folder.
 BESIDE: Final = "../../../matrices"
 
 
 def way_to_matrices(locks: Path, matrices: Path) -> str:
     """Return the relative path from a target's folder in `locks` to `matrices`.
 
-    It is empty if no link may lead there. No link leaves the folder that has `locks`: it would be
-    dead in any other clone, and tell of the machine.
+    Empty if `matrices` is not in the folder that contains `locks`. A link out of that folder would
+    be dead in any other clone, and would reveal paths of this machine.
     """
     project = locks.resolve().parent
     folder = matrices.resolve()
@@ -34,9 +34,10 @@ def way_to_matrices(locks: Path, matrices: Path) -> str:
 
 
 def linked(part: Any, matrices: str) -> Any:
-    """Return a block, or whatever is part of one, with its links to files from the report's folder.
+    """Return a block, or a part of one, with its links relative to the report's folder.
 
-    `matrices` is the path from there; without one these links are plain text.
+    `matrices` is the path from there to `matrices`. If it is empty, links to files there become
+    plain text.
     """
     if isinstance(part, Span):
         return replace(part, href=full_link(part.href, matrices))
@@ -44,9 +45,9 @@ def linked(part: Any, matrices: str) -> Any:
 
 
 def full_link(href: str, matrices: str) -> str:
-    """Return an address as it is from the report's folder.
+    """Return an address relative to the report's folder.
 
-    The address of a file is empty if no path leads to `matrices`.
+    The address of a file is empty if `matrices` is. Web addresses and anchors are unchanged.
     """
     if not href or href.startswith(("https://", "http://", "#")):
         return href

@@ -1,7 +1,7 @@
-"""A document as Markdown, for review on a code forge, and as one page of HTML.
+"""Write a document as Markdown, for review on a code forge, and as a page of HTML.
 
-The page needs no network access. Its only script copies commands. Its policy admits that one by its
-digest, so that no text can bring another.
+The page needs no network. Its only script copies commands. Its Content-Security-Policy admits that
+script by its digest, so that no text can bring another one.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ from resolver.report.document import (
 )
 from resolver.report.template import render_page
 
-# What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a
-# word, `#`, `>`, `+` and `-` only at the start.
+# The characters with a meaning in a line of CommonMark or of GitHub's tables: `_` only at the edge
+# of a word, and `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
-# What a forge takes for a person or an issue, which may be of another project: `owner/project#1`.
-# The hash of a commit after `@` is neither, nor is the epoch of a version (`1!2.0`).
+# What a forge takes for a mention of a person or an issue, such as `owner/project#1`. A commit's
+# hash after `@` is no mention, and neither is the epoch of a version (`1!2.0`).
 _MENTION = re.compile(
     r"(?P<epoch>(?<![\w./-])[0-9]+!(?=[0-9]))|[#!](?=[0-9])"
     r"|(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|GH-(?=[0-9]))"
 )
 _LANGUAGES = {"zh": "zh-Hans"}
-# A text that is split by it has the names at its odd places.
+# A name in backticks. If a text is split by it, every second part is a name.
 _NAMED = re.compile(r"`([^`]+)`")
 _SCRIPT = (Path(__file__).with_name("templates") / "copy.js").read_text(encoding="utf-8")
 
 
 def markdown(text: str) -> str:
-    """Return the text on one line, escaped so that Markdown shows it unchanged."""
+    """Return a text on one line, escaped so that Markdown shows it unchanged."""
     return _without_mentions(_link_text(text))
 
 
 def _link_text(text: str) -> str:
-    """Do what `markdown` does for the text of a link, in which no forge looks for mentions."""
+    """Return a text escaped for the text of a link, in which no forge looks for mentions."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def _without_mentions(text: str) -> str:
-    """Return an escaped text that notifies nobody, and refers to no issue, where it is posted.
+    """Return an escaped text that notifies no person and refers to no issue on a forge.
 
-    Forges look for mentions in what Markdown shows, so that no escape helps: a space without width
-    does.
+    Forges look for mentions in the text that Markdown shows, so escapes do not help. A space
+    without width does.
     """
     return _MENTION.sub(lambda match: match[0] if match["epoch"] else f"{match[0]}&#8203;", text)
 
 
 def markdown_text(document: Document, language: Language) -> str:
-    """Return the document as Markdown, which ends with a line break."""
+    """Return a document as Markdown. It ends with a line break."""
     texts: list[str] = []
     for block in document:
         texts += _block(translated(block, language))
@@ -80,7 +80,7 @@ def markdown_text(document: Document, language: Language) -> str:
 
 
 def _block(block: Block) -> Iterator[str]:
-    """Yield the parts of a translated block, between which there are empty lines."""
+    """Yield the parts of a translated block. Empty lines are written between them."""
     match block:
         case Heading():
             yield f"{'#' * block.level} {markdown(str(block.text))}"
@@ -106,7 +106,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _item(item: Item, indent: str) -> Iterator[str]:
-    """Yield the lines of an item; a number makes it an item of an ordered list."""
+    """Yield the lines of an item. An item with a number becomes one of an ordered list."""
     is_numbered = item.label.isdigit()
     if is_numbered:
         mark = f"{item.label}."
@@ -125,17 +125,20 @@ def _item(item: Item, indent: str) -> Iterator[str]:
 
 
 def _row(cells: Sequence[Text]) -> str:
+    """Return a row of a table."""
     texts = [markdown(str(cell)) for cell in cells]
     return "|" + "".join(f" {text} |" if text else " |" for text in texts)
 
 
 def _line(spans: Line) -> str:
+    """Return a line with its links."""
     if len(spans) == 1 and not spans[0].href:
         return markdown(plain(spans))
     return "".join(map(_span, spans))
 
 
 def _span(span: Span) -> str:
+    """Return a piece of a line, as a link if it has an address."""
     text = str(span.text)
     if span.href:
         return f"[{_link_text(text)}]({span.href})"
@@ -143,9 +146,9 @@ def _span(span: Span) -> str:
 
 
 def _piece(text: str) -> str:
-    """Return the text of a span on one line, with the spaces at its ends.
+    """Return a text on one line that keeps a space at its beginning and at its end.
 
-    Other spans are beside it, so these spaces matter.
+    Other pieces of the line are next to it, so these spaces matter.
     """
     piece = one_line(text)
     if piece and text[-1:].isspace():
@@ -154,7 +157,7 @@ def _piece(text: str) -> str:
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> str:
-    """Return a code block whose fence is longer than any run of backticks in it."""
+    """Return a code block. Its fence is longer than any run of backticks in it."""
     runs: list[str] = []
     for line in lines:
         runs += re.findall(r"`+", line)
@@ -164,7 +167,7 @@ def _fenced(lines: Sequence[str], syntax: str) -> str:
 
 
 def html_text(document: Document, language: Language) -> str:
-    """Return the document as a page of HTML; the first block is its heading."""
+    """Return a document as a page of HTML. Its first block must be the heading of the page."""
     title, *blocks = (_view(translated(block, language)) for block in document)
     return render_page(
         "document.html.j2",
@@ -180,20 +183,20 @@ def html_text(document: Document, language: Language) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Return the text without the marks of code, for a place that has none: a window's title."""
+    """Return a text without backticks, for the title of a window."""
     return _NAMED.sub(r"\1", text)
 
 
 def _digest(script: str) -> str:
-    """Return the digest of a script as a Content-Security-Policy has it."""
+    """Return the digest of a script in the form of a Content-Security-Policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 def _view(value: Any) -> Any:
-    """Return a block, or whatever is part of one, for the template.
+    """Return a block, or a part of one, as values for the template.
 
-    A struct becomes a dictionary with the name of its type as `kind`. Each text is on one line,
-    without what a browser acts on.
+    A struct becomes a dictionary, with the name of its type as `kind`. Texts are on one line,
+    without characters that a browser would act on.
     """
     match value:
         case Span():

@@ -1,6 +1,7 @@
-"""A solved grid: matrix.json, its page, and what `matrix build` prints of it.
+"""Write a solved grid as matrix.json, as a page, and as the text that `matrix build` prints.
 
-matrix.json is for programs and for a later comparison.
+A grid has a cell for each combination of a release, a use and a machine; see docs/matrix.md.
+matrix.json is for programs, and for comparing with a later grid.
 """
 
 from __future__ import annotations
@@ -31,15 +32,14 @@ _COLUMNS: Final = ("use", TOOLKIT, CHIP, "platform", "python")
 
 
 def matrix_json(matrix: Matrix) -> str:
-    """Return the text of matrix.json, which does not depend on the order of the answers.
+    """Return the text of matrix.json. It does not depend on the order of the answers.
 
-    What cells share is in lists of its own, and in the cells by its position there: `pins`, which
-    are `name==version`, and `texts` of warnings and reasons, by language. `frontier` and `ways` are
-    names of cells.
+    Pins (`name==version`) and texts that several cells have are in lists of their own, `pins` and
+    `texts`; a cell has their positions there. `frontier` and `ways` are names of cells.
     """
     answers = sorted(matrix.answers, key=lambda answer: answer.cell.name)
     pins: set[str] = set()
-    # In the order in which cells have them.
+    # The texts in the order of the cells.
     texts: dict[Message, None] = {}
     for answer in answers:
         pins.update(_pins(answer))
@@ -76,13 +76,14 @@ def matrix_json(matrix: Matrix) -> str:
 
 
 def _pins(answer: Answer) -> list[str]:
+    """Return the pins of a cell as `name==version`."""
     return [f"{name}=={version}" for name, version in answer.pins.items()]
 
 
 def _lines(value: Any) -> str:
-    """Return a value as JSON, each element of a list on a line of its own.
+    """Return a value as JSON, with each element of a list on its own line.
 
-    So a difference of two files is about cells.
+    A difference of two files then shows which cells differ.
     """
     if not isinstance(value, (list, tuple)):
         return json_text(value, indent=None)
@@ -91,7 +92,7 @@ def _lines(value: Any) -> str:
 
 
 def read_matrix(path: Path) -> Matrix:
-    """Read matrix.json. Raises InputError if it cannot be read or is another file."""
+    """Read a matrix.json. Raise InputError if it cannot be read, or is no such file."""
     try:
         raw = msgspec.json.decode(files.read(path), type=dict[str, Any])
         if raw.get("format") != FORMAT:
@@ -126,10 +127,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def matrix_page(matrix: Matrix) -> str:
-    """Return the text of matrix.html.
-
-    The page needs no network: it has the grid, and its own texts in every language.
-    """
+    """Return the text of matrix.html. The page has all data and texts, and needs no network."""
     texts = {}
     for language in LANGUAGES:
         texts[language] = {"language": translate("language", language)}
@@ -146,18 +144,18 @@ def matrix_page(matrix: Matrix) -> str:
 
 
 def _data(written: str) -> str:
-    """Return JSON as the content of a script element, which nothing in it can end.
+    """Return JSON as the content of a script element.
 
-    A `<` is only in its texts.
+    No `<` is left in it, so nothing in it can end the element.
     """
     return written.replace("<", r"\u003c")
 
 
 def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
-    """Return what `matrix build` prints of a grid, with a table no wider than so many columns.
+    """Return the text that `matrix build` prints about a grid.
 
-    It says how many cells came to what, the newest release for each machine and use, and what
-    conflicts are about.
+    It has the number of cells with each outcome, the newest release for each machine and use, and
+    the causes of conflicts. The table is at most `columns` wide.
     """
     counts = Counter(answer.outcome for answer in matrix.answers)
     lines = [translate("matrix.count", language, len(matrix.answers))]
@@ -174,7 +172,7 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
 
 
 def _newest_rows(matrix: Matrix, language: Language) -> list[list[str]]:
-    """Return the table of the newest release for each use and machine, the newest CANN first."""
+    """Return the table of the newest release for each use and machine, newest CANN first."""
     codes = [f"matrix.page-{name}" for name in _COLUMNS]
     codes += ["matrix.column-release", "matrix.column-practices"]
     rows = [[translate(code, language) for code in codes]]
@@ -189,9 +187,9 @@ def _newest_rows(matrix: Matrix, language: Language) -> list[list[str]]:
 
 
 def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
-    """Yield the cells that differ, by name, as they were and as they are.
+    """Yield the name of each cell that differs between two grids, its old answer and its new one.
 
-    A cell that a grid does not have is None.
+    An answer is None if that grid does not have the cell.
     """
     before = {answer.cell.name: answer for answer in old.answers}
     after = {answer.cell.name: answer for answer in new.answers}
@@ -202,16 +200,19 @@ def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None
 
 
 def is_broken(was: Answer | None, now: Answer | None) -> bool:
-    """Return whether a cell locked, and no longer does."""
+    """Return whether a cell of the old grid had a lock, and has none in the new grid.
+
+    False if one of the grids does not have the cell.
+    """
     if was is None or now is None:
         return False
     return was.outcome in LOCKED and now.outcome not in LOCKED
 
 
 def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
-    """Return what differs in a later grid.
+    """Return what differs between two grids, as text.
 
-    Cells that no longer lock come first, then cells that do now, then cells with other pins.
+    Cells that no longer lock come first, then cells that lock now, then cells with other pins.
     """
     cells = list(changed_cells(old, new))
     if not cells:
@@ -234,7 +235,10 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
 
 
 def matrix_difference_json(old: Matrix, new: Matrix) -> list[dict[str, Any]]:
-    """Return the cells that differ in a later grid, by name. None is for a cell that one lacks."""
+    """Return the cells that differ between two grids, by name.
+
+    An outcome is None if that grid does not have the cell.
+    """
     rows = []
     for name, was, now in changed_cells(old, new):
         before = None if was is None else was.outcome.value
@@ -244,18 +248,18 @@ def matrix_difference_json(old: Matrix, new: Matrix) -> list[dict[str, Any]]:
 
 
 def outcome_counts(matrix: Matrix) -> dict[str, int]:
-    """Return how many cells came to what."""
+    """Return how many cells have each outcome."""
     counts = Counter(answer.outcome for answer in matrix.answers)
     return {outcome.value: counts[outcome] for outcome in CellOutcome if counts[outcome]}
 
 
 def _outcome(outcome: CellOutcome | None, language: Language) -> str:
-    """Return an outcome in a language; None is for a cell that a grid does not have."""
+    """Return an outcome in a language. None stands for a cell that a grid does not have."""
     return translate(f"matrix.{outcome.value if outcome is not None else 'absent'}", language)
 
 
 def _moves(was: Answer, now: Answer) -> list[Message]:
-    """Return the pins that moved; none if a cell has no pins."""
+    """Return the pins that changed; empty if one of the answers has no pins."""
     if not was.pins or not now.pins:
         return []
     moves = []

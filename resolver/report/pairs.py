@@ -1,4 +1,4 @@
-"""Which versions go together, as a table for people and as JSON."""
+"""Write which versions go together as a table for people and as JSON, for `matrix show`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from resolver.model.text import Language
 from resolver.report.terminal import COLUMNS, table_groups, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, PARTNERS))
-# The cell of what no fact and no file says.
+# The text of a cell for which no fact and no file has a value.
 _NOTHING: Final = "-"
-# Columns of the table without a terminal: a release is a line, however long.
+# The width of the table without a terminal: each release has one line, however long.
 WIDEST: Final = 1 << 16
 
 
@@ -32,14 +32,14 @@ def pairs_table(
     columns: int = COLUMNS,
     table_columns: int = WIDEST,
 ) -> str:
-    """Return a line for each release, and what the columns mean.
+    """Return the table with a row for each release, and what its columns mean.
 
-    With `sources`, the facts and the file that say so are below each line. Prose is no wider than
-    `columns`. Where a release does not fit into `table_columns`, it is a list of its values.
+    With `sources`, the facts and the file of a release are below its row. The other text is at most
+    `columns` wide. If the table is wider than `table_columns`, a release is a list of its values.
     """
     table = _columns_in_use(_cells(rows, language))
     if table_columns != WIDEST:
-        # Values may be below each other, which they cannot be without spaces.
+        # With spaces, the values of a cell can be wrapped.
         table = [[cell.replace(",", ", ") for cell in cells] for cells in table]
     head, *groups = table_groups(table, table_columns)
     lines = head
@@ -57,84 +57,84 @@ def pairs_table(
 
 
 def _cells(rows: Sequence[Pairing], language: Language) -> list[list[str]]:
-    """Return a row of cells for each release, after a row with the names of the columns."""
+    """Return the cells of the table: the names of the columns, then a pairing for each release."""
     project = rows[0].project
     others = [name for name in _PARTNERS if name != project]
-    partners = [name for name in others if any(name in row.projects for row in rows)]
+    partners = [name for name in others if any(name in pairing.projects for pairing in rows)]
     head: list[str] = [project, *partners, TITLES[TOOLKIT], "Python", "glibc"]
     head += [TITLES[CHIP], TITLES[DRIVER]]
     head += [translate("pairs.accepted", language), translate("pairs.beside", language)]
-    is_paired = any(row.paired_with(TOOLKIT) for row in rows)
+    is_paired = any(pairing.paired_with(TOOLKIT) for pairing in rows)
     table = [head]
-    for row in rows:
-        cells = [str(row.release)]
-        cells += [_pin(row, name) for name in partners]
-        needed = _values(row.needed(TOOLKIT))
-        cells.append(_values(row.paired_with(TOOLKIT)) if is_paired else needed)
-        cells += [_python(row), _glibc(row), _chip(row), _driver(row)]
-        cells += [needed if is_paired else _NOTHING, _beside(row)]
+    for pairing in rows:
+        cells = [str(pairing.release)]
+        cells += [_pin(pairing, name) for name in partners]
+        needed = _values(pairing.needed(TOOLKIT))
+        cells.append(_values(pairing.paired_with(TOOLKIT)) if is_paired else needed)
+        cells += [_python(pairing), _glibc(pairing), _chip(pairing), _driver(pairing)]
+        cells += [needed if is_paired else _NOTHING, _beside(pairing)]
         table.append(cells)
     return table
 
 
 def _columns_in_use(table: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the rows without the columns that say nothing of any release."""
+    """Return the table without the columns that have no value for any release."""
     columns = range(len(table[0]))
     in_use = [column for column in columns if any(row[column] != _NOTHING for row in table[1:])]
     return [[row[column] for column in in_use] for row in table]
 
 
-def _pin(row: Pairing, name: NormalizedName) -> str:
-    """Return the release of another project that a release goes with."""
-    return str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING
+def _pin(pairing: Pairing, name: NormalizedName) -> str:
+    """Return the release of another project that goes with a release."""
+    return str(pairing.projects[name]).removeprefix("==") if name in pairing.projects else _NOTHING
 
 
-def _beside(row: Pairing) -> str:
-    """Return the other projects that a table or guide has a release with.
+def _beside(pairing: Pairing) -> str:
+    """Return the releases of further projects that tables or guides list with a release.
 
-    They have no column of their own.
+    They are projects without a column.
     """
-    names = sorted(name for name in row.beside if name not in _PARTNERS)
-    return ", ".join(f"{name} {_pin(row, name)}" for name in names) or _NOTHING
+    names = sorted(name for name in pairing.beside if name not in _PARTNERS)
+    return ", ".join(f"{name} {_pin(pairing, name)}" for name in names) or _NOTHING
 
 
-def _glibc(row: Pairing) -> str:
-    """Return the oldest glibc that the wheels need, by platform where they differ."""
-    return "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
+def _glibc(pairing: Pairing) -> str:
+    """Return the oldest glibc that the wheels need; several values if platforms differ."""
+    return "/".join(dict.fromkeys(pairing.glibc.values())) or _NOTHING
 
 
-def _chip(row: Pairing) -> str:
-    """Return what the wheels are for, and whether it is built from source."""
+def _chip(pairing: Pairing) -> str:
+    """Return the SoCs that the wheels are for, and `source` if the release is built from source."""
     values = []
     # Without a condition it is always built from source.
-    if () not in row.built:
-        values.append(_values(row.paired_or_needed(CHIP)))
-    if row.built:
+    if () not in pairing.built:
+        values.append(_values(pairing.paired_or_needed(CHIP)))
+    if pairing.built:
         values.append("source")
     return ",".join(values)
 
 
-def _python(row: Pairing) -> str:
-    """Return the Python that facts say, or else the first and the last that it has wheels for."""
-    needs = row.paired_or_needed("python")
-    if needs or not row.pythons:
+def _python(pairing: Pairing) -> str:
+    """Return the Pythons that facts state, or else the first and last that it has wheels for."""
+    needs = pairing.paired_or_needed("python")
+    if needs or not pairing.pythons:
         return _values(needs)
-    return "-".join(dict.fromkeys((row.pythons[0], row.pythons[-1])))
+    return "-".join(dict.fromkeys((pairing.pythons[0], pairing.pythons[-1])))
 
 
-def _driver(row: Pairing) -> str:
-    """Return the driver that a table has a release with, and the oldest that it needs."""
+def _driver(pairing: Pairing) -> str:
+    """Return the drivers that tables list with a release, and the oldest that it needs."""
     drivers = []
-    paired = row.paired_with(DRIVER)
+    paired = pairing.paired_with(DRIVER)
     if paired:
         drivers.append(_values(paired))
-    if row.driver is not None:
-        drivers.append(f">={row.driver}")
+    if pairing.driver is not None:
+        drivers.append(f">={pairing.driver}")
     return ",".join(drivers) or _NOTHING
 
 
 def _values(needs: Iterable[ComponentRequirement]) -> str:
-    """Return requirements on a component without its name.
+    """Return requirements on a component without the name of the component.
 
     `cann in 8.5.0 | 8.5.1` becomes `8.5.0,8.5.1`.
     """
@@ -145,9 +145,9 @@ def _values(needs: Iterable[ComponentRequirement]) -> str:
     return ",".join("".join(body.replace("|", ",").split()) for body in values) or _NOTHING
 
 
-def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
-    """Yield lines about the facts, and the file, that say what goes with a release."""
-    for fact in row.facts:
+def _sources(pairing: Pairing, language: Language, columns: int) -> Iterator[str]:
+    """Yield lines with the facts, and the file, that a release's values are from."""
+    for fact in pairing.facts:
         source = message(
             "pairs.source",
             id=escaped(fact.id),
@@ -157,37 +157,39 @@ def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
             checked=fact.checked.isoformat(),
         )
         yield from wrapped(translate(source, language), "    ", "      ", columns)
-    if row.file:
-        yield f"    {translate('pairs.file', language, file=row.file)}"
+    if pairing.file:
+        yield f"    {translate('pairs.file', language, file=pairing.file)}"
 
 
 def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, Any]]:
-    """Return the releases for programs.
+    """Return the releases as objects for JSON.
 
-    Where nothing is known, a list of requirements is empty and a value is null.
+    A list is empty, and another value null, if nothing is known.
     """
-    return [_pairing_json(row, language) for row in rows]
+    return [_pairing_json(pairing, language) for pairing in rows]
 
 
-def _pairing_json(row: Pairing, language: Language) -> dict[str, Any]:
+def _pairing_json(pairing: Pairing, language: Language) -> dict[str, Any]:
+    """Return one release as an object for JSON."""
     return {
-        "release": str(row.release),
-        "projects": {name: str(row.projects[name]) for name in sorted(row.projects)},
-        "needs": list(map(str, row.needs)),
-        "wheel_needs": list(map(str, row.wheel_needs)),
-        "paired": list(map(str, row.paired)),
-        "built_if": [list(map(str, conditions)) for conditions in row.built],
-        TOOLKIT: list(map(str, row.toolkits)),
-        DRIVER: None if row.driver is None else f">={row.driver}",
-        "glibc": row.glibc,
-        "python": list(row.pythons),
-        "wheels": list(row.wheels),
-        "file": row.file or None,
-        "facts": [_fact_json(fact, language) for fact in row.facts],
+        "release": str(pairing.release),
+        "projects": {name: str(pairing.projects[name]) for name in sorted(pairing.projects)},
+        "needs": list(map(str, pairing.needs)),
+        "wheel_needs": list(map(str, pairing.wheel_needs)),
+        "paired": list(map(str, pairing.paired)),
+        "built_if": [list(map(str, conditions)) for conditions in pairing.built],
+        TOOLKIT: list(map(str, pairing.toolkits)),
+        DRIVER: None if pairing.driver is None else f">={pairing.driver}",
+        "glibc": pairing.glibc,
+        "python": list(pairing.pythons),
+        "wheels": list(pairing.wheels),
+        "file": pairing.file or None,
+        "facts": [_fact_json(fact, language) for fact in pairing.facts],
     }
 
 
 def _fact_json(fact: Fact, language: Language) -> dict[str, Any]:
+    """Return a fact as an object for JSON."""
     return {
         "id": fact.id,
         "where": fact.where,

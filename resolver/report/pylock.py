@@ -1,10 +1,11 @@
-"""`pylock.toml` (PEP 751): the files of a lock with their addresses, for pip and uv.
+"""Write pylock.toml (PEP 751): the files of a lock with their addresses, for pip and uv.
 
-The format says which files, but not how: no order, no build tools, no variables of a build. So what
-is built in the environment itself is left out, and so are git sources: pip accepts no repository
-(`packages.vcs`) beside files with hashes, and the format cannot express a checkout that is kept or
-patched. Variants of wheels are left out as well: PEP 825, a draft, has a table for them, which no
-released installer reads. `[tool.ascend-lock]` names all of them.
+The format lists files, but does not say how to install them: it has no order, no build tools and no
+variables of a build. So pins that are built in the environment itself are left out. So are pins
+from git: pip accepts no repository (`packages.vcs`) beside files with hashes, and the format cannot
+express a checkout that is kept or changed. Variants of wheels are left out as well: the draft PEP
+825 has a table for them, but no released installer reads it. `[tool.ascend-lock]` names all pins
+that are left out.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _HEADER = """\
 
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
-    """Return the text of pylock.toml; `files` has the address of each file by its name.
+    """Return the text of pylock.toml. `files` has the file on the index by its name.
 
-    Queries of addresses are left out: they may be secrets.
+    Queries in addresses are left out, because they may be secrets.
     """
     line = lock.target.python_line
     machine = lock.target.platform.partition("-")[2]
@@ -59,6 +60,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
 
 
 def _header(lock: Lock) -> str:
+    """Return the comments at the top of the file."""
     lines = [_HEADER.format(title=one_line(lock.title))]
     built = ", ".join(pin.name for pin in by_script(lock))
     if built:
@@ -72,7 +74,7 @@ def _header(lock: Lock) -> str:
 
 
 def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
-    """Return the names of the files whose addresses have a query, which pylock.toml leaves out."""
+    """Return the names of files whose addresses have a query, which pylock.toml leaves out."""
     names = []
     for pin in by_hash(lock):
         names += [file.name for file in pin.file if file.name in files]
@@ -80,7 +82,7 @@ def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: Collection[str]) -> dict[str, Any]:
-    """Return the table of a pin; of what it needs, it has the `names` that are in the file, too."""
+    """Return the table of a pin. Only dependencies in `names` are listed."""
     package: dict[str, Any] = {"name": pin.name, "version": pin.version}
     dependencies = [{"name": name} for name in pin.needs if name in names]
     if dependencies:
@@ -97,6 +99,7 @@ def _package(pin: LockedPin, files: Mapping[str, File], names: Collection[str]) 
 
 
 def _file(locked: LockedFile, offered: File) -> dict[str, Any]:
+    """Return the table of a file."""
     url = address.split(offered.url).without_query()
     table: dict[str, Any] = {"name": locked.name, "url": url}
     if offered.size is not None:

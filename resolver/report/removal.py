@@ -1,4 +1,4 @@
-"""The script that removes what a lock does not have from an environment."""
+"""Render the script that removes packages which a lock does not have from an environment."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Final
 
 from resolver.report.template import render
 
-# The file in an environment that names what is being removed, so that a killed run is finished.
+# The file in an environment that lists what is being removed. With it, the next run finishes a run
+# that was killed.
 JOURNAL: Final = ".ascend-lock-removed"
 
 
 def removal_script() -> str:
-    """Return the text of the script, which is for every environment."""
+    """Return the text of the script. It is the same for every environment."""
     return render("remove.sh.j2", journal=JOURNAL)

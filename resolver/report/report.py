@@ -1,4 +1,4 @@
-"""`report.md`, and `report.zh.md` and the like: what a reviewer reads before a lock is merged."""
+"""Write report.md and its translations: what a reviewer reads before a lock is merged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from resolver.report.document import Block, Heading, Item, Items, Paragraph, Spa
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
-# The most reasons of a pin that are listed.
+# How many reasons of a pin are listed.
 _WHY = 3
 
 
@@ -32,11 +32,12 @@ def reports(lock: Lock) -> dict[str, str]:
 
 
 def _name(language: Language) -> str:
+    """Return the file name of the report in a language."""
     return "report.md" if language == "en" else f"report.{language}.md"
 
 
 def report(lock: Lock, language: Language = "en") -> str:
-    """Return the text of the report in a language; texts without Chinese stay English."""
+    """Return the text of the report in a language. Texts without a translation stay English."""
     title = verbatim(lock.stack)
     if lock.summary:
         summary = verbatim(lock.summary, lock.summary_zh)
@@ -57,9 +58,10 @@ def _section(
     columns: Sequence[str] = (),
     rows: Sequence[Sequence[Text]] = (),
 ) -> Iterator[Block]:
-    """Yield a heading, paragraphs, a list and a table, whose columns are named by ends of codes.
+    """Yield a heading with paragraphs, a list and a table below it.
 
-    Yields nothing if there is nothing below the heading, or no row for the columns.
+    `columns` are the codes of the columns' names, without `report.column-`. Nothing is yielded if
+    there is no content, or if there are columns and no row.
     """
     has_content = items or rows or (paragraphs and not columns)
     if not has_content:
@@ -74,7 +76,7 @@ def _section(
 
 
 def _head(lock: Lock) -> Iterator[Message]:
-    """Yield what the report says first: the target, the day and the size of the lock."""
+    """Yield the first sentences of the report: the target, the day and the size of the lock."""
     target = lock.target
     components: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
     for component in target.components:
@@ -158,7 +160,7 @@ def _sections(lock: Lock) -> Iterator[Block]:
 
 
 def _changes(lock: Lock) -> Iterator[Block]:
-    """Return the section of the changes since the previous lock."""
+    """Yield the section with the changes since the previous lock."""
     title = message("report.changes")
     if lock.first:
         return _section(title, [message("report.first")])
@@ -169,19 +171,22 @@ def _changes(lock: Lock) -> Iterator[Block]:
     return _section(title, columns=("project", "before", "now"), rows=rows)
 
 
-def _departure(row: Departure) -> Sequence[Text]:
-    guide = verbatim(row.guide, row.guide_zh)
-    here = verbatim(row.here, row.here_zh)
-    return guide, here, verbatim(row.reason, row.reason_zh)
+def _departure(departure: Departure) -> Sequence[Text]:
+    """Return the departure about a place where the stack departs from a guide."""
+    guide = verbatim(departure.guide, departure.guide_zh)
+    here = verbatim(departure.here, departure.here_zh)
+    return guide, here, verbatim(departure.reason, departure.reason_zh)
 
 
-def _export(lock: Lock, row: LockedExport) -> Sequence[Text]:
-    how = message("report.optional" if row.optional else "report.set")
-    reasons = [_reason(fact) for fact in lock.facts_of(row)]
-    return row.name, row.value, how, joined("report.space", reasons)
+def _export(lock: Lock, export: LockedExport) -> Sequence[Text]:
+    """Return the export about an environment variable."""
+    how = message("report.optional" if export.optional else "report.set")
+    reasons = [_reason(fact) for fact in lock.facts_of(export)]
+    return export.name, export.value, how, joined("report.space", reasons)
 
 
 def _fact(fact: LockedFact) -> Sequence[Text]:
+    """Return the row about a fact."""
     name = message("report.cited", what=fact.id, where=fact.where)
     strength = message(f"strength.{fact.strength}")
     source = message("report.checked", what=fact.source, date=fact.checked)
@@ -189,6 +194,7 @@ def _fact(fact: LockedFact) -> Sequence[Text]:
 
 
 def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
+    """Return the row about a pin from git."""
     place = f"{git.url}, {git.commit}"
     if git.ref:
         place += f" ({git.ref})"
@@ -197,7 +203,7 @@ def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
 
 
 def treatment(git: LockedGit) -> list[Message]:
-    """Return what is done to and with a checkout, a phrase each."""
+    """Return what is done to a checkout before it is built, and with the result, as phrases."""
     phrases = []
     for submodule in git.submodules:
         place = f"{submodule.url}, {submodule.commit}"
@@ -211,6 +217,7 @@ def treatment(git: LockedGit) -> list[Message]:
 
 
 def _step(step: Step) -> Message:
+    """Return what one step of a build does."""
     if step.move:
         return message("report.moves", move=step.move, to=step.to)
     if step.comment:
@@ -227,7 +234,7 @@ def _pins(
     paragraphs: Sequence[Message] = (),
     items: Sequence[Message] = (),
 ) -> Iterator[Block]:
-    """Return a section about pins: how each is installed, and up to three reasons for it."""
+    """Yield a section about pins: how each is installed, and the first reasons for it."""
     columns = ["project", "version", "how", "why"]
     has_several_indexes = len(lock.index) > 1
     if has_several_indexes:
@@ -247,5 +254,6 @@ def _pins(
     return _section(title, paragraphs, items, columns, rows)
 
 
-def _reason(row: LockedFact | LockedAbsent) -> Message:
-    return verbatim(row.reason, row.reason_zh)
+def _reason(stated: LockedFact | LockedAbsent) -> Message:
+    """Return the reason of a fact, or of a project that must be absent."""
+    return verbatim(stated.reason, stated.reason_zh)

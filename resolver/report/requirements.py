@@ -1,4 +1,4 @@
-"""Requirements files: every pin with version and hash, for `pip install --require-hashes`."""
+"""Write requirements files, with version and hash of every pin, for `pip --require-hashes`."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"
 BUILD_FILE = "build-requirements.txt"
 STAGES = "stages"
-# The most projects that the title of a stage names.
+# How many projects the title of a stage names.
 _NAMED = 3
-# A name of an index that can be part of a file name.
+# Matches the name of an index if it can be part of a file name.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
 class RequirementsFile(NamedTuple):
-    """A requirements file with pins of one index."""
+    """A requirements file, whose pins are all from one index."""
 
-    # Relative to the folder of the lock.
+    # The path, relative to the folder of the lock.
     path: str
-    # One or more, of the same index; a variant of a wheel is alone.
+    # The pins, at least one. A variant of a wheel has a file of its own.
     pins: list[LockedPin]
-    # Comments that tell it from files with pins of other indexes.
+    # Comments that say which index the file is for, and where the other pins are.
     remarks: list[str]
 
     @property
     def index_name(self) -> str:
-        """Return the name of the index of the pins."""
+        """Return the name of the index that the pins are from."""
         return self.pins[0].index
 
     @property
     def is_of_variant(self) -> bool:
-        """Return whether the file is of a variant of a wheel."""
+        """Return whether the file is for a variant of a wheel (PEP 825)."""
         return self.pins[0].variant is not None
 
 
 def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
-    """Return the pins that an installer can take by name and hash."""
+    """Return the pins that an installer can install by name and hash."""
     from_index = [pin for pin in lock.pin if pin.git is None and pin.variant is None]
     return tuple(pin for pin in from_index if pin.mode != "built-here")
 
 
 def by_script(lock: Lock) -> tuple[LockedPin, ...]:
-    """Return the pins that only install.sh builds: from git, or in the environment itself."""
+    """Return the pins that only install.sh can build: from git, or in the environment itself."""
     return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
 
 
 def variants(lock: Lock) -> tuple[LockedPin, ...]:
     """Return the pins that are variants of wheels (PEP 825).
 
-    pip refuses their names, so install.sh renames them.
+    pip refuses their file names, so install.sh renames the files.
     """
     return tuple(pin for pin in lock.pin if pin.variant is not None)
 
 
 def requirements(lock: Lock) -> str:
-    """Return the file of everything that pip can install by name and hash alone."""
+    """Return the text of requirements.txt: everything that pip can install by name and hash."""
     pins = by_hash(lock)
     built = by_script(lock)
     renamed = variants(lock)
@@ -91,13 +91,13 @@ def requirements(lock: Lock) -> str:
             f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;",
             f"# install.sh installs it, and {paths[pin.name]} says how to do so by hand.",
         ]
-    for row in lock.absent:
-        lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
+    for absent in lock.absent:
+        lines.append(f"# {absent.name} must not be installed: {one_line(absent.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
 def _via(lock: Lock) -> dict[str, list[str]]:
-    """Return what requires each pin, as pip-compile writes it: the stack's file and projects."""
+    """Return what requires each pin, in the form of pip-compile: the stack's file and projects."""
     via = lock.needed_by()
     for name in lock.requested_projects:
         via[name] = [f"-r {lock.stack}.toml", *via.get(name, [])]
@@ -105,10 +105,11 @@ def _via(lock: Lock) -> dict[str, list[str]]:
 
 
 def no_deps(lock: Lock) -> str | None:
-    """Return the file of source builds that use the environment; None if there are none.
+    """Return the text of requirements-no-deps.txt; None if the lock has no such pins.
 
-    They must not install their own requirements. Git sources are described in comments, as pip's
-    hash mode does not support repositories.
+    These are pins that are built from source in the environment itself. They must be installed
+    without dependencies. Pins from git are described in comments, as pip cannot check hashes of
+    repositories.
     """
     built = by_script(lock)
     if not built:
@@ -128,7 +129,10 @@ def no_deps(lock: Lock) -> str | None:
 
 
 def _from_archive(lock: Lock, pin: LockedPin, file: str) -> Iterator[str]:
-    """Yield comments on how to build a source archive by hand; `file` has its hash."""
+    """Yield comments that say how to build a source archive by hand.
+
+    `file` is the requirements file with its hash.
+    """
     variables = " ".join(_assignments(pin))
     install = f"#   {variables} pip install --no-deps --no-build-isolation --no-cache-dir"
     if pin.label:
@@ -150,7 +154,7 @@ def _assignments(pin: LockedPin) -> list[str]:
 
 
 def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
-    """Yield comments on how to build a git source by hand."""
+    """Yield comments that say how to build a pin from git by hand."""
     ref = f" ({one_line(git.ref)})" if git.ref else ""
     yield f"# {pin.name} {pin.version} comes from git{ref}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
@@ -184,13 +188,13 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
 
 
 def environments(lock: Lock) -> Iterator[tuple[str, tuple[LockedPin, ...]]]:
-    """Yield the requirements file of each isolated build environment, and its tools."""
+    """Yield each separate build environment: the path of its requirements file, and its pins."""
     for number, tools in enumerate(lock.build_environments(), 1):
         yield BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt"), tools
 
 
 def build_requirements(lock: Lock) -> dict[str, str]:
-    """Return the requirements files of all build tools: relative path -> text."""
+    """Return the requirements files of all build environments: relative path -> text."""
     files = {}
     built_apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
     for path, tools in environments(lock):
@@ -205,10 +209,10 @@ def build_requirements(lock: Lock) -> dict[str, str]:
 def files_by_index(
     lock: Lock, path: str, pins: Collection[LockedPin]
 ) -> Iterator[RequirementsFile]:
-    """Yield the files into which a requirements file is divided.
+    """Yield the files into which a requirements file is divided, one for each index.
 
-    Each has the pins of one index, so that pip asks no index for what it does not serve. The first
-    has this `path`. The others are in the folder of the stages, named after it and their index.
+    So pip asks no index for a project that is bound to another. The first file has this `path`. The
+    others are in the folder `stages`, named after the first and their index.
     """
     urls = {index.name: index.url for index in lock.index}
     plain = [pin for pin in pins if pin.variant is None]
@@ -234,9 +238,9 @@ def files_by_index(
 
 
 def _of_variant(pin: LockedPin, variant: LockedVariant, path: str) -> Iterator[str]:
-    """Yield comments on a variant.
+    """Yield comments about a variant of a wheel.
 
-    install.sh reads the first, to compare what is installed.
+    install.sh reads the first one, to compare it with what is installed.
     """
     name = pin.file[0].name
     properties = ", ".join(variant.properties) or "null"
@@ -248,7 +252,7 @@ def _of_variant(pin: LockedPin, variant: LockedVariant, path: str) -> Iterator[s
 
 
 def _further_path(path: str, pin: LockedPin, number: int) -> str:
-    """Return the path of the file with this number, which begins with this pin."""
+    """Return the path of a further file, given the first of its pins and its number."""
     stem = PurePosixPath(path).stem
     if pin.variant is not None:
         return f"{STAGES}/{stem}.variant-{number}.txt"
@@ -258,10 +262,10 @@ def _further_path(path: str, pin: LockedPin, number: int) -> str:
 
 
 def _commands(lock: Lock, pins: Iterable[LockedPin]) -> list[str]:
-    """Return comments with the commands that install these pins, one for each index.
+    """Return comments with the commands that install these pins, one command for each index.
 
-    With several indexes in one command, pip would ask each of them for every project. So the pins
-    of an index are then taken from the files of the stages.
+    If one command named several indexes, pip would ask each of them for every project. So with
+    several indexes, each command takes its pins from files of the stages.
     """
     paths = stage_file_by_pin(lock)
     files: dict[str, set[str]] = {}
@@ -280,7 +284,7 @@ def _commands(lock: Lock, pins: Iterable[LockedPin]) -> list[str]:
 
 
 def _index_option(lock: Lock, name: str) -> str:
-    """Return the option with an index's address and a space after it; "" for pip's own index."""
+    """Return pip's option for an index, with a space after it; empty for pip's own index."""
     for index in lock.index:
         if index.name == name and index.url:
             return f"--index-url {shlex.quote(index.url)} "
@@ -288,7 +292,7 @@ def _index_option(lock: Lock, name: str) -> str:
 
 
 def stage_file_by_pin(lock: Lock) -> dict[str, str]:
-    """Return the requirements file of each pin among the files of the stages."""
+    """Return, for each pin, the requirements file of its stage that it is in."""
     paths = {}
     for number, stage in enumerate(lock.stage, 1):
         for file in stage_files(lock, number, stage):
@@ -298,7 +302,7 @@ def stage_file_by_pin(lock: Lock) -> dict[str, str]:
 
 
 def stage_files(lock: Lock, number: int, stage: LockedStage) -> list[RequirementsFile]:
-    """Return the requirements files of the stage with this number, which begin at 1."""
+    """Return the requirements files of a stage. Stages are numbered from 1."""
     return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
@@ -308,10 +312,10 @@ def pin_lines(
     labelled: bool = False,
     via: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
-    """Return lines of a requirements file as pip-compile writes them, in the order of the pins.
+    """Return pins as lines of a requirements file, in the form of pip-compile.
 
-    Versions are `labelled` if they are as builds name themselves. `via` is what requires each pin,
-    for a comment.
+    With `labelled`, a version has the local label that a build gives itself. `via` says what
+    requires each pin; it becomes a comment.
     """
     lines = []
     for pin in pins:
@@ -329,17 +333,18 @@ def pin_lines(
 
 
 def stage_title(lock: Lock, stage: LockedStage) -> Message:
-    """Return what a stage installs, and how."""
+    """Return the title of a stage: contents it installs, and how."""
     if len(stage.pins) <= _NAMED:
-        what = joined("comma", stage.pins, last="and")
+        contents = joined("comma", stage.pins, last="and")
     else:
-        what = message("stage.distributions", count=len(stage.pins))
+        contents = message("stage.distributions", count=len(stage.pins))
     if lock.pins_of(stage)[0].git is not None:
-        return message("stage.git", names=what)
-    return what if stage.mode == "wheels" else message(f"stage.{stage.mode}", names=what)
+        return message("stage.git", names=contents)
+    return contents if stage.mode == "wheels" else message(f"stage.{stage.mode}", names=contents)
 
 
 def _title(lock: Lock) -> list[str]:
+    """Return the comments at the top of each file."""
     return [
         f"# {one_line(lock.title)}",
         "# Made from lock.toml by ascend-lock; do not edit.",

@@ -1,6 +1,7 @@
-"""A CycloneDX 1.6 bill of materials: what is installed, what builds it, what it runs on, and why.
+"""Write a CycloneDX 1.6 bill of materials: what is installed, what builds it, and what it runs on.
 
-The same lock gives the same bytes: no timestamp, and a serial number derived from the lock.
+The same lock gives the same bytes: there is no timestamp, and the serial number is derived from the
+lock.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from resolver.model.message import Message
 from resolver.model.problem import PYPI
 from resolver.report.report import treatment
 
-# For serial numbers that are derived from locks.
+# The namespace of serial numbers, which are derived from locks (UUID version 5).
 _NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")
-# Begins the names of our properties.
+# The beginning of the names of this program's properties.
 _OWN = "ascend-lock:"
 
 
 def sbom(lock: Lock) -> str:
-    """Return the text of the SBOM, which is JSON."""
+    """Return the text of the bill of materials, as JSON."""
     reasons = lock.reasons()
     pins = {pin.name: _component(pin, lock, reasons.get(pin.name, ())) for pin in lock.pin}
     # Several environments may have the same tool.
@@ -75,13 +76,13 @@ def sbom(lock: Lock) -> str:
         )
     )
     document = json.loads(JsonV1Dot6(bom).output_as_string())
-    # It comes from the library's clock.
+    # The library takes the timestamp from the clock.
     del document["metadata"]["timestamp"]
     return json_text(document) + "\n"
 
 
 def _root(lock: Lock) -> Component:
-    """Return the component that stands for the stack."""
+    """Return the component that stands for the stack, with the facts and warnings of the lock."""
     properties = [
         ("target", lock.target.name),
         ("platform", lock.target.platform),
@@ -96,8 +97,8 @@ def _root(lock: Lock) -> Component:
         properties.append((f"fact:{fact.id}", f"{fact.reason} ({evidence})"))
     for row in lock.override:
         release = f"{row.package} {row.version}"
-        what = f"{row.dropped} taken out of {release} by {row.fact}"
-        properties.append((f"override:{row.package}", what))
+        statement = f"{row.dropped} taken out of {release} by {row.fact}"
+        properties.append((f"override:{row.package}", statement))
     for export in lock.export:
         kind = "optional-environment" if export.optional else "environment"
         properties.append((f"{kind}:{export.name}", export.value))
@@ -114,7 +115,10 @@ def _root(lock: Lock) -> Component:
 def _component(
     pin: LockedPin, lock: Lock, reasons: Sequence[Message], *, tool: bool = False
 ) -> Component:
-    """Return the component of a pin, or of a build tool, with the reasons to install it."""
+    """Return the component of a pin with the reasons to install it.
+
+    With `tool`, the pin is a build tool that is not installed.
+    """
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
     purl = _purl(pin, version, lock)
     references = []
@@ -137,6 +141,7 @@ def _component(
 def _pin_properties(
     pin: LockedPin, reasons: Sequence[Message], *, tool: bool
 ) -> Iterator[tuple[str, str]]:
+    """Yield the properties of a pin, as names and values."""
     if pin.index:
         yield "index", pin.index
     yield "mode", pin.mode
@@ -159,7 +164,8 @@ def _pin_properties(
 def _purl(pin: LockedPin, version: str, lock: Lock) -> PackageURL:
     """Return the package URL of a pin.
 
-    A git source is `generic`: an index may have a different project of that name.
+    It has the type `generic` if the pin is from git, because an index may have another project with
+    the same name.
     """
     git = pin.git
     if git is not None:
@@ -174,7 +180,7 @@ def _purl(pin: LockedPin, version: str, lock: Lock) -> PackageURL:
 
 
 def _system(lock: Lock) -> Iterator[Component]:
-    """Yield the components of the machine that the lock relies on and no index serves."""
+    """Yield the components of the machine, which no index serves."""
     for component in lock.target.components:
         value = lock.target.system[component.name]
         is_ascend = component.name in names.COMPONENTS
@@ -196,4 +202,5 @@ def _system(lock: Lock) -> Iterator[Component]:
 
 
 def _properties(values: Iterable[tuple[str, str]]) -> list[Property]:
+    """Return properties whose names begin with the name of this program."""
     return [Property(name=_OWN + name, value=value) for name, value in values]

@@ -1,7 +1,6 @@
-"""`install.sh` and `activate.sh`.
+"""Write install.sh, which installs a lock, and activate.sh, which prepares a shell to use it.
 
-The first is the lock as a script that a cautious person can review, the second is for a shell after
-the installation.
+A careful person can review install.sh before running it.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -43,8 +43,9 @@ from resolver.report.template import Raw, render
 
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"
+# The longest line of a comment in activate.sh.
 _WIDTH = 100
-# What ends the name of a requirement (PEP 508).
+# A character that ends the name in a requirement (PEP 508).
 _NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -59,14 +60,14 @@ def stage_texts(lock: Lock) -> dict[str, str]:
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {title}"
         for file in stage_files(lock, number, stage):
             lines = [header, *file.remarks, ""]
-            # install.sh compares an environment with these: the version, and the source and steps
-            # that it was built from, or the hashes of its files.
+            # install.sh compares an environment with these lines: with the version, and with the
+            # digest of the build or the hashes of the files.
             sources = [
                 _source_lines(lock, pin, pin.git) for pin in file.pins if pin.git is not None
             ]
             built = [pin for pin in file.pins if pin.git is None and pin.mode != "wheels"]
             lines[-1:] = [_built_line(lock, pin) for pin in built]
-            # The files of these need not be as RECORD has them.
+            # Another pin rewrites files of these, so the files may differ from RECORD.
             changed = [pin for pin in file.pins if pin.name in rewriters]
             lines += [_rewritten_line(pin, rewriters[pin.name]) for pin in changed]
             lines.append("")
@@ -76,25 +77,27 @@ def stage_texts(lock: Lock) -> dict[str, str]:
 
 
 def _source_lines(lock: Lock, pin: LockedPin, git: LockedGit) -> str:
+    """Return the lines about a pin from git, with the digest of its build."""
     editable = " editable" if git.editable else ""
     reference = f"# {pin.name} @ {git.reference}"
     return f"{reference}\n{pin.name}=={pin.version}  # source {build_key(lock, pin)}{editable}"
 
 
 def _built_line(lock: Lock, pin: LockedPin) -> str:
+    """Return the comment about a pin built from an archive, with the digest of its build."""
     return f"# {pin.name}=={pin.version} is built as {build_key(lock, pin)}"
 
 
 def _rewritten_line(pin: LockedPin, plugin: str) -> str:
+    """Return the comment that another pin, the plugin, rewrites files of this one."""
     return one_line(f"# {pin.name}=={pin.version} is rewritten by {plugin}")
 
 
 def build_key(lock: Lock, pin: LockedPin) -> str:
-    """Return a digest of everything in the lock that determines what a build makes.
+    """Return a digest of everything in the lock that decides what a build makes.
 
-    That is the archive or the commit, its variables and steps, and the tools of its environment.
-    What is built in the environment itself goes by the pins of its build requirements there.
-    install.sh leaves the digest beside what it installed.
+    That is the archive or the commit, its variables and steps, and the pinned build tools.
+    install.sh writes the digest beside what it installs, and builds again if it differs.
     """
     git = None
     if pin.git is not None:
@@ -105,14 +108,18 @@ def build_key(lock: Lock, pin: LockedPin) -> str:
 
 
 def installation_note(lock: Lock, pin: LockedPin) -> str:
-    """Return what install.sh leaves beside a pin: how it was built, or the hashes of its files."""
+    """Return what install.sh writes beside a pin: the digest of its build, or its files' hashes."""
     if pin.git is not None or pin.mode != "wheels":
         return build_key(lock, pin)
     return " ".join(_hashes(pin))
 
 
 def build_tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
-    """Yield the pins of what builds a pin: of its separate environment, or of this one."""
+    """Yield the pins that build a pin.
+
+    They belong to its separate build environment. A pin that is built in the environment itself is
+    built with other pins of the lock.
+    """
     if pin.mode == "built-here":
         required = {canonicalize_name(_NAME.split(line)[0]) for line in pin.build_requires}
         yield from (tool for tool in lock.pin if tool.name in required)
@@ -124,6 +131,7 @@ def build_tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
 
 
 def _hashes(pin: LockedPin) -> list[str]:
+    """Return the sha256 of the files of a pin, sorted."""
     return sorted(file.sha256 for file in pin.file)
 
 
@@ -141,7 +149,7 @@ def script(lock: Lock) -> str:
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
-        names_built=[name for stage in lock.stage for name in wheels_built(lock, stage)],
+        names_built=list(chain.from_iterable(wheels_built(lock, stage) for stage in lock.stage)),
         git=bool(sources),
         editable=any(git.editable for git in sources),
         external=list(_external(lock)),
@@ -156,15 +164,15 @@ def script(lock: Lock) -> str:
 
 
 def bundle_script(locks: Sequence[BundledLock]) -> dict[str, str]:
-    """Return the path and text of the install.sh at the top of a bundle.
+    """Return the install.sh at the top of a bundle, by its path.
 
-    It installs one of these locks from the bundle.
+    It installs one of these locks from the files in the bundle.
     """
     return {FILE: render("bundle.sh.j2", locks=locks)}
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """Yield the indexes other than pip's own, with the files whose pins come from them."""
+    """Yield the indexes other than pip's own, with the requirements files of their pins."""
     files: list[RequirementsFile] = []
     for number, stage in enumerate(lock.stage, 1):
         files += stage_files(lock, number, stage)
@@ -177,9 +185,10 @@ def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
 
 
 def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """Yield what builds need of the machine, and what to tell people whose machine lacks it.
+    """Yield what builds need on the machine, such as a C compiler.
 
-    Each has the files of the stages that need it.
+    Each comes with the pins that need it, their requirements files, and the texts for users whose
+    machine does not have it.
     """
     paths = stage_file_by_pin(lock)
     for need, lacked in lock.external().items():
@@ -193,7 +202,7 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
-    """Return the pins that modify installed files of other pins, and the names of the others."""
+    """Return the pins that rewrite installed files of other pins, with the names of these."""
     pinned = {pin.name for pin in lock.pin}
     rewriting = {}
     for pin in lock.pin:
@@ -206,7 +215,7 @@ def _rewriting(lock: Lock) -> dict[str, list[str]]:
 
 
 def _direct(git: LockedGit) -> str:
-    """Return the text of direct_url.json (PEP 610)."""
+    """Return the text of the file direct_url.json for a pin from git (PEP 610)."""
     source = {"vcs": "git", "commit_id": git.commit}
     if git.ref:
         source["requested_revision"] = git.ref
@@ -217,9 +226,10 @@ def _direct(git: LockedGit) -> str:
 
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
-    """Yield the values of each submodule for the template.
+    """Yield the values of each submodule of a checkout for the template.
 
-    `around` is what it is in, such as `/a`, or nothing for the checkout itself; `path` is in there.
+    `around` is the submodule that contains it, such as `/a`; empty if that is the checkout itself.
+    `path` is relative to `around`.
     """
     paths = [submodule.path for submodule in git.submodules]
     for submodule in git.submodules:
@@ -234,7 +244,10 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
-    """Return the values of a stage for the template; `pin` is its only one if it is from git."""
+    """Return the values of a stage for the template.
+
+    `pin` is the first pin; a stage with a pin from git has no others.
+    """
     files = stage_files(lock, number, stage)
     builds: list[tuple[str, LockedPin]] = []
     for file in files:
@@ -257,7 +270,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 
 def wheels_built(lock: Lock, stage: LockedStage) -> list[str]:
-    """Return the pins of a stage that are built as wheels, which other machines can take.
+    """Return the pins of a stage that are built as wheels, so that other machines can use these.
 
     An editable installation has no wheel.
     """
@@ -268,7 +281,7 @@ def wheels_built(lock: Lock, stage: LockedStage) -> list[str]:
 
 
 def _git(lock: Lock, pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
-    """Return the values of a git source for the template."""
+    """Return the values of a pin from git for the template."""
     scripts = [step.wheels for step in git.steps if step.wheels]
     return {
         "bundle": bundle_name(pin.name, git.commit),
@@ -280,9 +293,9 @@ def _git(lock: Lock, pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
 
 
 def _variant(lock: Lock, file: RequirementsFile) -> Mapping[str, str]:
-    """Return the values of a variant for the template.
+    """Return the values of a variant of a wheel for the template.
 
-    They say where its file is, and under which name pip installs it.
+    They say where its file is, and under which name pip can install it.
     """
     urls = {index.name: index.url for index in lock.index}
     (pin,) = file.pins
@@ -298,7 +311,7 @@ def _variant(lock: Lock, file: RequirementsFile) -> Mapping[str, str]:
 
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
-    """Return the requirements files of the tools that build a stage's source archives."""
+    """Return the requirements files of the tools that build the archives of a stage."""
     for path, tools in environments(lock):
         if not tools[0].builds or set(stage.pins) <= set(tools[0].builds):
             return [file.path for file in files_by_index(lock, path, tools)]
@@ -310,18 +323,21 @@ def activation(lock: Lock) -> str:
     system = lock.target.system
     release = names.release_of(system.get(names.TOOLKIT, ""))
     is_ascend = not system or not system.keys().isdisjoint(names.COMPONENTS)
-    exports = [_export(lock, row) for row in lock.export]
+    exports = [_export(lock, export) for export in lock.export]
     return render("activate.sh.j2", lock=lock, ascend=is_ascend, toolkit=release, exports=exports)
 
 
-def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
-    """Return the values of a variable for the template; `why` are lines that can follow a `#`."""
+def _export(lock: Lock, export: LockedExport) -> dict[str, object]:
+    """Return the values of an environment variable for the template.
+
+    `why` are the lines of a comment.
+    """
     why: list[Raw] = []
-    for fact in lock.facts_of(row):
+    for fact in lock.facts_of(export):
         reason = f"{fact.reason} ({fact.id}: {fact.source})"
-        text = one_line(f"optional: {reason}" if row.optional else reason)
+        text = one_line(f"optional: {reason}" if export.optional else reason)
         lines = textwrap.wrap(
             text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
         why += map(Raw, lines)
-    return {"name": row.name, "value": row.value, "optional": row.optional, "why": why}
+    return {"name": export.name, "value": export.value, "optional": export.optional, "why": why}

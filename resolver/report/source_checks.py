@@ -1,4 +1,4 @@
-"""Whether the sources of facts say what the facts state, as lines for people and as JSON."""
+"""State whether the sources of facts say what the facts state, as lines for people and as JSON."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from resolver.model.message import Message, joined, message
 from resolver.model.source import brief_text, link_of
 from resolver.model.text import Language
 
-# A fact, and what its source says.
+# A fact, and what its sources say.
 Checked = tuple[Fact, CheckedSource]
 
 
 def source_line(fact: Fact, checked: CheckedSource, language: Language) -> str:
-    """Return a line about the source of a fact, with what is wrong or was not opened."""
+    """Return the line about the sources of a fact, with what is wrong or was not opened."""
     verdict = message(f"sources.verdict-{checked.said.value}")
     line = message("sources.fact", verdict=verdict, id=escaped(fact.id), where=fact.where)
-    doubtful = [row for row in checked.references if row.said in (Said.FALSE, Said.UNREAD)]
+    doubtful = [
+        reference for reference in checked.references if reference.said in (Said.FALSE, Said.UNREAD)
+    ]
     remarks = [*map(_remark, doubtful), *checked.missing]
     if remarks:
         shown = joined("semicolon", [_harmless(remark) for remark in remarks])
@@ -32,7 +34,7 @@ def source_line(fact: Fact, checked: CheckedSource, language: Language) -> str:
 
 
 def _remark(checked: CheckedReference) -> Message:
-    """Return a reference and why it is false or was not opened."""
+    """Return a reference, and why it is wrong or was not opened."""
     why = checked.why
     if why is None:
         kind = "page" if checked.unread is None else checked.unread.value
@@ -41,12 +43,16 @@ def _remark(checked: CheckedReference) -> Message:
 
 
 def _harmless(remark: Message) -> Message:
-    """Return a remark whose values, which quote files, can do nothing to a terminal."""
+    """Return a message without characters in its values that a terminal would act on.
+
+    The values may quote files.
+    """
     values = {key: _harmless_value(value) for key, value in remark.values.items()}
     return message(remark.code, **values)
 
 
 def _harmless_value(value: object) -> object:
+    """Return one value without characters that a terminal would act on."""
     if isinstance(value, Message):
         return _harmless(value)
     return escaped(value) if isinstance(value, str) else value
@@ -74,26 +80,29 @@ def sources_summary(facts: Sequence[Checked], language: Language) -> str:
 
 
 def _outcome(numbers: Counter[Said]) -> Message:
+    """Return the words with the number of each result."""
     return message("sources.outcome", **{said.value: numbers[said] for said in Said})
 
 
 def sources_json(facts: Iterable[Checked], language: Language) -> list[dict[str, Any]]:
-    """Return the findings about each fact for programs; `text` is in the language."""
+    """Return the findings about each fact as objects for JSON. `text` is in the language."""
     return [_fact_json(fact, checked, language) for fact, checked in facts]
 
 
 def _fact_json(fact: Fact, checked: CheckedSource, language: Language) -> dict[str, Any]:
+    """Return the findings about one fact as an object for JSON."""
     return {
         "id": fact.id,
         "package": fact.package,
         "where": fact.where,
         "outcome": checked.said.value,
         "missing": [_message_json(missing, language) for missing in checked.missing],
-        "references": [_reference_json(row, language) for row in checked.references],
+        "references": [_reference_json(reference, language) for reference in checked.references],
     }
 
 
 def _reference_json(checked: CheckedReference, language: Language) -> dict[str, Any]:
+    """Return the finding about one reference as an object for JSON."""
     return {
         "text": str(checked.reference),
         "link": link_of(checked.reference) or None,
@@ -104,11 +113,12 @@ def _reference_json(checked: CheckedReference, language: Language) -> dict[str, 
 
 
 def _value_json(value: object) -> object:
-    """Return a value of a remark; the text of an error is in English, as all of --json is."""
+    """Return a value of a message. The text of an error is in English, as everywhere in JSON."""
     return translate(value, "en") if isinstance(value, Message) else value
 
 
 def _message_json(remark: Message, language: Language) -> dict[str, Any]:
+    """Return a message as an object for JSON: its code, values and text."""
     shown = _harmless(remark)
     return {
         "code": remark.code.removeprefix("sources."),

@@ -1,4 +1,4 @@
-"""What `lock` prints at the end, and what differs between two locks."""
+"""Write the text that `lock` prints at the end, and the differences between two locks."""
 
 from __future__ import annotations
 
@@ -31,22 +31,21 @@ from resolver.report.document import (
 )
 from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
-# The most changes that are listed.
+# How many changes are listed.
 _CHANGES = 10
 _SENTENCE: Final = re.compile(r".+?(?:\.(?= )|。[）”]?|$)")
-# What a column of names is called, by the part of a difference.
+# The title of the column with names, by the part of a difference.
 _NAME_COLUMNS: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}
-# The parts of a difference that have rows.
+# The parts of a difference that are lists of rows.
 _PARTS: Final = Difference.__struct_fields__[:-1]
 KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided", "failed")
 
 
 def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) -> dict[str, Any]:
-    """Return the result of a target for `--json`.
+    """Return the result of locking one target, for `--json`.
 
-    `pins` is what scripts need; the rest is in lock.toml. `moved` tells whether a pin changed in
-    this run; the lock itself keeps the changes of the last run that had any. `written` are the
-    files that this run changed.
+    `moved` says whether a pin changed in this run: the lock itself keeps the changes of the last
+    run that had any. `written` are the files that this run changed.
     """
     changes = [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change]
     return {
@@ -74,13 +73,11 @@ def summary(
     columns: int = COLUMNS,
     color: bool = False,
 ) -> str:
-    """Return the final summary on a terminal: what was locked, what changed, what to do next.
+    """Return the text about a lock that is printed at the end: its size, changes and warnings.
 
-    What to do next is said of a first lock, and of one that is there unchanged.
-
-    `written` tells whether a file changed in this run, and `moved` whether a pin did. Of the
-    warnings, those in `shown` are shown, and `notes` of the lock's notes; `columns` is the longest
-    line of prose.
+    Next steps follow after a first lock, and after a run that changed no file. `written` says
+    whether this run changed a file, and `moved` whether it changed a pin. `shown` are the warnings
+    that are shown, and `notes` the notes. `columns` is the length of the longest line.
     """
     lines = [styled(translate(_locked(lock, problem), language), color, "bold")]
     stack_lines = [root.need for root in problem.stack.requirements]
@@ -88,7 +85,7 @@ def summary(
     pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested]
     lines += wrapped(", ".join(pins), "  ", "  ", columns)
     for sentence in as_of_sentences(lock):
-        # An open day says nothing here; the report has it.
+        # If no day is preferred, only the report says so.
         if sentence.code != "as-of.open":
             lines += wrapped(translate(sentence, language), "", "  ", columns)
     change = _changed(lock, folder, written=written, moved=moved)
@@ -106,6 +103,7 @@ def summary(
 
 
 def _locked(lock: Lock, problem: Problem) -> Message:
+    """Return the sentence that a target was locked, with the size of the lock."""
     stages = message("cli.stages", count=len(lock.stage))
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
@@ -118,6 +116,7 @@ def _locked(lock: Lock, problem: Problem) -> Message:
 
 
 def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message:
+    """Return the sentence about what this run changed."""
     if not written:
         return message("cli.unchanged", folder=folder)
     if not moved or (not lock.first and not lock.change):
@@ -129,7 +128,10 @@ def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message
 
 
 def pin_change(name: str, old: str, new: str) -> Message:
-    """Return that a pin moved, came or went, by its versions, one of which may be empty."""
+    """Return the words that a pin changed, was added or was removed.
+
+    `old` is empty for a pin that was added, and `new` for one that was removed.
+    """
     if not old:
         code = "cli.came"
     elif not new:
@@ -148,7 +150,7 @@ def _warnings(
     columns: int,
     color: bool,
 ) -> Iterator[str]:
-    """Yield where all warnings are in full, then the first sentences of the `shown` ones."""
+    """Yield where all warnings can be read, then the first sentences of the `shown` ones."""
     if not lock.all_warnings:
         return
     if len(shown) == len(lock.all_warnings):
@@ -165,7 +167,10 @@ def _warnings(
 
 
 def _shortened(text: str, columns: int) -> list[str]:
-    """Return an item of the sentences that begin on its first line, each of them whole."""
+    """Return an item with the sentences of a text that begin on its first line.
+
+    No sentence is cut.
+    """
     shown = ""
     for sentence in _SENTENCE.findall(text):
         shown += sentence
@@ -175,26 +180,31 @@ def _shortened(text: str, columns: int) -> list[str]:
 
 
 def _item(text: str, columns: int) -> list[str]:
+    """Return a text as an item of a list."""
     return wrapped(text, "  - ", "    ", columns)
 
 
 class SummaryRow(NamedTuple):
-    """The result of one target, a line in the table of several."""
+    """The result of locking one target, for the table of several targets."""
 
+    # The name of the stack.
     stack: str
-    # Empty if a stack failed before its targets were known.
+    # The name of the target; empty if the stack failed before its targets were known.
     target: str
+    # How long solving took.
     seconds: float
+    # The cell about changed pins.
     changes: str
+    # The cell about the outcome.
     outcome: str
-    # What it is counted as, one of `KINDS`.
+    # The kind of result that it is counted as, one of `KINDS`.
     kind: str
 
 
 def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color: bool) -> str:
-    """Return a line for each target, no wider than `columns`.
+    """Return a table with a row for each target, no wider than `columns`.
 
-    The outcome comes last because it may be long.
+    The outcome is the last column, because it may be long.
     """
     names = ("stack", "target", "seconds", "changes", "outcome")
     cells = [[translate(f"cli.column-{name}", language) for name in names]]
@@ -205,7 +215,7 @@ def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color
 
 
 def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
-    """Return the number of stacks, of targets and of targets of each kind."""
+    """Return the sentence with the number of stacks, of targets, and of each kind of result."""
     kinds = Counter(row.kind for row in rows)
     counts = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]
     stacks = message("cli.stacks", count=len({row.stack for row in rows}))
@@ -218,7 +228,7 @@ def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
 
 
 def difference_blocks(difference: Difference) -> Iterator[Block]:
-    """Yield a table or a list for each part that differs, below headings of the third level."""
+    """Yield a table or a list for each part in which two locks differ, below a heading."""
     if not difference:
         yield Paragraph((line(message("difference.none")),))
     for part in _PARTS:
@@ -232,12 +242,14 @@ def difference_blocks(difference: Difference) -> Iterator[Block]:
 
 
 def _table(rows: Iterable[DifferenceRow], name_column: str) -> Table:
+    """Return a table of differences that have names."""
     head = tuple(message(f"report.column-{column}") for column in (name_column, "was", "is"))
     added, removed = message("report.came"), message("report.gone")
     return Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))
 
 
 def _list(rows: Iterable[DifferenceRow]) -> Items:
+    """Return a list of differences without names: `+` for an added text, `-` for a removed one."""
     items = []
     for row in rows:
         if row.new:
@@ -248,6 +260,6 @@ def _list(rows: Iterable[DifferenceRow]) -> Items:
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:
-    """Return the rows by part, each without those of its fields that are empty."""
+    """Return the differences between two locks by part. Fields that are empty are left out."""
     parts = {part: getattr(difference, part) for part in (*_PARTS, "others")}
     return {part: msgspec.to_builtins(translated(rows, "en")) for part, rows in parts.items()}

@@ -1,11 +1,9 @@
-"""The templates of shell scripts and of the Containerfile.
+"""Render the templates of shell scripts, of the Containerfile and of pages.
 
-Each value that a template is given becomes one word of bash, unless a filter marks it. (Pages of
-HTML have their own way to be safe: see `render_page`.)
-
-A word (see `word`) does nothing between double quotes, in a comment or in a here-document either,
-so a template without a filter is safe, if not always beautiful. Only between single quotes no value
-may be; a test looks for that.
+In templates for bash, each value becomes one word of bash, unless a filter marks it. Such a word
+does nothing between double quotes, in a comment or in a here-document either (see `word`). So a
+template without filters is safe, though perhaps not beautiful. No value may be between single
+quotes; a test looks for that. Pages of HTML are escaped in another way, see `render_page`.
 """
 
 from __future__ import annotations
@@ -28,14 +26,14 @@ _IN_QUOTES = re.compile(r"([\"$`\\])")
 
 
 class Raw(str):
-    """Text that goes into a script as it is, since a filter or its maker says so."""
+    """Text that is written to a script unchanged, because a filter or its author marked it."""
 
     __slots__ = ()
 
 
 @lru_cache(1)
 def environment() -> Environment:
-    """Return the environment of templates whose output is bash."""
+    """Return the Jinja environment for templates whose output is bash."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader("resolver.report"), PackageLoader("resolver.ascend")]),
         undefined=StrictUndefined,
@@ -59,20 +57,20 @@ def environment() -> Environment:
 
 
 def render(name: str, **values: object) -> str:
-    """Return the text that a template of bash makes of these values."""
+    """Return the text that a template for bash makes of these values."""
     return environment().get_template(name).render(values)
 
 
 def render_page(name: str, **values: object) -> str:
-    """Return the text that a template of HTML makes of these values, which are text in it."""
+    """Return the HTML that a template makes of these values. The values are escaped."""
     html = environment().overlay(autoescape=True, finalize=None)
     return html.get_template(name).render(values)
 
 
 def _choose_language() -> Raw:
-    """Return commands that choose the texts of the locale's language.
+    """Return shell commands that choose the language of messages by the locale.
 
-    They set `at` to the position of these texts among the texts of all languages.
+    They set `at` to the position of the language among all languages.
     """
     cases = []
     for position, code in enumerate(LANGUAGES):
@@ -84,14 +82,14 @@ def _choose_language() -> Raw:
 
 
 def _message(code: str, **values: object) -> Raw:
-    """Return a text of a script in each language, as words between double quotes."""
+    """Return a message of a script in each language, as words between double quotes."""
     return Raw(" ".join(_quoted(code, language, values) for language in LANGUAGES))
 
 
 def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
-    """Return a text and its hint in each language, as words between double quotes.
+    """Return a message and its hint in each language, as words between double quotes.
 
-    There is a line for each language. `hint_of` is the code of a text whose hint is used instead.
+    There is a line for each language. `hint_of` is the code of another message whose hint is used.
     Without a hint there is an empty word.
     """
     hint_code = f"{hint_of or code}-hint"
@@ -104,7 +102,7 @@ def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
 
 
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
-    """Return a text between double quotes, where only values that are marked as shell act."""
+    """Return a message between double quotes. Only values that are marked as shell act there."""
     template = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
     texts: dict[str, Raw] = {}
     for key, value in values.items():
@@ -113,14 +111,15 @@ def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
 
 
 def _finalize(value: object) -> str:
-    # An `if` without `else` is undefined, and empty; what is not defined at all raises here.
+    """Return the text of a value in a template, as a word of bash unless it is marked."""
+    # An `if` without `else` is undefined, and empty. A name that is not defined at all raises.
     return str(value) if isinstance(value, Raw | Undefined) else word(str(value))
 
 
 def word(text: str) -> Raw:
-    """Return the text as one word of bash, which nothing in it can end or act in.
+    """Return a text as one word of bash, which no character in it can end.
 
-    That holds wherever the word is, except between single quotes.
+    That holds wherever the word is written, except between single quotes.
     """
     if text.isprintable() and _ACTIVE.isdisjoint(text):
         return _sh(text)
@@ -128,25 +127,26 @@ def word(text: str) -> Raw:
 
 
 def _escaped(char: str) -> str:
+    """Return a character in the form that `$'…'` has in bash."""
     if char.isprintable() and char not in _ACTIVE:
         return char
     return "".join(f"\\x{byte:02x}" for byte in char.encode(errors="surrogatepass"))
 
 
 def _sh(text: str) -> Raw:
-    """Return a word that stands by itself, as people quote it."""
+    """Return a text as a word that stands alone, quoted as people quote it."""
     return Raw(shlex.quote(text))
 
 
 def _words(texts: Iterable[str], separator: str = " ") -> Raw:
-    """Return words that stand by themselves, with something between them."""
+    """Return texts as words that stand alone, with a separator between them."""
     return Raw(separator.join(map(_sh, texts)))
 
 
 def _env(variables: Mapping[str, str]) -> Raw:
-    """Return assignments before a command of a build, each with a space after it.
+    """Return variables as assignments before a command, each with a space after it.
 
-    Raises ValueError for a variable that no build may be given.
+    Raise ValueError for a variable that builds must not get.
     """
     for name in variables:
         if not patterns.BUILD_VARIABLE.matches(name):
@@ -161,17 +161,17 @@ def _env(variables: Mapping[str, str]) -> Raw:
 
 
 def _here(paths: str | Iterable[str]) -> Raw:
-    """Return files of the lock's folder, as words."""
+    """Return paths in the lock's folder as words."""
     if isinstance(paths, str):
         paths = [paths]
     return Raw(" ".join(f'"$here/{word(path)}"' for path in paths))
 
 
 def _line(text: str) -> Raw:
-    """Return the end of a comment's line."""
+    """Return a text as the rest of a comment's line."""
     return Raw(one_line(text))
 
 
 def _text(text: str) -> Raw:
-    """Return part of a text between double quotes."""
+    """Return a text as a part of a text between double quotes."""
     return Raw(_IN_QUOTES.sub(r"\\\1", one_line(text)))

@@ -1,4 +1,7 @@
-"""A document for a terminal, wrapped by display width: a Chinese character is two columns wide."""
+"""Write a document for a terminal, with lines wrapped by their width on the screen.
+
+A Chinese character is two columns wide.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +26,26 @@ from resolver.report.document import (
     translated,
 )
 
-# The columns of a document, and of a line of prose, if those of the terminal are unknown.
+# The width of a document, and of a line of prose, in columns, if that of the terminal is unknown.
 WIDTH: Final = 110
 COLUMNS: Final = 100
-# Between two columns of a table.
+# The width of the gap between two columns of a table.
 _GAP = 2
-# The least width of a column of statements.
+# The least width of a column with sentences.
 _LEAST = 36
-# On a terminal narrower than this the origin of a statement is below it.
+# On a terminal narrower than this, the origin of a sentence is written below it.
 _STACKED = 80
-# Units without a line break inside: a Chinese character with attached punctuation, a run of others,
+# Parts that are not broken: a Chinese character with its punctuation, a run of other characters, or
 # spaces.
 _WORDS = re.compile(
     r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)"
     r"[，。；：、）」]*|[（「]|\s+"
 )
-# Cells that say nothing.
+# The texts of cells without a value.
 _NOTHING = ("", "-")
+# The indentation of a line, with branches of a tree and the mark of an item.
 _LEAD = re.compile(r"[ │├└─]*(?:- )?")
-# How the lines of a tree go on.
+# The characters below the branches of a tree when a line is continued.
 _BRANCHES = str.maketrans("├└─-", "│   ")
 
 Style = Literal["bold", "bold red", "bold yellow", "yellow"]
@@ -56,14 +60,14 @@ _SEQUENCES: Final = re.compile(rf"(\x1b\[(?:0|{'|'.join(_CODES.values())})m)")
 
 
 def styled(text: str, color: bool, style: Style) -> str:
-    """Return the text in a style, if it is to be in `color`."""
+    """Return a text in a style. Without `color`, or if it is empty, it is returned unchanged."""
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and text else text
 
 
 def for_terminal(text: str, *, color: bool) -> str:
-    """Return a text that a terminal shows as it is.
+    """Return a text without anything that a terminal would act on.
 
-    The terminal acts on nothing but line breaks, tabs and, in `color`, the styles above.
+    Line breaks and tabs stay, and with `color` also the styles of this module.
     """
     if not color:
         return harmless(text, "\n\t")
@@ -77,12 +81,13 @@ def for_terminal(text: str, *, color: bool) -> str:
 def terminal_text(
     document: Document, language: Language, columns: int = WIDTH, *, color: bool = False
 ) -> str:
-    """Return the text for a terminal of so many columns, which ends with a line break.
+    """Return a document as text for a terminal with so many columns.
 
-    In `color`, headings and labels are bold; without it, the text is plain and says the same.
+    It ends with a line break. With `color`, headings and labels are bold. Without it, the text is
+    plain and says the same.
     """
     lines: list[str] = []
-    # A list is indented below a result that it belongs to.
+    # A list is indented more if it follows a result, to which it belongs.
     indent = "  "
     for part in document:
         block = translated(part, language)
@@ -111,9 +116,10 @@ def terminal_text(
 
 
 def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list[str]:
-    """Return the text in lines, the first of which begins with `first`, the others with `hanging`.
+    """Return a text as lines. The first begins with `first`, the others with `hanging`.
 
-    Lines are broken at spaces, or between Chinese characters if a line has no space.
+    Lines are broken at spaces, or between Chinese characters. A word that is wider than `columns`
+    is not broken.
     """
     lines = []
     line = first
@@ -130,9 +136,10 @@ def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list
 
 
 def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:
-    """Return the text on lines of at most so many columns; what cannot be broken overflows.
+    """Return a text as lines of at most so many columns. A word that is too wide overflows.
 
-    The first line is indented by `indent` and the others by `hanging` (None: as the first).
+    The first line is indented by `indent`, the others by `hanging`, or by `indent` if that is None.
+    Characters that a terminal would act on are escaped.
     """
     if hanging is None:
         hanging = indent
@@ -140,10 +147,10 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return a text of several lines with none wider than so many columns, broken between words.
+    """Return a text with its lines wrapped to so many columns.
 
-    What a broken line goes on with is indented by two more than its beginning; the branches of a
-    tree go on. A word that is wider than the terminal is left to it.
+    The rest of a broken line is indented by two columns more. The branches of a tree continue. A
+    word that is too wide is not broken.
     """
     lines: list[str] = []
     for line in text.split("\n"):
@@ -160,7 +167,7 @@ def fitted(text: str, columns: int) -> str:
 def table_lines(
     rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
 ) -> list[str]:
-    """Return the lines of a table; its first row has the names of the columns."""
+    """Return the lines of a table. The first row has the names of the columns."""
     lines: list[str] = []
     for group in table_groups(rows, columns, indent, color=color):
         lines += group
@@ -170,15 +177,15 @@ def table_lines(
 def table_groups(
     rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
 ) -> list[list[str]]:
-    """Return the lines of each row of a table, the first of which has the names of the columns.
+    """Return the lines of each row of a table. The first row has the names of the columns.
 
-    If they are too wide together, the cells of the widest columns are wrapped. If not even their
-    words fit beside each other, a row is a list of its cells, each after the name of its column.
+    If the table is too wide, the cells of the widest columns are wrapped. If single words do not
+    fit either, each row is a list of its cells below each other, with the names of the columns.
     """
     head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
     for width_of_gap in range(_GAP, 0, -1):
-        room = columns - len(indent) - width_of_gap * (len(head) - 1)
-        widths = _column_widths([head, *body], room)
+        available = columns - len(indent) - width_of_gap * (len(head) - 1)
+        widths = _column_widths([head, *body], available)
         if widths:
             gap = " " * width_of_gap
             groups = [_row_lines(row, widths, indent, gap) for row in body]
@@ -186,31 +193,32 @@ def table_groups(
     return [[], *(_record(head, row, columns, indent, color) for row in body)]
 
 
-def _column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the widths of the columns, together at most as wide as the room.
+def _column_widths(rows: Sequence[Sequence[str]], available: int) -> list[int]:
+    """Return the widths of columns that are together at most `available` columns wide.
 
-    Returns none if a word would be broken.
+    The widest are shortened first. Empty if a word would have to be broken.
     """
     columns = list(zip(*rows, strict=True))
     least = [max(map(_longest_word, column)) for column in columns]
-    if sum(least) > room:
+    if sum(least) > available:
         return []
     widths = [max(map(cell_len, column)) for column in columns]
     limit = max(widths)
-    while sum(widths) > room:
+    while sum(widths) > available:
         limit -= 1
         widths = [max(word, min(width, limit)) for word, width in zip(least, widths, strict=True)]
     return widths
 
 
 def _longest_word(text: str) -> int:
+    """Return the width of the widest word in a text."""
     return max(map(cell_len, _WORDS.findall(text)), default=0)
 
 
 def _row_lines(
     row: Sequence[str], widths: Sequence[int], indent: str, gap: str, *, color: bool = False
 ) -> list[str]:
-    """Return the lines of a row of cells; in `color`, they are bold."""
+    """Return the lines of a row of a table; with `color`, they are bold."""
     cells = [wrapped(cell, "", "", width) for cell, width in zip(row, widths, strict=True)]
     height = max(1, *map(len, cells))
     lines = []
@@ -224,16 +232,16 @@ def _row_lines(
 
 
 def _padded(text: str, width: int) -> str:
-    """Return the text with spaces up to this width; a wider one as it is."""
+    """Return a text with spaces up to this width. A wider text is returned unchanged."""
     return text + " " * (width - cell_len(text))
 
 
 def _record(
     head: Sequence[str], row: Sequence[str], columns: int, indent: str, color: bool
 ) -> list[str]:
-    """Return the lines of a row as a list: its first cell, and below it the others.
+    """Return the lines of a row as a list: its first cell, and the other cells below it.
 
-    Each is after the name of its column; what says nothing is left out.
+    Each cell follows the name of its column. Cells without a value are left out.
     """
     names = head[1:]
     width = max(map(cell_len, names), default=0) + _GAP
@@ -247,18 +255,19 @@ def _record(
         if cell_len(first) + _longest_word(cell) <= columns:
             lines += wrapped(cell, first, inner + " " * width, columns)
         else:
-            # There is more room below the name.
+            # Below the name, the line is longer.
             lines.append(inner + name)
             lines += wrapped(cell, inner + "  ", inner + "  ", columns)
     return lines
 
 
 def _shown_width(text: str) -> int:
-    """Return how many columns a text takes, without the styles in it."""
+    """Return how many columns a text takes on the screen. Styles in it take none."""
     return cell_len(_SEQUENCES.sub("", text))
 
 
 def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str]:
+    """Yield the lines of a list."""
     items = block.items[: block.most]
     if any(item.origin or item.source for item in items):
         yield from _statements(items, columns)
@@ -270,7 +279,7 @@ def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str
 
 
 def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iterator[str]:
-    """Yield the lines of an item, and of at most so many inner items."""
+    """Yield the lines of an item. Of its inner items, at most so many are shown."""
     label = item.label or "-"
     hanging = indent + (" " * (cell_len(item.label) + 2) if item.label else "  ")
     head = set_cell_size(indent + label, cell_len(hanging))
@@ -287,9 +296,10 @@ def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iter
 
 
 def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
-    """Yield the lines of items with their origins in a right column, or below where it is narrow.
+    """Yield the lines of items with their origins in a right column.
 
-    A source is shown at its first mention.
+    On a narrow terminal the origins are below the items. The source of a fact is shown only the
+    first time.
     """
     origins: list[list[str]] = []
     sources = {""}
@@ -322,17 +332,17 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
 
 
 def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
-    """Return the widths of two columns.
+    """Return the widths of a left and a right column.
 
-    The right one has what its texts need, up to half, and what the left one leaves. They are wider
-    than there is room for if a word of the right one is too wide.
+    The right one is as wide as its texts need, up to half of all columns, or wider if the left one
+    does not need them. Together they may be too wide, if a word of the right one is.
     """
-    room = columns - _GAP
+    available = columns - _GAP
     words: list[str] = []
     for text in rights:
         words += text.split()
     longest_word = max(map(cell_len, words), default=0)
-    needed = min(max(map(cell_len, rights)), room // 2)
+    needed = min(max(map(cell_len, rights)), available // 2)
     right = max(needed, _LEAST, longest_word)
-    left = min(max(map(cell_len, lefts)), max(room - right, _LEAST))
-    return left, max(room - left, right)
+    left = min(max(map(cell_len, lefts)), max(available - right, _LEAST))
+    return left, max(available - left, right)

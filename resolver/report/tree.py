@@ -1,4 +1,4 @@
-"""Who requires what in a lock: a tree on a terminal, a Mermaid flowchart, and JSON."""
+"""Show who requires what in a lock: as a tree for a terminal, as a Mermaid flowchart, as JSON."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from resolver.model.text import Language
 
 # The node of the stack; the other nodes are the names of pins.
 _STACK: Final = ""
-# Ends a row below which is what another row has already.
+# The mark of a project whose requirements were shown further up.
 _AGAIN: Final = " (*)"
 _MERMAID: Final = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
 
 class Tree:
-    """What projects of a lock require, or who requires them."""
+    """What the projects of a lock require, or what requires them."""
 
     def __init__(
         self, lock: Lock, names: Sequence[str], depth: int | None, *, inverted: bool
     ) -> None:
-        """Make the tree below these `names`, to a `depth` (None: to the end).
+        """Make the tree below some projects, down to a depth. None means no limit.
 
-        It leads from what requires to what is required, or if `inverted`, the other way, up to the
-        stack. Without names its roots are the stack and pins that nothing requires; if inverted,
-        pins that require nothing.
+        The tree leads from a project to what it requires; with `inverted`, to what requires it, up
+        to the stack. Without `names` it begins at the stack and at pins that nothing requires; with
+        `inverted`, at pins that require nothing.
         """
         self._lock = lock
         self._inverted = inverted
@@ -43,11 +43,13 @@ class Tree:
             self._roots = sorted(node for node, count in self._graph.in_degree() if count == 0)
 
     def text(self, language: Language) -> str:
-        """Return the tree for a terminal, a row for each requirement.
+        """Return the tree as text for a terminal, with a line for each requirement.
 
-        What is below a row is shown once; where that comes again, the row ends in `(*)`.
+        What a project requires is shown once. Where the project comes again, its line ends in
+        `(*)`.
         """
-        # The levels of what is shown: a depth cuts off more below a deeper row.
+        # The level at which the requirements of each project were shown. With a limit of depth, a
+        # higher level shows more of them.
         levels: dict[str, int] = {}
         lines: list[str] = []
         for root in self._roots:
@@ -58,9 +60,9 @@ class Tree:
         return "\n".join(map(escaped, lines)) + "\n"
 
     def mermaid(self) -> str:
-        """Return a flowchart, which code forges draw.
+        """Return the tree as a Mermaid flowchart, which code forges draw.
 
-        Arrows lead from what requires to what is required.
+        Arrows lead from a project to what it requires.
         """
         numbers = {node: f"n{number}" for number, node in enumerate(self._levels())}
         lines = ["flowchart LR"]
@@ -73,10 +75,10 @@ class Tree:
         return "\n".join(map(escaped, lines)) + "\n"
 
     def json(self) -> dict[str, Any]:
-        """Return the tree for `--json`.
+        """Return the tree as an object for `--json`.
 
-        `packages` are sorted by name, each with the lines by which it requires others of them. The
-        name of the stack is "".
+        `packages` are sorted by name. Each has the requirements by which it requires others of
+        them. The name of the stack is "".
         """
         packages: dict[str, dict[str, Any]] = {}
         for node in self._levels():
@@ -94,7 +96,10 @@ class Tree:
     def _below(
         self, node: str, indent: str, level: int, levels: dict[str, int], language: Language
     ) -> Iterator[str]:
-        """Yield the rows below a node at a level; `levels` gets what they show."""
+        """Yield the lines below a node, which is at this level.
+
+        `levels` gets the nodes whose requirements are shown.
+        """
         if level == self._depth:
             return
         levels[node] = level
@@ -111,6 +116,7 @@ class Tree:
                 yield from self._below(child, below, level + 1, levels, language)
 
     def _label(self, node: str) -> str:
+        """Return the text for a node: the project with its version, or the stack."""
         if node == _STACK:
             return f"{self._lock.stack}/{self._lock.target.name}"
         pin = self._pins[node]
@@ -118,7 +124,7 @@ class Tree:
         return f"{pin.name}{extras} {pin.version}"
 
     def _lines(self, node: str, child: str, language: Language) -> str:
-        """Return what a row says of its requirement, with a space before it."""
+        """Return the text of the requirement that leads to a child, with a space before it."""
         lines = ", ".join(self._graph.edges[node, child]["lines"])
         if self._inverted:
             return " " + translate("tree.requires", language, lines=f"{node} {lines}".rstrip())
@@ -130,7 +136,7 @@ class Tree:
         return dict(sorted(levels.items()))
 
     def _edges(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield what requires, what is required and the lines, for all requirements of the tree."""
+        """Yield all requirements of the tree: what requires, what is required, and the lines."""
         levels = self._levels()
         for parent, child, lines in sorted(self._graph.subgraph(levels).edges(data="lines")):
             if levels[parent] == self._depth:
@@ -142,10 +148,9 @@ class Tree:
 
 
 def _requirement_graph(lock: Lock) -> nx.DiGraph:
-    """Return a graph from the stack and each pin to the pins that it requires to be installed.
+    """Return a graph from the stack and the pins to the pins that they require.
 
-    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==2 (fact
-    verl-npu)`.
+    An edge has the requirements as its `lines`, such as `[http]>=2` or `==2 (fact verl-npu)`.
     """
     graph = nx.DiGraph()
     graph.add_node(_STACK)
@@ -160,13 +165,17 @@ def _requirement_graph(lock: Lock) -> nx.DiGraph:
                 _add_requirement(graph, pin.name, line)
         for fact, lines in pin.fact_requires.items():
             for line in lines:
-                # a line of the stack's overrides is named by its place
+                # A line of the stack's `overrides` has a place in place of the id of a fact.
                 origin = f" ({fact})" if ".toml:" in fact else f" (fact {fact})"
                 _add_requirement(graph, pin.name, line, origin)
     return graph
 
 
 def _add_requirement(graph: nx.DiGraph, requiring: str, line: str, origin: str = "") -> None:
+    """Add a requirement to the graph, if its project is a pin of the lock.
+
+    `origin` is what its text ends with.
+    """
     need = text.requirement(line)
     if need.name not in graph or need.name == requiring:
         return

@@ -1,4 +1,7 @@
-"""What the indexes say today about a lock and about facts, as lines for people and as JSON."""
+"""State what the indexes say today about a lock and about facts, as text and as JSON.
+
+The commands `check --upstream` and `facts check` print it.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +29,16 @@ from resolver.model.lock import LockedFact
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.text import Language
 
+# The statuses of PEP 792 for which there is a sentence.
 _MARKS: Final = ("archived", "deprecated", "quarantined")
-# The most names on one line.
+# How many names are on one line.
 _SOME: Final = 8
 
 
 def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
-    """Yield a line for each change since a lock was made, grave ones first.
+    """Yield a line for each difference between a lock and its indexes, grave ones first.
 
-    `old` are the facts that were checked more than so many `days` ago.
+    `old` are the facts that were checked more than `days` days ago.
     """
     for change in sorted(compared.changes, key=lambda change: not is_grave(change)):
         yield change_sentence(change)
@@ -61,13 +65,13 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
 
 
 def old_facts_sentence(old: Sequence[LockedFact], days: int) -> Message:
-    """Return a sentence about the facts of a lock that were checked more than so many days ago."""
+    """Return a sentence about facts of a lock that were checked more than `days` days ago."""
     facts = first_of([escaped(fact.id) for fact in old], _SOME)
     return message("upstream.old-facts", count=len(old), days=days, facts=facts)
 
 
 def change_sentence(change: Change) -> Message:
-    """Return a change as a sentence."""
+    """Return the sentence about a difference between a lock and its index."""
     release = f"{change.project} {change.version}"
     values = {"project": change.project, "index": change.index}
     match change:
@@ -97,7 +101,7 @@ def change_sentence(change: Change) -> Message:
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:
-    """Return the changes for programs; texts are as the index has them."""
+    """Return the differences as an object for JSON. Texts of the index are unchanged."""
     changes = compared.changes
     return {
         "changes": [{**to_builtins(change), "grave": is_grave(change)} for change in changes],
@@ -110,9 +114,9 @@ def compared_json(compared: Compared) -> dict[str, Any]:
 
 
 def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language) -> str:
-    """Return a line about a fact.
+    """Return the line about a fact with its verdict and findings.
 
-    `old_after` is a number of days if the fact was checked longer ago than that.
+    `old_after` is the number of days after which a fact counts as old; None if this one is not old.
     """
     fact = checked.fact
     remarks = [_remark(remark, language) for remark in checked.remarks]
@@ -129,7 +133,7 @@ def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language
 
 
 def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language) -> str:
-    """Return the number of facts of each verdict, as a sentence."""
+    """Return the sentence with the number of facts for each verdict."""
     if not facts:
         return translate("upstream.no-facts", language)
     numbers = Counter(checked.verdict for checked in facts)
@@ -140,9 +144,9 @@ def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language)
 
 
 def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[str, Any]:
-    """Return the findings about a fact for programs.
+    """Return the findings about a fact as an object for JSON.
 
-    `values` are unchanged from the index, `text` is in the language.
+    `values` are unchanged from the index. `text` is in the language.
     """
     fact = checked.fact
     return {
@@ -158,6 +162,7 @@ def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[st
 
 
 def _remark_json(remark: Remark, language: Language) -> dict[str, Any]:
+    """Return one finding as an object for JSON."""
     return {
         "code": remark.message.code.removeprefix("upstream.remark-"),
         "verdict": remark.verdict.value,
@@ -167,11 +172,12 @@ def _remark_json(remark: Remark, language: Language) -> dict[str, Any]:
 
 
 def _remark(remark: Remark, language: Language) -> str:
+    """Return the text of a finding."""
     return translate(remark.message.code, language, **_values(remark.message, language))
 
 
 def _values(remark: Message, language: Language) -> dict[str, str]:
-    """Return the values of a remark, harmless on a terminal."""
+    """Return the values of a finding, without characters that a terminal would act on."""
     values = {}
     for key, value in remark.values.items():
         text = translate(value, language) if isinstance(value, Message) else str(value)

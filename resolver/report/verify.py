@@ -1,8 +1,8 @@
-"""`verify.py`: a program that checks whether a machine and environment match the lock.
+"""Write verify.py, a program that checks whether a machine and an environment match the lock.
 
-It is a single file, so that it can be copied and read alone. It has the modules of
-`resolver/verify` one after the other, with `model/system.py` so that versions of CANN are compared
-by the same code. Then it has the data that it needs of the lock, as JSON, since Python 3.10 cannot
+It is a single file, so that it can be copied and read alone. It consists of the modules of
+`resolver/verify` and of the modules that these use, one after the other, so versions of CANN are
+compared by the same code as here. The data of the lock follow as JSON, because Python 3.10 cannot
 read TOML.
 """
 
@@ -29,7 +29,7 @@ from resolver.verify.starter import START_OPTION
 
 FILE = "verify.py"
 
-# Each module is after the modules that it uses; the last starts the program.
+# Each module comes after the modules that it uses. The last one starts the program.
 MODULES = (
     "address",
     "redaction",
@@ -139,8 +139,8 @@ def verify(lock: Lock) -> str:
 def _program() -> tuple[str, str]:
     """Return the imports of all modules, and the rest of their code.
 
-    The modules import only the standard library and each other, and no two of them define the same
-    name, as they end up in one file; a test checks that.
+    The modules import only the standard library and each other. No two of them define the same
+    name, as all are joined in one file; a test checks that.
     """
     # The names that are imported from each module; modules themselves are below an empty name.
     imports: dict[str, set[str]] = {}
@@ -169,7 +169,10 @@ def _program() -> tuple[str, str]:
 
 
 def with_quoted_annotations(source: str) -> str:
-    """Return code whose annotations are texts, so that it needs no `from __future__` (PEP 563)."""
+    """Return code whose annotations are strings.
+
+    It then needs no `from __future__ import annotations` (PEP 563).
+    """
     content = source.encode()
     lengths = [len(line) for line in content.splitlines(keepends=True)]
     starts = [0, *accumulate(lengths)]
@@ -186,7 +189,7 @@ def with_quoted_annotations(source: str) -> str:
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield the annotations of arguments, results and variables."""
+    """Yield the annotations of arguments, return values and variables."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.arg, ast.AnnAssign)):
             annotation = node.annotation
@@ -199,9 +202,9 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _data(lock: Lock) -> str:
-    """Return the lock's data as JSON, one pin a line.
+    """Return the data of the lock as JSON, with one pin on each line.
 
-    JSON never has three quotes in a row, so it cannot end the string early.
+    JSON never has three quotes in a row, so it cannot end the string that it is written in.
     """
     stages: dict[str, int] = {}
     for number, stage in enumerate(lock.stage, 1):
@@ -236,27 +239,29 @@ def _data(lock: Lock) -> str:
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """Return the messages of the program, by language and code."""
+    """Return the messages of verify.py, by language and code."""
     return {language: templates("verify.", language) for language in LANGUAGES}
 
 
 def _pin(lock: Lock, pin: LockedPin, stage: int) -> dict[str, Any]:
+    """Return what verify.py needs to know of a pin."""
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
-    row: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
+    entry: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
     if pin.mode != "wheels":
-        row["built"] = True
-        row["key"] = build_key(lock, pin)
-        row["env"] = sorted(pin.env.items())
-        row["tools"] = [f"{tool.name}=={tool.version}" for tool in build_tools(lock, pin)]
+        entry["built"] = True
+        entry["key"] = build_key(lock, pin)
+        entry["env"] = sorted(pin.env.items())
+        entry["tools"] = [f"{tool.name}=={tool.version}" for tool in build_tools(lock, pin)]
     if pin.git is not None:
-        row |= {"commit": pin.git.commit, "editable": pin.git.editable}
+        entry |= {"commit": pin.git.commit, "editable": pin.git.editable}
     if pin.variant is not None:
-        row["variant"] = pin.variant.label
-    row["sha256"] = [file.sha256 for file in pin.file]
-    return row
+        entry["variant"] = pin.variant.label
+    entry["sha256"] = [file.sha256 for file in pin.file]
+    return entry
 
 
 def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
+    """Return what verify.py needs to know of a requirement on a driver."""
     ranges: list[list[list[str]]] = []
     for need in driver.needs:
         written = written_comparisons(need)
@@ -280,18 +285,19 @@ def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
     }
 
 
-def _excuse(row: LockedOptional, lock: Lock) -> dict[str, Any]:
+def _excuse(optional: LockedOptional, lock: Lock) -> dict[str, Any]:
+    """Return what verify.py needs to know of modules and scripts that need not start."""
     facts = {fact.id: fact for fact in lock.fact}
-    fact = facts[row.fact]
+    fact = facts[optional.fact]
     return {
-        "project": row.package,
-        "modules": list(row.modules),
-        "scripts": list(row.scripts),
-        "device": row.device,
+        "project": optional.package,
+        "modules": list(optional.modules),
+        "scripts": list(optional.scripts),
+        "device": optional.device,
         "reason": in_every_language(verbatim(fact.reason, fact.reason_zh)),
     }
 
 
 def _in_docstring(text: str) -> str:
-    """Return the text so that it is safe inside a docstring."""
+    """Return a text in a form that is safe inside a docstring."""
     return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

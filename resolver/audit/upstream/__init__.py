@@ -1,5 +1,5 @@
-"""Facts made from tables of upstream.
+"""Make facts from tables of upstream, for the command `facts import`.
 
-`tables` says which tables there are, `collect` reads their rows with the `parsers`, `facts` makes
-facts and images of the rows, and `generated` compares these with the files that there are.
+`tables` reads which tables there are, `collect` reads their rows with the `parsers`, `facts` makes
+facts and images from the rows, and `generated` writes them and says what changed.
 """

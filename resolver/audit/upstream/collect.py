@@ -1,4 +1,7 @@
-"""Read the rows of upstream's tables, from repositories and archives."""
+"""Read the rows of upstream's tables from repositories and archives, for `facts import`.
+
+upstream.toml says which files are tables, see `tables`.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +33,26 @@ _HEADS: Final = "refs/heads/"
 _TAGS: Final = "refs/tags/"
 _PREFIX: Final = ".ascend-lock-"
 
-# Reads a member of an archive. Returns its text; None if the archive has no such member.
+# A function that reads a member of an archive. It returns the text; None if there is no such
+# member.
 ReadArchive = Callable[[ArchiveRow, str], str | None]
-# Reads another file at the same commit, or of the same archive. Returns None if there is none.
+# A function that reads another file at the same commit, or in the same archive. It returns None if
+# there is none.
 _ReadFile = Callable[[str], TextFile | None]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a table, as it was read."""
+    """A row of one of upstream's tables, as it was read."""
 
     # The values by their columns.
     values: Mapping[str, Value]
     # The entries of other files at the same place, by the names that the table has for the files.
     others: Mapping[str, tuple[Entry, ...]] = {}
-    # Where it is, as sources of facts have it: the row first, then the other files that are cited.
+    # References in the form that the `source` of a fact has: first the row itself, then the other
+    # files that are cited.
     source: tuple[str, ...]
-    # When it was checked: on the day of the branch's last commit, or as upstream.toml states for an
-    # archive.
+    # The day for the `checked` of facts: that of the branch's last commit; for an archive, the day
+    # that upstream.toml states.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
@@ -55,14 +61,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """Return the place of the row."""
+        """Return the reference to the row."""
         return self.source[0]
 
 
 class _Location(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit, or an archive, at which a table is read."""
+    """A commit or an archive in which a table is read."""
 
-    # The values that each row has because of where it is.
+    # Further values of each row, from the tag or the name of the archive.
     values: Mapping[str, str]
     # See `Row` for these.
     day: date
@@ -71,27 +77,30 @@ class _Location(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tag(self) -> str:
-        """Return the tag; empty for a branch or an archive."""
+        """Return the tag of the commit; empty for a branch or an archive."""
         return self.values.get("tag", "")
 
 
 class Collector:
-    """A reader of tables.
-
-    `commits` has what is taken in place of a branch's newest commit, by the repository's name.
-    """
+    """Reads the rows of all tables."""
 
     def __init__(
         self, file: UpstreamFile, read_archive: ReadArchive, commits: Mapping[str, str]
     ) -> None:
+        """Begin with the tables of upstream.toml.
+
+        `commits` has, by the name of a repository, the commit to read in place of the branch's
+        newest one.
+        """
         self._file = file
         self._read_archive = read_archive
         self._commits = commits
 
     def rows(self) -> dict[str, list[Row]]:
-        """Return the rows of each table, by its name.
+        """Return the rows of each table, by the name of the table.
 
-        Raise InputError and, if git cannot read a repository, IndexFailure.
+        A release that the repository has no row for gets its rows from archives. Raise InputError
+        for a row that cannot be read, and IndexFailure if git cannot read a repository.
         """
         rows: dict[str, list[Row]] = {table.name: [] for table in self._file.table}
         for repository in self._file.repository:
@@ -106,6 +115,7 @@ class Collector:
     def _rows_in_repository(
         self, repository: Upstream, tables: Sequence[Table]
     ) -> dict[str, list[Row]]:
+        """Return the rows of the tables in one repository, by the name of the table."""
         commit = self._commits.get(repository.name, "")
         try:
             with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
@@ -120,7 +130,10 @@ class Collector:
             ) from None
 
     def _rows_in_archives(self, table: Table, known: set[str]) -> Iterator[Row]:
-        """Yield the rows in archives, one for each release that is not `known` yet."""
+        """Yield the rows of a table in archives, one for each release that is not `known` yet.
+
+        The releases of these rows are added to `known`.
+        """
         if not table.archives:
             return
         for archive in self._file.archive:
@@ -147,6 +160,7 @@ class Collector:
                     yield row
 
     def _read_member(self, archive: ArchiveRow, path: str) -> TextFile | None:
+        """Return a member of an archive as a file; None if there is none."""
         text = self._read_archive(archive, path)
         if text is None:
             return None
@@ -155,15 +169,16 @@ class Collector:
 
 
 class _Fetched:
-    """A repository with the files of its tables, fetched into a folder.
-
-    `commit` is taken in place of the branch's newest one, unless it is empty. Raise
-    RepositoryUnreadable.
-    """
+    """A repository of upstream, with the files of its tables."""
 
     def __init__(
         self, repository: Upstream, tables: Sequence[Table], folder: Path, commit: str
     ) -> None:
+        """Fetch the commits and files that the tables need into a folder.
+
+        `commit` is read in place of the branch's newest one, unless it is empty. Raise
+        RepositoryUnreadable.
+        """
         self._name = _shown(repository.git)
         self._references = References(repository.git, folder)
         self._is_past = bool(commit)
@@ -196,11 +211,15 @@ class _Fetched:
         return rows
 
     def _rows_at(self, table: Table, location: _Location, path: str) -> Iterator[Row]:
+        """Yield the rows of a table in one file at one commit.
+
+        A tag may lack the file. Raise RepositoryUnreadable if a branch lacks it.
+        """
         read = partial(self._read, location)
         file = read(path)
         if file is not None:
             yield from _read_rows(table, location, file, read)
-        # Not every release has the file.
+        # A tag need not have the file.
         elif not table.tags:
             raise RepositoryUnreadable(
                 phrase(
@@ -209,6 +228,7 @@ class _Fetched:
             )
 
     def _read(self, location: _Location, path: str) -> TextFile | None:
+        """Return a file at a commit; None if there is none. Raise InputError if it is not UTF-8."""
         commit = location.commit
         raw = self._content.get(Place(commit, path))
         if raw is None:
@@ -223,7 +243,7 @@ class _Fetched:
         )
 
     def _places(self, tables: Sequence[Table]) -> Iterator[Place]:
-        """Yield the files that tables need, so that all are fetched at once."""
+        """Yield the files that tables need, so that all of them are fetched at once."""
         for table in tables:
             others = [other.path for other in table.with_.values()]
             for location in self._locations(table):
@@ -231,16 +251,17 @@ class _Fetched:
                     yield Place(location.commit, path)
 
     def _paths(self, table: Table, commit: str) -> list[str]:
-        """Return the table's file or, for names of paths, what is in its folder."""
+        """Return the path of a table's file, or all paths in a folder of `path-names`."""
         if table.parser != "path-names":
             return [table.path]
         folder = f"{table.path}/"
         return sorted(path for path in self._references.paths(commit) if path.startswith(folder))
 
     def _locations(self, table: Table) -> Iterator[_Location]:
-        """Yield where a table is read: at the branch, or at its tags, the oldest first.
+        """Yield the commits at which a table is read: the branch's commit, or its tags.
 
-        At a commit of the past, tags of later commits are left out.
+        The oldest tag comes first. If a commit was given in place of the branch's newest one, tags
+        of later commits are left out.
         """
         day = self._days[self._head]
         if not table.tags:
@@ -257,16 +278,18 @@ class _Fetched:
             yield _Location(values=values, day=day, committed=committed, commit=commit)
 
     def _age(self, tag: tuple[str, str]) -> tuple[date, str]:
+        """Return a key that sorts tags by the day of their commit, then by name."""
         name, commit = tag
         return self._days[commit], name
 
 
 def _is_tag_of(table: Table, tag: str) -> bool:
+    """Return whether a table is read at a tag."""
     return bool(table.tags) and re.fullmatch(table.tags, tag) is not None
 
 
 def _read_rows(table: Table, location: _Location, file: TextFile, read: _ReadFile) -> Iterator[Row]:
-    """Yield the rows that a table takes from one file, and skip the others."""
+    """Yield the rows that a table takes from one file. Rows that it leaves out are skipped."""
     others: dict[str, tuple[Entry, ...]] | None = None
     cited: list[str] = []
     for entry in PARSERS[table.parser](file, table.columns):
@@ -274,7 +297,7 @@ def _read_rows(table: Table, location: _Location, file: TextFile, read: _ReadFil
         values = _values(table, {**location.values, **entry.values}, where)
         if values is None:
             continue
-        # A place of which no row is taken may lack the other files.
+        # The other files are needed only if a row is taken.
         if others is None:
             others, cited = _read_others(table, file, read)
         yield Row(
@@ -290,7 +313,10 @@ def _read_rows(table: Table, location: _Location, file: TextFile, read: _ReadFil
 def _read_others(
     table: Table, beside: TextFile, read: _ReadFile
 ) -> tuple[dict[str, tuple[Entry, ...]], list[str]]:
-    """Return the entries of the other files of a table, and where the files to be cited are."""
+    """Return the entries of a table's other files, by name, and references to the cited ones.
+
+    Raise InputError if a file is missing that must be there.
+    """
     entries: dict[str, tuple[Entry, ...]] = {}
     cited: list[str] = []
     for name, other in table.with_.items():
@@ -315,9 +341,9 @@ def _read_others(
 
 
 def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Value] | None:
-    """Return the values of a row in their plain form; None if the row is left out.
+    """Return the values of a row in normal form; None if the table leaves the row out.
 
-    Raise InputError.
+    Raise InputError if a value cannot be read.
     """
     values = {column: value for column, value in raw.items() if value not in NOTHING}
     if _is_left_out(table, values):
@@ -329,8 +355,8 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
             try:
                 values[column] = READERS[reader](value)
             except ValueError as error:
-                what = phrase("the column `{column}` cannot be read", column=column)
-                raise InputError(what, where=where, why=cause(error)) from None
+                problem = phrase("the column `{column}` cannot be read", column=column)
+                raise InputError(problem, where=where, why=cause(error)) from None
     if str(table.versions) and not _contains(table.versions, values.get("release")):
         return None
     for column, translation in table.translate.items():
@@ -342,6 +368,7 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
 
 
 def _is_left_out(table: Table, values: Mapping[str, Value]) -> bool:
+    """Return whether a value of a row matches a pattern of `leave-out`."""
     for left_out in table.leave_out:
         value = values.get(left_out.column)
         if not isinstance(value, str):
@@ -352,10 +379,15 @@ def _is_left_out(table: Table, values: Mapping[str, Value]) -> bool:
 
 
 def _contains(versions: SpecifierSet, release: Value | None) -> bool:
+    """Return whether a release is text and a version that a specifier set admits."""
     return isinstance(release, str) and versions.contains(Version(release), prereleases=True)
 
 
 def _decoded(raw: bytes, where: str) -> str:
+    """Return the text of a file with line feeds at the ends of lines.
+
+    Raise InputError if it is not UTF-8.
+    """
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -365,14 +397,17 @@ def _decoded(raw: bytes, where: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """Return a repository as sources name it: OWNER/REPO on GitHub, with the host elsewhere."""
+    """Return a repository as sources name it: OWNER/REPO, with the host before it if not GitHub."""
     parts = address.split(url)
     path = "/".join(parts.path.strip("/").removesuffix(".git").split("/")[-2:])
     return path if parts.host in ("github.com", "") else f"{parts.host}/{path}"
 
 
 def by_release(rows: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, Row]]:
-    """Return the rows of each table by their `release`; the first one of several."""
+    """Return the rows of each table by their column `release`.
+
+    Of several rows with the same release, the first is taken. Rows without a release are left out.
+    """
     found: dict[str, dict[str, Row]] = defaultdict(dict)
     for name, of_table in rows.items():
         for row in of_table:

@@ -1,4 +1,4 @@
-"""What parsers read, a file with its place, and what they return, its entries."""
+"""Define what parsers of upstream's files are given, a TextFile, and what they return, Entries."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from resolver.phrase import Phrase, phrase
 
 Value = str | tuple[str, ...]
 
-# Characters of a value. A cell of a table has a few dozen.
+# The longest value, in characters. Usual values have a few dozen.
 _LONGEST: Final = 300
-# Characters of a line.
+# The longest line, in characters.
 _LONGEST_LINE: Final = 20_000
 
 
 class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file at one commit of a repository, or in an archive."""
 
-    # Where it is, as sources of facts have it: `OWNER/REPO PATH @COMMIT`, or the archive's name and
-    # the member.
+    # A reference to the file in the form that the `source` of a fact has: `OWNER/REPO PATH
+    # @COMMIT`, or the archive's name, hash and member.
     where: str
     # The path in the repository.
     path: str
+    # The content of the file.
     text: str
     # The commits of the repository's submodules at that commit, by their paths.
     submodules: Mapping[str, str] = {}
@@ -40,15 +41,18 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
         return lines
 
     def at(self, first: int, last: int = 0) -> str:
-        """Return the reference to lines, from 1, as sources of facts have it."""
+        """Return a reference to lines of the file in the form that the `source` of a fact has.
+
+        Lines count from 1. Without `last`, it is one line.
+        """
         place = f"{self.where} #L{first}"
         return f"{place}-L{last}" if last > first else place
 
     def value(self, text: str, number: int, what: Phrase) -> str:
-        """Return a value that was read in a line, in its plain form.
+        """Return a value that was read in a line, with single spaces in it.
 
-        `what` is what messages call the value. Raise InputError for one that is too long, or that
-        has characters that do not print.
+        `what` is the name of the value in messages. Raise InputError if it is too long, or has
+        characters that do not print.
         """
         plain = " ".join(text.split())
         if not plain.isprintable():
@@ -65,10 +69,10 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a table, or what stands for one."""
+    """What one row of a table says, or what a file that is no table says as a whole."""
 
     # The values by their columns.
     values: Mapping[str, Value]
-    # The first and the last line that have them.
+    # The first and the last line with these values, from 1.
     first: int
     last: int

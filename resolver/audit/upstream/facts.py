@@ -1,29 +1,31 @@
-"""Make rows of facts and images from the rows of tables, by templates.
+"""Make facts, and entries of images.toml, from rows of tables by templates, for `facts import`.
 
-A template is a table of the keys that a fact has, and:
+A template is a TOML table in upstream.toml. It has the keys of a fact, and these:
 
     kind        the kind of fact
-    project     whose fact it is
-    if-has      columns without which none is made
-    if-lacks    columns with which none is made
-    if-differs  two columns; none is made unless both have values, and these differ
-    if-same     two columns; none is made if both have values, and these differ
-    cited       references beside the row, for what the template says that no column has
+    project     the project that the fact is about
+    if-has      columns: no fact is made if one of them has no value
+    if-lacks    columns: no fact is made if one of them has a value
+    if-differs  two columns: a fact is made only if both have values, and these differ
+    if-same     two columns: no fact is made if both have values, and these differ
+    cited       further references, for what the template states and no column has
 
-Its texts may have placeholders:
+Texts in it may have placeholders:
 
     {column}       the value of a column of the row
     {name.column}  the value of a column in another file, or in a joined table
     {day}          the date of the commit that the row was read at
     {commit}       the hash of that commit
 
-A text in a list or a table is left out if a column that it names has no value. A text that is a
-single placeholder may stand for a list. A list may also be one of these:
+A text in a list or a table is left out if one of its placeholders has no value. A text that is only
+a placeholder may stand for a list. In place of a list, there may be one of these tables:
 
-    { lines = "{…}", without = "{…}" }     requirements, but none on a project of another list
-    { lines = "{…}", loosened-by = "{…}" } requirements; any version of the projects that
-                                           another list has as well
-    { lines = "{…}", drop = ["name"] }     requirements, but none on one of these projects
+    { lines = "{…}", without = "{…}" }     the requirements in a list, without those on
+                                           projects of another list
+    { lines = "{…}", loosened-by = "{…}" } the requirements in a list; those on projects of
+                                           another list admit any version
+    { lines = "{…}", drop = ["name"] }     the requirements in a list, without those on
+                                           these projects
     { each = "name", key = "{column}" }    a table for each entry of another file
 """
 
@@ -50,7 +52,7 @@ from resolver.phrase import phrase
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _DATES: Final = ("committed", "checked")
-# Keys of a template that are not written as they are.
+# Keys of a template that are not written to the fact.
 _NOT_WRITTEN: Final = (
     "kind",
     "project",
@@ -63,7 +65,7 @@ _NOT_WRITTEN: Final = (
 
 
 class MadeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a file of facts, or of images.toml."""
+    """A fact, or an entry of images.toml, that was made from a row."""
 
     # The kind of fact; empty for an image.
     kind: str = ""
@@ -71,12 +73,12 @@ class MadeRow(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     # The id of a fact, or the name of an image.
     name: str
-    # What is written, in the order of the template.
+    # The keys and values that are written.
     keys: Mapping[str, Any]
 
 
 class _MissingError(Exception):
-    """A text names a column that has no value. The argument is the column."""
+    """A placeholder names a column that has no value. The argument is the column."""
 
 
 def make(
@@ -85,13 +87,14 @@ def make(
     components: Components,
     images: Sequence[Mapping[str, Any]] = (),
 ) -> list[MadeRow]:
-    """Return the rows of facts, in the order of the tables, and then of images.
+    """Return the facts that the templates of tables make of rows, then the images.
 
-    `images` are rows that no table has. Raise InputError.
+    `images` are entries that no table has. Raise InputError if two rows make the same fact, or a
+    template needs a value that a row does not have.
     """
     joined = by_release(rows)
     facts: dict[str, MadeRow] = {}
-    # Several tables may know the same image. The first one counts.
+    # Several tables may make the same image. The first one is kept.
     made_images: dict[str, MadeRow] = {}
     for table in tables:
         for row in rows[table.name]:
@@ -109,9 +112,9 @@ def make(
 
 
 def _image_order(row: MadeRow, components: Components) -> tuple[Any, ...]:
-    """Return a sort key of images.
+    """Return a sort key of images. The first image that fits a target is taken.
 
-    The first image that fits is taken. The newest releases of components come last, and Ubuntu
+    Images with newer components come later. Images with the same components are sorted with Ubuntu
     before other systems.
     """
     versions: list[Any] = []
@@ -125,6 +128,7 @@ def _image_order(row: MadeRow, components: Components) -> tuple[Any, ...]:
 
 
 def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:
+    """Add a fact. Raise InputError if there is one with the same id."""
     if fact.name in facts:
         other, *_ = facts[fact.name].keys["source"]
         raise InputError(
@@ -136,6 +140,7 @@ def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:
 
 
 def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
+    """Return the fact that a template makes of a row."""
     keys = _filled(template, values)
     keys["source"] = [*row.source, *values.fill(template.get("cited", []))]
     keys["checked"] = row.day
@@ -148,13 +153,14 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
 
 
 def _image(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
+    """Return the image that a template makes of a row."""
     keys = _filled(template, values)
     keys["source"] = list(row.source)
     return MadeRow(name=str(keys.get("name", "")), keys=keys)
 
 
 def _filled(template: Mapping[str, Any], values: _Values) -> dict[str, Any]:
-    """Return the keys that a template writes for a row. Keys that come to nothing are left out."""
+    """Return the keys that a template writes for a row. Keys with empty values are left out."""
     keys: dict[str, Any] = {}
     for key, value in sorted(template.items()):
         if key in _NOT_WRITTEN:
@@ -167,7 +173,7 @@ def _filled(template: Mapping[str, Any], values: _Values) -> dict[str, Any]:
 
 
 class _Values:
-    """The values of one row that a template may name."""
+    """The values of one row that the placeholders of a template can name."""
 
     def __init__(self, table: Table, row: Row, joined: Mapping[str, Mapping[str, Row]]) -> None:
         self._table = table
@@ -186,12 +192,12 @@ class _Values:
                 self._add(name, found.values)
 
     def _add(self, name: str, values: Mapping[str, Value]) -> None:
-        """Add the values of another file or table as `name.column`."""
+        """Add the values of another file or table under the names `name.column`."""
         for column, value in values.items():
             self._values[f"{name}.{column}"] = value
 
     def meet(self, template: Mapping[str, Any]) -> bool:
-        """Return whether the conditions of a template hold."""
+        """Return whether the conditions of a template hold for the row."""
         if not all(column in self._values for column in template.get("if-has", ())):
             return False
         if any(column in self._values for column in template.get("if-lacks", ())):
@@ -201,14 +207,14 @@ class _Values:
         return "if-same" not in template or not self._differ(template["if-same"])
 
     def _differ(self, columns: Sequence[str]) -> bool:
-        """Return whether both columns have a value, and these differ."""
+        """Return whether both columns have a value, and the values differ."""
         found = {self._values[column] for column in columns if column in self._values}
         return len(found) > 1
 
     def fill(self, value: Any) -> Any:
-        """Return what a template's value comes to.
+        """Return the value of a template with its placeholders replaced.
 
-        Raise InputError if a text needs a value that the row lacks.
+        Raise InputError if a placeholder has no value, unless it is in a list or a table.
         """
         try:
             return self._fill(value)
@@ -223,6 +229,7 @@ class _Values:
             ) from None
 
     def _fill(self, value: Any) -> Any:
+        """Return a value with its placeholders replaced. Raise _MissingError."""
         match value:
             case str():
                 return self._text(value)
@@ -239,7 +246,7 @@ class _Values:
                 return value
 
     def _lines(self, template: str, changes: Mapping[str, Any]) -> list[str]:
-        """Return a list of requirements with changes, such as `without`."""
+        """Return the requirements in a list, changed as `without`, `drop` and `loosened-by` say."""
         without = set(map(text.name, changes.get("drop", ())))
         without |= self._projects(changes.get("without"))
         loosened = self._projects(changes.get("loosened-by"))
@@ -256,12 +263,13 @@ class _Values:
         return lines
 
     def _projects(self, template: str | None) -> set[NormalizedName]:
-        """Return the projects of a list of requirements; none without a template."""
+        """Return the projects of a list of requirements; empty without a template."""
         if template is None:
             return set()
         return {text.requirement(line).name for line in self._text(template)}
 
     def _items(self, items: Sequence[Any]) -> Iterator[Any]:
+        """Yield the items of a list. Inner lists are flattened, missing values left out."""
         for item in items:
             filled = self._or_none(item)
             if isinstance(filled, tuple | list):
@@ -270,14 +278,17 @@ class _Values:
                 yield filled
 
     def _or_none(self, item: Any) -> Any:
-        """Return what an item comes to; None if it names a column without a value."""
+        """Return an item with its placeholders replaced; None if one of them has no value."""
         try:
             return self._fill(item)
         except _MissingError:
             return None
 
     def _text(self, template: str) -> Any:
-        """Return a text with values for its placeholders. A single one may stand for a list."""
+        """Return a text with its placeholders replaced.
+
+        If the text is only a placeholder, the result may be a list. Raise _MissingError.
+        """
         whole = _PLACEHOLDER.fullmatch(template)
         if whole is not None:
             value = self._value(whole[1])
@@ -285,6 +296,7 @@ class _Values:
         return _PLACEHOLDER.sub(lambda match: str(self._value(match[1])), template)
 
     def _value(self, column: str) -> Value:
+        """Return the value of a column. Raise _MissingError if it has none."""
         if column not in self._values:
             raise _MissingError(column)
         return self._values[column]

@@ -1,4 +1,7 @@
-"""Write the files of generated rows, and tell what changes in them."""
+"""Write the files of generated facts and images, and say what changes in them.
+
+The command `facts import` calls it.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +34,22 @@ _HEAD_OF_IMAGES: Final = (
     "# from this file. Made by `ascend-lock facts import` "
     "from what matrices/upstream.toml names; do not edit.\n"
 )
-# Keys that are written first and last, in this order. The others are between them, in the order of
-# the template.
+# Keys that are written first, and keys that are written last, in this order. All others come
+# between them.
 _FIRST: Final = ("id", "name", "versions", "git", "commit", "when", "unless")
 _LAST: Final = ("reason", "reason-zh", "strength", "source", "checked")
-# Keys that say where and when a row was seen, and nothing of what it says.
+# Keys that say where and when something was seen. The others are the statement.
 _EVIDENCE: Final = frozenset(["source", "checked"])
-# Columns of a line with a list. A longer list has a line for each item.
+# The longest line with a list, in characters. A longer list has a line for each item.
 _LONGEST_LINE: Final = 100
 
 
 class ChangedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that is new, gone or other than before."""
+    """A fact or an image that is added, gone or changed."""
 
     # What happened: "added", "gone" or "changed".
     how: str
-    # The path of its file, below `matrices`.
+    # The path of its file in the folder `matrices`.
     file: str
     # The id of the fact, or the name of the image.
     name: str
@@ -55,11 +58,11 @@ class ChangedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Generated(msgspec.Struct, frozen=True, kw_only=True):
-    """The files as they would be, and what that changes."""
+    """The generated files as they would be written, and what would change."""
 
-    # The text of each file, by its path below `matrices`.
+    # The text of each file, by its path in the folder `matrices`.
     texts: Mapping[str, str]
-    # The rows that differ from the files as they are.
+    # The facts and images that differ from those in the present files.
     changes: tuple[ChangedRow, ...]
     # How many facts there are.
     facts: int
@@ -68,10 +71,11 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> Generated:
-    """Return the files that have these rows.
+    """Return the files with these facts and images. Nothing is written.
 
-    A row that says the same as before keeps its source and its day, unless with `anew`. Raise
-    InputError if a file of before cannot be read, or a row is no fact.
+    A fact with the same statement as in the present file keeps its source and its day, unless
+    `anew` is set. Raise InputError if a present file cannot be read, or if a new file does not have
+    the form of one.
     """
     by_file: dict[str, list[MadeRow]] = defaultdict(list)
     for row in rows:
@@ -94,9 +98,10 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
 
 
 def _file_of(row: MadeRow) -> str:
-    """Return the path of a row's file below `matrices`.
+    """Return the path of the file that a fact or image belongs to, in the folder `matrices`.
 
-    Raise InputError if its project is none, as a template may have it from a table of upstream.
+    Raise InputError if the project of the fact has no valid name: a template may take it from a
+    table of upstream.
     """
     if not row.kind:
         return _IMAGES
@@ -112,7 +117,10 @@ def _file_of(row: MadeRow) -> str:
 
 
 def write(generated: Generated, matrices: Path) -> None:
-    """Write the files whose text differs, through no link below `matrices`. Raise OSError."""
+    """Write the files whose text differs. Raise OSError.
+
+    No symbolic link below `matrices` is followed.
+    """
     for name, text in generated.texts.items():
         path = matrices / name
         if path.exists() and files.read_text(path) == text:
@@ -121,7 +129,7 @@ def write(generated: Generated, matrices: Path) -> None:
 
 
 def _existing_files(matrices: Path) -> dict[str, Path]:
-    """Return the files of generated rows as they are, by their paths below `matrices`."""
+    """Return the present generated files, by their paths in the folder `matrices`."""
     folder = generated_folder(matrices)
     existing = {}
     for path in files.list_files(folder, ".toml"):
@@ -132,7 +140,7 @@ def _existing_files(matrices: Path) -> dict[str, Path]:
 
 
 def _old_rows(name: str, path: Path) -> dict[str, MadeRow]:
-    """Return the rows of a file as it is, by their names. Raise InputError."""
+    """Return the facts or images in a present file, by name. Raise InputError."""
     tables = toml_tables(file_text(path, f"matrices/{name}"), f"matrices/{name}")
     rows = {}
     for kind, of_kind in tables.items():
@@ -144,7 +152,7 @@ def _old_rows(name: str, path: Path) -> dict[str, MadeRow]:
 
 
 def _with_old_evidence(row: MadeRow, old: MadeRow | None) -> MadeRow:
-    """Return a row with the source and the day of the old one, if both say the same."""
+    """Return a fact with the source and the day of the old one, if both state the same."""
     if old is None or _statement(old) != _statement(row):
         return row
     evidence = {key: value for key, value in old.keys.items() if key in _EVIDENCE}
@@ -152,7 +160,7 @@ def _with_old_evidence(row: MadeRow, old: MadeRow | None) -> MadeRow:
 
 
 def _statement(row: MadeRow) -> dict[str, Any]:
-    """Return what a row says, without where and when it was seen."""
+    """Return what a fact states, without where and when it was seen."""
     said = {key: value for key, value in row.keys.items() if key not in _EVIDENCE}
     return {"kind": row.kind, **said}
 
@@ -160,6 +168,7 @@ def _statement(row: MadeRow) -> dict[str, Any]:
 def _changes(
     file: str, old: Mapping[str, MadeRow], rows: Sequence[MadeRow]
 ) -> Iterator[ChangedRow]:
+    """Yield the differences between the old and the new facts of a file."""
     for row in rows:
         if row.name not in old:
             yield ChangedRow(how="added", file=file, name=row.name)
@@ -178,6 +187,7 @@ def _changes(
 
 
 def _text(name: str, rows: Sequence[MadeRow]) -> str:
+    """Return the TOML text of a file with these facts or images."""
     blocks = [_HEAD_OF_IMAGES if name == _IMAGES else _HEAD]
     for row in rows:
         keys = sorted(row.keys, key=_position)
@@ -187,7 +197,7 @@ def _text(name: str, rows: Sequence[MadeRow]) -> str:
 
 
 def _position(key: str) -> int:
-    """Return where a key is written; keys without a position of their own have the same one."""
+    """Return the sort key of a key. Keys of `_FIRST` come first, keys of `_LAST` last."""
     if key in _FIRST:
         return _FIRST.index(key)
     if key in _LAST:
@@ -196,7 +206,7 @@ def _position(key: str) -> int:
 
 
 def _toml_value(value: Any) -> str:
-    """Return a value as TOML has it, long lists with an item a line."""
+    """Return a value as TOML. A long list gets a line for each item."""
     match value:
         case bool():
             return "true" if value else "false"

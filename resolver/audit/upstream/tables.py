@@ -1,6 +1,7 @@
-"""Read matrices/upstream.toml.
+"""Read matrices/upstream.toml, for `facts import`.
 
-It names the files of upstream that are tables, how they are read, and what is made of their rows.
+The file names upstream's files that are tables, says how they are read, and has the templates of
+the facts that are made of their rows.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _KINDS: Final = ("requires", "constrains", "replaces", "builds", "warns", "sourc
 
 
 def _one_of(known: Mapping[str, object]) -> Callable[[str], str]:
-    """Return a check that a text is one of the known names."""
+    """Return a function that raises ValueError unless a text is one of the known names."""
 
     def check(text: str) -> str:
         if text not in known:
@@ -42,6 +43,7 @@ def _one_of(known: Mapping[str, object]) -> Callable[[str], str]:
 
 
 def _expression(text: str) -> str:
+    """Check that a text is a regular expression. Raise ValueError if it is not."""
     try:
         re.compile(text)
     except re.error as error:
@@ -52,12 +54,13 @@ def _expression(text: str) -> str:
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    pass
+    """What the tables of upstream.toml have in common: keys with hyphens."""
 
 
 class Upstream(_Row, frozen=True, kw_only=True):
-    """A repository of upstream."""
+    """A repository of upstream that has tables."""
 
+    # The name by which tables refer to the repository.
     name: Text
     # The address from which git fetches it.
     git: Address
@@ -66,78 +69,85 @@ class Upstream(_Row, frozen=True, kw_only=True):
 
 
 class ArchiveRow(_Row, frozen=True, kw_only=True):
-    """A source archive of a release, which has tables of its day."""
+    """A source archive of a release that has tables as well."""
 
+    # The project of the release.
     project: NormalizedName
     # The name of the archive.
     file: Text
+    # The sha256 of the archive.
     sha256: Annotated[str, matching(patterns.SHA256)]
-    # The day on which it was chosen, for the facts that are made of it.
+    # The day that is the `checked` of facts that are made from it.
     checked: date
 
 
 class Translation(_Row, frozen=True, kw_only=True):
-    """A column whose values follow from the values of another one."""
+    """A column whose values follow from the values of another column."""
 
     # The other column.
     of: Text
-    # The value for each value of the other column. A row with none of these is left out.
+    # The value for each value of the other column. A row with any other value there is left out.
     is_: dict[str, str] = msgspec.field(name="is")
 
 
 class LeftOut(_Row, frozen=True, kw_only=True):
-    """Rows of which nothing is made."""
+    """Rows of a table from which nothing is made."""
 
+    # The column whose values are compared.
     column: Text
     # Regular expressions. A row is left out if its value in the column matches one of them.
     values: Annotated[tuple[Annotated[str, _expression], ...], NOT_EMPTY]
-    # Why, for whoever reads the file.
+    # Why, for readers of the file.
     because: Text
 
 
 class OtherFile(_Row, frozen=True, kw_only=True):
-    """Another file at the same place, whose values are there as `name.column`."""
+    """Another file beside a table. Its values have the names `name.column` in templates."""
 
+    # The path of the file.
     path: Inside
+    # The name of the parser that reads the file.
     parser: Annotated[str, _one_of(PARSERS)]
-    # The column here for each name in the file.
+    # The name of the column, by its name in the file.
     columns: dict[str, str] = {}
-    # Whether rows may lack the file, and then its values.
+    # Whether the file may be missing. Its columns then have no values.
     may_lack: bool = False
-    # Whether the source of a row names the file.
+    # Whether the sources of facts cite the file, too.
     cited: bool = False
 
 
 class Table(_Row, frozen=True, kw_only=True):
-    """A file that is a table, in a repository, in archives, or in both."""
+    """A file of upstream that is a table, in a repository, in archives, or in both."""
 
+    # The name of the table.
     name: Text
     # The name of the repository; "" for archives alone.
     repository: str = ""
     # A regular expression for the tags at which the file is read; "" for the branch. Its groups are
     # columns.
     tags: Annotated[str, _expression] = ""
-    # The project whose archives have the file as well. `release` is then a column.
+    # The project whose archives have the file, too. Rows from them have a column `release`.
     archives: NormalizedName = NormalizedName("")
-    # The releases that count, by the column `release`.
+    # The releases whose rows are taken, by the column `release`. Without a specifier all are.
     versions: SpecifierSet = SpecifierSet()
-    # The file, or for `path-names` a folder.
+    # The path of the file; for the parser `path-names`, of a folder.
     path: Inside
+    # The name of the parser that reads the file.
     parser: Annotated[str, _one_of(PARSERS)]
-    # The column here for each name in the file.
+    # The name of the column, by its name in the file.
     columns: dict[str, str] = {}
-    # The reader of each column; see `values`. Other columns are text.
+    # The reader of each column, see `values`. Other columns are text as they are.
     read: dict[str, Annotated[str, _one_of(READERS)]] = {}
-    # Columns that follow from others.
+    # Columns whose values follow from other columns.
     translate: dict[str, Translation] = {}
-    # Values of columns, for rows that have none.
+    # Values of columns for rows that have none.
     otherwise: dict[str, str] = {}
-    # Rows of which nothing is made.
+    # Rows from which nothing is made.
     leave_out: tuple[LeftOut, ...] = ()
-    # Other files, by the names that templates have for them.
+    # Other files beside the table, by the names that templates use.
     with_: dict[str, OtherFile] = msgspec.field(name="with", default={})
-    # Other tables, by the names that templates have for them. The row of the same `release` has
-    # further columns.
+    # The names of other tables, by the names that templates use. Their row with the same `release`
+    # gives further columns.
     join: dict[str, str] = {}
     # Templates of facts; see `facts`.
     fact: tuple[dict[str, Any], ...] = ()
@@ -148,15 +158,18 @@ class Table(_Row, frozen=True, kw_only=True):
 class UpstreamFile(_Row, frozen=True, kw_only=True):
     """The content of upstream.toml."""
 
+    # The repositories of upstream.
     repository: tuple[Upstream, ...] = ()
+    # The archives that have tables as well.
     archive: tuple[ArchiveRow, ...] = ()
+    # The tables.
     table: tuple[Table, ...] = ()
-    # Images that no table has. They go to images.toml as they are.
+    # Images that are in no table. They are written to images.toml as they are.
     image: tuple[dict[str, Any], ...] = ()
 
 
 def load_tables(matrices: Path) -> Document[UpstreamFile]:
-    """Read upstream.toml. Raise InputError with file:line:key."""
+    """Read upstream.toml. Raise InputError with file, line and key if it has a mistake."""
     document = read(matrices / _NAME, UpstreamFile, f"matrices/{_NAME}")
     names: list[str] = []
     for number, table in enumerate(document.content.table):
@@ -175,7 +188,7 @@ def load_tables(matrices: Path) -> Document[UpstreamFile]:
 
 
 def _check_place(document: Document[UpstreamFile], number: int, table: Table) -> None:
-    """Raise InputError if there is no such repository, or no such archive."""
+    """Raise InputError if a table names an unknown repository or archive, or neither."""
     repositories = {repository.name for repository in document.content.repository}
     projects = {archive.project for archive in document.content.archive}
     if table.repository and table.repository not in repositories:
@@ -194,7 +207,7 @@ def _check_place(document: Document[UpstreamFile], number: int, table: Table) ->
 
 
 def _check_kinds(document: Document[UpstreamFile], number: int, table: Table) -> None:
-    """Raise InputError if a template is of a kind that is not made of tables."""
+    """Raise InputError if a template is for a kind of fact that tables cannot make."""
     for position, template in enumerate(table.fact):
         kind = template.get("kind", "")
         if kind not in _KINDS:

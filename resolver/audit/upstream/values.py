@@ -1,6 +1,7 @@
-"""Readers of cells of upstream's tables.
+"""Read the texts in upstream's tables as values, such as versions.
 
-Each returns the plain form of a text, and raises ValueError for a text that has none.
+Each reader returns the normal form of a text, and raises ValueError for a text that it cannot read.
+The key `read` of a table in upstream.toml names the reader of a column.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from resolver.model.component import BUILT_IN
 from resolver.model.requirement import ComponentRequirement
 from resolver.phrase import phrase
 
-# `9.1.X`
+# A release line such as `9.1.X`.
 _LINE = re.compile(r"(\d+(?:\.\d+)?)\.[Xx]")
-# `.rc1` and `.t1`, which CANN spells in capitals
+# A part such as `.rc1` or `.t1`, which CANN spells in capitals.
 _STAGE = re.compile(r"\.(rc|t)(?=\d)", re.IGNORECASE)
-# What stands in a cell that has no value.
+# What tables have in place of a missing value.
 NOTHING: Final = frozenset(["", "N/A", "n/a", "NA", "-", "/", "None"])
 
 
 def version(text: str) -> str:
-    """Return a version of a project: `v2.1.0.rc1` is 2.1.0rc1."""
+    """Return a version of a project in the form of PEP 440: `v2.1.0.rc1` is 2.1.0rc1."""
     try:
         return str(Version(text.strip()))
     except InvalidVersion:
@@ -33,7 +34,10 @@ def version(text: str) -> str:
 
 
 def series(text: str) -> str:
-    """Return a version, or the series that several begin with: `v0.10.1/v0.10.1.1` is 0.10.1.*."""
+    """Return a version, or the series of several: `v0.10.1/v0.10.1.1` is 0.10.1.*.
+
+    The first version must be the beginning of all others.
+    """
     first, *others = [version(part) for part in text.split("/")]
     if not others:
         return first
@@ -43,7 +47,7 @@ def series(text: str) -> str:
 
 
 def cann(text: str) -> str:
-    """Return a CANN, or a release line: `CANN 8.3.rc1` is 8.3.RC1, and `9.1.X` is 9.1.*."""
+    """Return a version or release line of CANN: `CANN 8.3.rc1` is 8.3.RC1, `9.1.X` is 9.1.*."""
     plain = text.strip()
     if plain[:4].upper() == "CANN":
         plain = plain[4:].strip()
@@ -56,7 +60,7 @@ def cann(text: str) -> str:
 
 
 def cann_or_build(text: str) -> str:
-    """Return a CANN as people read it: `9.2.0_2026` is `9.2.0 (2026)`.
+    """Return a version of CANN, or of a vendor's build: `9.2.0_2026` is `9.2.0 (2026)`.
 
     Such a build is one that only the vendor has.
     """
@@ -65,7 +69,7 @@ def cann_or_build(text: str) -> str:
 
 
 def python(text: str) -> str:
-    """Return comparisons with Python, such as `>= 3.10, < 3.13`."""
+    """Return comparisons with versions of Python in normal form: `>= 3.10, < 3.13`."""
     parts = [part.strip() for part in text.split(",")]
     plain = ", ".join(re.sub(r"^([<>=!]=?)\s*", r"\1 ", part) for part in parts)
     if ComponentRequirement.parse(f"python {plain}", BUILT_IN) is None:
@@ -76,12 +80,12 @@ def python(text: str) -> str:
 
 
 def text(text: str) -> str:
-    """Return a text as it is."""
+    """Return a text unchanged."""
     return text
 
 
 def after_dash(text: str) -> str:
-    """Return what comes after the first dash: the series 26.0.0 of the branch `v2.9.0-26.0.0`."""
+    """Return what follows the first hyphen: `v2.9.0-26.0.0` is 26.0.0."""
     _, _, after = text.partition("-")
     if not after:
         raise ValueError(phrase("`{text}` has nothing after a dash", text=text))

@@ -1,1 +1,1 @@
-"""An explanation of a conflict, or of a pin, as text, Markdown, HTML and JSON."""
+"""Write an explanation of a conflict, or of a pin, as text, Markdown, HTML and JSON."""

@@ -1,4 +1,7 @@
-"""An explanation as a document: why there is no solution, the ways out, what was tried."""
+"""Make documents of explanations: why there is no solution, the ways out, and what was tried.
+
+`document` defines the blocks of a document. `terminal` and `markup` write them.
+"""
 
 from __future__ import annotations
 
@@ -50,18 +53,18 @@ from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.summary import pin_change
 
-# further missing projects that the terminal names
+# How many further missing projects a terminal names.
 _MISSING = 20
-# newer releases that are named
+# How many newer releases are named.
 _NEWER = 8
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:
-    """Return the files of an explanation, by name.
+    """Return the files of the report on a conflict, by name: conflict.md, .html and .json.
 
-    They are the same for each run with the same answers of indexes. They are committed, so they
-    leave out what a run in which an index did not answer says of that, unless the conflict itself
-    rests on it. Links are relative to locks/<stack>/<target>/.
+    The same answers of the indexes give the same files. They are committed with the lock. So they
+    do not mention an index that did not answer, unless the conflict itself depends on it. Links are
+    relative to the folder locks/<stack>/<target>/.
     """
     if not explanation.awaited:
         explanation = replace(explanation, unreached=())
@@ -76,6 +79,7 @@ def report_files(explanation: Explanation) -> dict[str, str]:
 
 
 def _blocks(explanation: Explanation) -> Iterator[Block]:
+    """Yield the blocks of the whole report."""
     problem = explanation.problem
     code = "conflict.title-undecided" if explanation.awaited else "conflict.title"
     yield Heading(message(code, stack=problem.stack.name), level=1)
@@ -92,7 +96,7 @@ def conflict_blocks(
     awaited: Sequence[Awaited],
     expected: Expected | None = None,
 ) -> Iterator[Block]:
-    """Yield what has no solution, or waits for an index and is `expected` there; then why."""
+    """Yield the verdict, then the contradictions."""
     yield from _verdict_blocks(problem, contradictions, awaited, expected)
     yield from _contradictions(contradictions)
 
@@ -103,10 +107,10 @@ def conflict_pages(
     awaited: Sequence[Awaited],
     expected: Expected | None = None,
 ) -> Iterator[Iterator[Block]]:
-    """Yield the same as `conflict_blocks` for a terminal, first in full, then ever shorter.
+    """Yield the blocks of `conflict_blocks` for a terminal, first in full, then ever shorter.
 
-    The shorter ones leave out known faults, then where each reason is from, and at last
-    conflicts.
+    Shorter pages leave out the warnings about releases, then the origins of reasons, and at last
+    some of the contradictions. The caller shows the first that fits.
     """
     yield conflict_blocks(problem, contradictions, awaited, expected)
     bare = [replace(contradiction, notes=()) for contradiction in contradictions]
@@ -125,7 +129,10 @@ def _brief_page(
     items: tuple[Item, ...],
     count: int,
 ) -> Iterator[Block]:
-    """Yield the verdict with this many of the brief items, and that the report has the rest."""
+    """Yield a page with the verdict and the first `count` brief items.
+
+    It ends with the remark that the report has the rest.
+    """
     more = message("conflict.more-in-report", count=len(items) - count)
     yield from _verdict_blocks(problem, contradictions, awaited, expected)
     yield Items(items, count, more)
@@ -138,6 +145,7 @@ def _verdict_blocks(
     awaited: Sequence[Awaited],
     expected: Expected | None,
 ) -> Iterator[Block]:
+    """Yield the verdict, what lock is expected, and the heading of the contradictions."""
     yield _paragraph(*sentences.verdict(problem, awaited))
     if awaited and expected is not None:
         yield _paragraph(*sentences.expectation(expected))
@@ -147,9 +155,10 @@ def _verdict_blocks(
 def _brief_items(
     contradictions: Sequence[Contradiction], *, shortest: bool = False
 ) -> tuple[Item, ...]:
-    """Return the contradictions as sentences, without what they rest on.
+    """Return the contradictions as items of one sentence each, without the origins of reasons.
 
-    The `shortest` have two lines or three: what somebody chose, and where it leaves no choice.
+    With `shortest`, an item has two or three lines: what the user chose, and for which package that
+    leaves no candidate.
     """
     items = []
     for number, group in enumerate(alike(sentences.condensed(contradictions)), 1):
@@ -165,27 +174,30 @@ def _brief_items(
 
 
 def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
-    """Yield contradictions that the search for ways out found."""
+    """Yield the contradictions that were found during the search for ways out."""
     for contradiction in contradictions:
         yield Heading(message("conflict.further", claim=sentences.claim(contradiction)))
         yield from _contradiction(contradiction)
 
 
 def further_pages(contradictions: Sequence[Contradiction]) -> Iterator[Iterator[Block]]:
-    """Yield the same as `further_blocks`, then ever shorter, and at last that the report has it."""
+    """Yield the blocks of `further_blocks`, then ever shorter ones.
+
+    The last page only says that the report has these contradictions.
+    """
     bare = [replace(contradiction, notes=()) for contradiction in contradictions]
-    told = _paragraph(message("conflict.further-in-report", count=len(contradictions)))
+    remark = _paragraph(message("conflict.further-in-report", count=len(contradictions)))
     yield further_blocks(contradictions)
     yield further_blocks(bare)
     for shortest in (False, True):
-        yield iter([told, Items(_brief_items(bare, shortest=shortest))])
-    yield iter([told])
+        yield iter([remark, Items(_brief_items(bare, shortest=shortest))])
+    yield iter([remark])
 
 
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
-    """Yield the contradictions, with headings if there are several.
+    """Yield the contradictions, with a heading for each if there are several.
 
-    The heading of a single one is the caller's.
+    The heading of a single one is written by the caller.
     """
     groups = alike(sentences.condensed(contradictions))
     total = len(groups)
@@ -205,7 +217,7 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
-    """Yield the reasons with their origins, where they meet, and known faults of releases."""
+    """Yield the reasons with their origins, the conclusion or the cases, and the warnings."""
     yield _items(reason_items(contradiction.reasons))
     if contradiction.closing is not None and len(contradiction.reasons) > 1:
         yield _result(sentences.closing_sentence(contradiction.closing))
@@ -218,12 +230,12 @@ def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
 
 
 def reason_items(reasons: Sequence[Reason]) -> list[Item]:
-    """Return numbered reasons with their origins and what the facts among them rest on."""
+    """Return reasons as numbered items, with their origins and the sources of their facts."""
     return [_reason(number, reason) for number, reason in enumerate(reasons, 1)]
 
 
 def _reason(number: int, reason: Reason) -> Item:
-    """Return a reason with its number, its origin and what its fact rests on."""
+    """Return one reason as an item, with its origin and the source of its fact."""
     origin: Line = () if reason.where in ("", SUPPOSED) else (origin_span(reason),)
     details = list(sentences.reason_details(reason))
     evidence: list[Line] = []
@@ -232,10 +244,10 @@ def _reason(number: int, reason: Reason) -> Item:
         origin = (*origin, Span(with_strength(fact)))
         why = sentences.reason_of(fact)
         if requirement is not None and _is_about_machines(requirement, fact):
-            # it says what else can be done on such a machine
+            # The reason of the fact says what can be done on such a machine.
             details.append(why)
         elif not isinstance(reason.constraint, Excluded):
-            # the sentence of an exclusion has it already
+            # The sentence of an exclusion has the reason already.
             evidence.append(line(message("conflict.reason", text=why)))
         evidence.append(_evidence(fact))
     return Item(
@@ -250,14 +262,14 @@ def _reason(number: int, reason: Reason) -> Item:
 
 
 def _is_about_machines(requirement: str, fact: Fact) -> bool:
-    """Return whether one of a fact's requirements names machines, such as chips."""
+    """Return whether a fact's requirement is on a component whose values are machines."""
     name = needed_name(requirement)
     needs = component_requirements(fact.added_needs)
     return any(need.component == name and need.names_machines for need in needs)
 
 
 def _first_source(fact: Fact | None) -> str:
-    """Return the first reference of a fact, for a terminal; reports have all of them."""
+    """Return the first reference of a fact for a terminal; empty without a fact."""
     if fact is None:
         return ""
     first, *others = fact.source.references
@@ -265,11 +277,13 @@ def _first_source(fact: Fact | None) -> str:
 
 
 def _evidence(fact: Fact) -> Line:
+    """Return the line with the references of a fact and the day on which they were checked."""
     checked = message("conflict.checked-on", text="", date=fact.checked.isoformat())
     return (Span(message("conflict.evidence", text="")), *cited(fact.source), Span(checked))
 
 
 def _branches(branches: Sequence[Branch]) -> list[Item]:
+    """Return the cases as nested items."""
     return [
         Item(
             lines=(line(sentences.branch_sentence(branch)),),
@@ -280,6 +294,7 @@ def _branches(branches: Sequence[Branch]) -> list[Item]:
 
 
 def _warning(warning: Warns, label: str = "") -> Item:
+    """Return a warning as an item, with the place and the source of its fact."""
     place = Span(warning.where, source_line(warning.where))
     evidence = (place, Span(message("semicolon")), *_evidence(warning))
     return Item(label=label, lines=(line(sentences.warning_text(warning)),), evidence=(evidence,))
@@ -288,10 +303,11 @@ def _warning(warning: Warns, label: str = "") -> Item:
 def ways_out_blocks(
     explanation: Explanation, *, whole: bool = False, in_checkout: bool = True, undone: bool = False
 ) -> Iterator[Block]:
-    """Yield the ways out, or what was tried; `whole` with the files of each, for a report.
+    """Yield the ways out, or what was tried if there are none.
 
-    If the stack's file is not what was solved, as its edit is `undone`, no command can write a way
-    out.
+    With `whole`, the files of each way out are included, as in a report. `in_checkout` says whether
+    there is a Makefile. `undone` says that the stack's file was restored after an edit. No command
+    can then write a way out, so the hint with that command is left out.
     """
     if explanation.missing:
         most = None if whole else _MISSING
@@ -316,7 +332,7 @@ def ways_out_blocks(
 
 
 def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
-    """Yield the fixes, and below them their warnings, each once, as most fixes share them."""
+    """Yield the ways out, and then each of their warnings once."""
     warnings: dict[Message, Warns] = {}
     for fix in explanation.fixes:
         for environment in fix.environments:
@@ -337,7 +353,7 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
-    """Return a fix: its changes and risk, then its locks with the labels of their warnings."""
+    """Return a way out as an item: its changes, its risk, its locks and the labels of warnings."""
     lines = fixes.change_sentences(fix.changes)
     risk = fixes.risk_sentence(fix)
     if risk is not None:
@@ -361,7 +377,7 @@ def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
 
 
 def _details(fix: Fix) -> Details:
-    """Return the changes of a fix as diffs, and the whole files."""
+    """Return the changes of a way out as diffs, and the whole changed files."""
     label, changes = message("conflict.fix", name=fix.name), fixes.changes_sentence(fix.changes)
     blocks: list[Paragraph | Code] = []
     for change in fix.changes:
@@ -375,6 +391,7 @@ def _details(fix: Fix) -> Details:
 
 
 def _attempts(explanation: Explanation) -> Iterator[Block]:
+    """Yield what was tried without success."""
     if not explanation.attempts:
         if not explanation.fixes:
             yield _paragraph(message("conflict.nothing-tried"))
@@ -391,7 +408,7 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
 
 
 def why_blocks(why: Why) -> Iterator[Block]:
-    """Yield why a project has the version that it has."""
+    """Yield the blocks that say why a project has its version."""
     values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
     yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
     yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
@@ -424,13 +441,13 @@ def why_blocks(why: Why) -> Iterator[Block]:
 
 
 def _newer(why: Why) -> Iterator[Message]:
-    """Yield the newer releases, and what could not be decided about them."""
+    """Yield sentences about newer releases, and about what could not be decided."""
     if not why.newer:
         yield message("conflict.nothing-newer")
     else:
         versions = first_of(why.newer, _NEWER)
         yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
-    # where requirements allow nothing newer, the day decides nothing
+    # If the requirements allow no newer release, the day has no influence.
     if why.after_day and not why.bound:
         yield message("conflict.after-day", count=why.after_day, day=why.day, name=why.name)
     for version, facts in why.later:
@@ -447,15 +464,17 @@ def _newer(why: Why) -> Iterator[Message]:
 
 
 def _items(items: Sequence[Item]) -> Items:
-    """Return items, of which a terminal shows only the first, and how many more there are."""
+    """Return a list of items. If a terminal cannot show all, it says how many more there are."""
     most = Items(()).most
     more = message("conflict.more-in-report", count=len(items) - most) if len(items) > most else ""
     return Items(tuple(items), most, more)
 
 
 def _paragraph(*texts: Message) -> Paragraph:
+    """Return a paragraph with one line for each text."""
     return Paragraph(tuple(map(line, texts)))
 
 
 def _result(text: Message) -> Paragraph:
+    """Return a paragraph with the conclusion from the block above it."""
     return Paragraph((line(text),), result=True)

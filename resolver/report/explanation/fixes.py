@@ -1,4 +1,4 @@
-"""The changes of a fix and its lock, as sentences and as diff lines."""
+"""State the changes of a way out and its lock as sentences and as lines of a diff."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
 
-# lines of both environments that are named
+# If both environments share more lines than this, these lines are counted and not named.
 _SHARED = 6
-# changes that remove nothing from a file
+# Kinds of changes that remove nothing from a file.
 _ADDITIONS = (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE)
 
 
 def change_sentence(change: Change) -> Message:
-    """Return what changes, and how far it is from the original requirement."""
+    """Return the sentence about a change, with how far it is from the original release."""
     remarks = []
     if change.steps:
         code = "conflict.newer" if change.steps > 0 else "conflict.older"
@@ -50,10 +50,10 @@ def change_sentence(change: Change) -> Message:
 
 
 def change_sentences(changes: Sequence[Change]) -> list[Message]:
-    """Return all changes of a fix or an attempt.
+    """Return the sentences about all changes of a way out or an attempt.
 
-    A split is one sentence, and so are all facts about archives, and a component that becomes the
-    same for several targets.
+    One sentence covers all environments of a split, all facts about archives, and the same change
+    for several targets.
     """
     by_effect: dict[Change, list[Change]] = {}
     parts = 0
@@ -79,23 +79,24 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 
 
 def _for_targets(changes: Sequence[Change]) -> Message:
-    """Return a change that is the same for several targets."""
+    """Return the sentence about a change that is the same for several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
     text = change_sentence(replace(changes[0], target=""))
     return message("conflict.on-targets", change=text, targets=targets)
 
 
 def _facts_stated(archives: Sequence[str]) -> Message:
+    """Return the sentence about new facts that state what archives require."""
     return message("conflict.facts-stated", count=len(archives), archives=joined("comma", archives))
 
 
 def changes_sentence(changes: Sequence[Change]) -> Message:
-    """Return all changes of a fix or an attempt, on one line."""
+    """Return all changes of a way out or an attempt as one sentence."""
     return joined("semicolon", change_sentences(changes))
 
 
 def risk_sentence(fix: Fix) -> Message | None:
-    """Return what a fix goes against; None if it goes against nothing."""
+    """Return what a way out contradicts; None if it contradicts no fact and no metadata."""
     kinds = {change.kind for change in fix.changes}
     if fix.risky:
         is_fact = ChangeKind.RELAX in kinds
@@ -104,7 +105,7 @@ def risk_sentence(fix: Fix) -> Message | None:
 
 
 def environment_sentence(environment: Environment) -> Message:
-    """Return the size of the lock, the pins that matter, and what is missing from it."""
+    """Return how large a lock is, which pins matter, and what is missing from it."""
     pins = joined("comma", [f"{pin.name} {pin.version}" for pin in environment.pins])
     code = "conflict.projects" if environment.pins else "conflict.project-count"
     lock = message(code, count=environment.count, pins=pins)
@@ -115,9 +116,9 @@ def environment_sentence(environment: Environment) -> Message:
 
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
-    """Return the lines of the stack in one of a fix's environments.
+    """Return the lines of the stack in one of the environments of a way out.
 
-    Of many lines that all environments have, it is only the number.
+    If all environments share many lines, only the number of these is given.
     """
     shared = set(environment.requires)
     for each in fix.environments:
@@ -130,7 +131,7 @@ def requires_sentence(fix: Fix, environment: Environment) -> Message:
 
 
 def outcome_sentence(attempt: Attempt) -> Message:
-    """Return why an attempt did not give a lock."""
+    """Return why an attempt gave no lock."""
     match attempt.outcome:
         case AttemptOutcome.UNDECIDED:
             return message("conflict.undecided")
@@ -145,19 +146,16 @@ def outcome_sentence(attempt: Attempt) -> Message:
 
 
 def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
-    """Return the sentence with the command that writes the first way out.
-
-    Only `in_checkout` is there a Makefile.
-    """
+    """Return the sentence with the command that writes the first way out."""
     command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
     has_make = _has_make(explanation, in_checkout=in_checkout)
     return message("conflict.apply" if has_make else "conflict.apply-path", command=command)
 
 
 def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = True) -> str:
-    """Return the command that writes the way out of this name.
+    """Return the command that writes the way out with this name.
 
-    The stack may have been given by its name or by its path.
+    It is a `make` command if there is a Makefile that knows the stack.
     """
     stack = explanation.problem.stack
     options = join(explanation.options)
@@ -169,13 +167,17 @@ def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = Tr
 
 
 def _has_make(explanation: Explanation, *, in_checkout: bool) -> bool:
-    """Return whether the Makefile knows the stack: it takes only `matrices` beside it."""
+    """Return whether there is a Makefile that knows the stack.
+
+    It knows the stacks of the folder `matrices` beside it by their names.
+    """
     stack = explanation.problem.stack
     is_shipped = stack.argument == stack.name
     return in_checkout and explanation.way_to_matrices == BESIDE and is_shipped
 
 
 def _change(change: Change) -> Message:
+    """Return the sentence about a change, without how far it is from the original release."""
     before, after, subject = change.before, change.after, change.subject
     match change.kind:
         case ChangeKind.COMPONENT:
@@ -200,7 +202,7 @@ def _change(change: Change) -> Message:
 
 
 def _knowledge(change: Change) -> Message:
-    """Return which facts are added or used, none of which goes against others."""
+    """Return the sentence about facts that are added or used without contradicting others."""
     if change.kind is ChangeKind.STATE:
         return _facts_stated([change.before])
     if change.kind is ChangeKind.FACTS:
@@ -209,7 +211,7 @@ def _knowledge(change: Change) -> Message:
 
 
 def _component(change: Change) -> Message:
-    """Return the change of a component."""
+    """Return the sentence about another value of a component."""
     component = change.component
     text = message(
         "conflict.machine-instead" if change.is_other_machine else "conflict.component-instead",
@@ -223,7 +225,7 @@ def _component(change: Change) -> Message:
 
 
 def _policy(before: str, after: str) -> Message:
-    """Return the change of a policy."""
+    """Return the sentence about a change of a policy."""
     if not after:
         return message("conflict.policy-dropped", before=before)
     code = "conflict.policy-instead" if before else "conflict.policy-added"
@@ -231,7 +233,7 @@ def _policy(before: str, after: str) -> Message:
 
 
 def _risk(change: Change) -> Message:
-    """Return which fact is set aside, or which requirement is removed from metadata."""
+    """Return the sentence about a fact that is set aside or a requirement that is removed."""
     code = "conflict.fact-added-against"
     if change.kind is ChangeKind.RELAX:
         code = "conflict.fact-relaxed-with" if change.before else "conflict.fact-relaxed"
@@ -239,7 +241,7 @@ def _risk(change: Change) -> Message:
 
 
 def _line(change: Change) -> Message:
-    """Return the change of a line."""
+    """Return the sentence about a change of a line."""
     ends = {"before": change.before, "after": change.after}
     if not change.after:
         return message("conflict.line-dropped", **ends)
@@ -251,17 +253,18 @@ def _line(change: Change) -> Message:
 
 
 def _without_extras(change: Change) -> Message:
-    """Return which extras a line loses."""
+    """Return the words that name the extras which a line loses."""
     extras = _removed_extras(change)
     return message("conflict.without-extras", count=len(extras), extras=joined("comma", extras))
 
 
 def _removed_extras(change: Change) -> list[str]:
+    """Return the extras that a line had before a change and has no longer, sorted."""
     return sorted(_extras(change.before) - _extras(change.after))
 
 
 def _is_prerelease(line: str) -> bool:
-    """Return whether a line asks for one release, which is a pre-release."""
+    """Return whether a line pins one release, which is a pre-release."""
     try:
         specifiers = list(requirement(line).specifier)
     except InvalidRequirement:
@@ -272,7 +275,7 @@ def _is_prerelease(line: str) -> bool:
 
 
 def _extras(line: str) -> set[str]:
-    """Return the normalized extras (PEP 685) of a line; none if it is about a component."""
+    """Return the normalized extras (PEP 685) of a line; empty if it is about a component."""
     try:
         return set(requirement(line).extras)
     except InvalidRequirement:
@@ -280,7 +283,10 @@ def _extras(line: str) -> set[str]:
 
 
 def change_diff(change: Change) -> list[str]:
-    """Return a change as diff lines after its place; none for a split, which changes no line."""
+    """Return a change as lines of a diff, below the place that it is about.
+
+    Empty for a split, which changes no line.
+    """
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
@@ -290,5 +296,5 @@ def change_diff(change: Change) -> list[str]:
 
 
 def safe_lines(text: str) -> list[str]:
-    """Return lines without characters that a terminal or browser acts on."""
+    """Return the lines of a text without characters that a terminal or browser would act on."""
     return [escaped(line.expandtabs(4)) for line in text.splitlines()]

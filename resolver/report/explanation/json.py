@@ -1,4 +1,4 @@
-"""An explanation as JSON, for conflict.json and `--json`. docs/conflict-report.md describes it."""
+"""Write an explanation as JSON, for conflict.json and `--json`. See docs/conflict-report.md."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
 from resolver.report.links import full_link
 
-# Of the schema. Within a version keys may be added, but none is removed or changes its meaning.
+# The version of the schema. Within a version keys may be added, but none is removed or changes its
+# meaning.
 VERSION = 1
 
 
 def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
-    """Return the explanation of one target.
+    """Return the explanation of one target as an object for JSON.
 
-    Texts are in the language; everything else is the same in both.
+    Texts are in the language. Everything else is the same in all languages.
     """
     problem = explanation.problem
     cutoff = problem.policy.exclude_newer
@@ -75,6 +76,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 
 
 def _expected(expected: Expected | None) -> dict[str, Any] | None:
+    """Return the lock that is expected; None if none is."""
     if expected is None:
         return None
     files = [
@@ -85,7 +87,7 @@ def _expected(expected: Expected | None) -> dict[str, Any] | None:
 
 
 def _with_links(value: Any, matrices: str) -> Any:
-    """Return an object with each `href` in it as it is from the report's folder."""
+    """Return a value in which each `href` is relative to the report's folder."""
     match value:
         case dict():
             objects = {key: _with_links(inner, matrices) for key, inner in value.items()}
@@ -99,6 +101,7 @@ def _with_links(value: Any, matrices: str) -> Any:
 
 
 def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
+    """Return a contradiction with its reasons, conclusion, cases and warnings."""
     return {
         "claim": translate(sentences.claim(contradiction), language),
         "statements": _statements(contradiction.reasons, language),
@@ -109,10 +112,12 @@ def _contradiction(contradiction: Contradiction, language: Language) -> dict[str
 
 
 def _statements(reasons: Sequence[Reason], language: Language) -> list[dict[str, Any]]:
+    """Return reasons, numbered from 1."""
     return [_statement(number, reason, language) for number, reason in enumerate(reasons, 1)]
 
 
 def _statement(number: int, reason: Reason, language: Language) -> dict[str, Any]:
+    """Return one reason: its sentence, origin, fact and data."""
     place = origin_span(reason)
     return {
         "number": number,
@@ -129,7 +134,7 @@ def _statement(number: int, reason: Reason, language: Language) -> dict[str, Any
 
 
 def _kind(reason: Reason) -> str:
-    """Return the kind of a statement, as docs/conflict-report.md has it."""
+    """Return the kind of a reason, as docs/conflict-report.md lists them."""
     match reason.constraint:
         case StackLine():
             return "asks"
@@ -146,6 +151,7 @@ def _kind(reason: Reason) -> str:
 
 
 def _data(reason: Reason) -> dict[str, Any]:
+    """Return the values in a reason that programs need. They depend on its kind."""
     constraint = reason.constraint
     about = {"subject": reason.subject, "versions": to_builtins(reason.versions)}
     match constraint:
@@ -165,6 +171,7 @@ def _data(reason: Reason) -> dict[str, Any]:
 
 
 def _unavailable(constraint: Unavailable, evidence: Evidence) -> dict[str, Any]:
+    """Return the values in a reason that releases cannot be used."""
     refusals = [
         {"version": refusal.version, "files": list(map(_file, refusal.files))}
         for refusal in evidence.refusals
@@ -185,18 +192,19 @@ def _unavailable(constraint: Unavailable, evidence: Evidence) -> dict[str, Any]:
     return data
 
 
-# What a release lacks, as docs/conflict-report.md has it, if that is known from a page.
+# The value of `lack` for rejections that are known from an index's page alone.
 _LACKS = {RejectionReason.YANKED: "yanked", RejectionReason.NEWER: "cutoff"}
 
 
 def lack_of(constraint: Unavailable) -> str:
-    """Return what releases lack, in one word; the reasons of single files are in `refusals`."""
+    """Return why releases cannot be used, in one word. See `lack` in docs/conflict-report.md."""
     if isinstance(constraint.why, NoCandidate):
         return constraint.why.value
     return _LACKS.get(constraint.why, "unusable")
 
 
 def _file(rejected: Rejection | UnparsedFiles) -> dict[str, Any]:
+    """Return a rejected file with the reason."""
     file = {"name": rejected.filename, "reason": rejected.reason.name.lower()}
     if isinstance(rejected, Rejection):
         file["detail"] = rejected.detail
@@ -204,6 +212,7 @@ def _file(rejected: Rejection | UnparsedFiles) -> dict[str, Any]:
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
+    """Return a fact with its source and place."""
     return {
         "id": fact.id,
         "package": fact.package,
@@ -220,6 +229,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
+    """Return the package for which reasons leave no candidate; None if there is no such package."""
     if closing is None:
         return None
     return {
@@ -229,6 +239,7 @@ def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | No
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
+    """Return a case with the cases in it."""
     return {
         **to_builtins(replace(branch, closing=None, branches=())),
         "text": translate(sentences.branch_sentence(branch), language),
@@ -238,6 +249,7 @@ def _branch(branch: Branch, language: Language) -> dict[str, Any]:
 
 
 def _warning(warns: Warns, language: Language) -> dict[str, Any]:
+    """Return a warning with its fact."""
     return {
         "text": translate(sentences.warning_text(warns), language),
         "fact": _fact(warns, language),
@@ -245,6 +257,7 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
+    """Return a change of a way out. `target` is there only if it changes another target."""
     view: dict[str, Any] = to_builtins(replace(change, component=None, edit=None))
     del view["component"], view["edit"]
     view["text"] = translate(fixes.change_sentence(change), language)
@@ -254,6 +267,7 @@ def _change(change: Change, language: Language) -> dict[str, Any]:
 
 
 def _environment(environment: Environment, language: Language) -> dict[str, Any]:
+    """Return the lock of a way out."""
     return {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
@@ -262,6 +276,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
 
 
 def _fix(fix: Fix, language: Language) -> dict[str, Any]:
+    """Return a way out with its changes, locks and files."""
     return {
         "name": fix.name,
         "risky": fix.risky,
@@ -272,6 +287,7 @@ def _fix(fix: Fix, language: Language) -> dict[str, Any]:
 
 
 def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
+    """Return changes that were tried without success, and why they failed."""
     return {
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
@@ -281,7 +297,10 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
 
 
 def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[str, Any]:
-    """Return the JSON for `--json`, as described in docs/conflict-report.md."""
+    """Return what `why --json` prints. docs/conflict-report.md describes it.
+
+    `way_to_matrices` is the path from the report's folder, for links.
+    """
     statements = _statements(why.requirements, language)
     asked = [
         {"statement": statement, "bound": reason in why.bound}

@@ -1,4 +1,4 @@
-"""Reasons besides their sentences: which are shown as one, and where each comes from."""
+"""Group the reasons of contradictions for people, and say where each reason comes from."""
 
 from __future__ import annotations
 
@@ -30,21 +30,24 @@ from resolver.model.reason import Reason, ReleaseRange, requirement_of
 from resolver.model.source import References, brief_text, link_of
 from resolver.report import document
 
-# reasons that are shown one by one
+# So many reasons are shown one by one. More are grouped.
 _SCREEN = 10
+# Separates alternatives, as in `cann in 8.5.0 | 8.5.1`.
 _OR = " | "
-# PEP 508
+# The name at the beginning of a requirement (PEP 508).
 _REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# a place in a file, or an archive; anything else is the name of an index
+# A place in a file, or the name of a wheel or archive. Anything else is the name of an index.
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")
+# A place in a file of the folder `matrices`.
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
 
 
 def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
-    """Return contradictions without those that say what another one says of other lines.
+    """Return contradictions. Those that only repeat another one for other lines are left out.
 
-    Such a one has all of the other's reasons apart from lines and components: `vllm-ascend`, which
-    needs the `vllm` of a line, clashes with whatever clashes with that line.
+    Such a contradiction has all reasons of the other one, lines and components apart. For example,
+    `vllm-ascend` needs the `vllm` of a line, so it clashes with everything that the line clashes
+    with.
     """
     known = [
         set(map(_known_of, contradiction.reasons)) - {None} for contradiction in contradictions
@@ -58,18 +61,19 @@ def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def _known_of(reason: Reason) -> Constraint | None:
-    """Return a reason's constraint; None for a line or a component, which somebody chose."""
+    """Return the constraint of a reason; None for a line or a component, which the user chose."""
     if isinstance(reason.constraint, StackLine | ComponentValue):
         return None
     return reason.constraint
 
 
 def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
-    """Return contradictions in groups of those that say the same of different projects.
+    """Return contradictions in groups of similar ones.
 
-    Such are three lines that no index has a wheel for, torch and torchvision where another project
-    pins both, a line about torchvision where one about torch is in the way of the same lines, and
-    another reason for what takes several cases to show already.
+    Contradictions are similar if they differ only in the project for which they leave no candidate,
+    for example three lines for which no index has a wheel. Contradictions with cases are similar if
+    they have the same lines and components; also if one has a line in place of another line whose
+    project it requires, such as torchvision in place of torch.
     """
     groups: list[list[Contradiction]] = []
     for contradiction in contradictions:
@@ -83,7 +87,7 @@ def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
 
 
 def _is_like(contradiction: Contradiction, first: Contradiction) -> bool:
-    """Return whether a contradiction says the same as one before of another project."""
+    """Return whether a contradiction is similar to the first one of a group."""
     shape = _shape(contradiction)
     if shape is not None and shape == _shape(first):
         return True
@@ -94,7 +98,7 @@ def _is_like(contradiction: Contradiction, first: Contradiction) -> bool:
 
 
 def chosen_by(contradiction: Contradiction) -> set[Constraint]:
-    """Return the lines and components in a contradiction."""
+    """Return the lines and components in a contradiction: what the user chose."""
     return {
         reason.constraint
         for reason in contradiction.reasons
@@ -105,7 +109,11 @@ def chosen_by(contradiction: Contradiction) -> set[Constraint]:
 def _is_by_way_of(
     contradiction: Contradiction, lines: set[Constraint], others: set[Constraint]
 ) -> bool:
-    """Return whether a contradiction has one line in place of another, whose project that needs."""
+    """Return whether a contradiction has one line in place of another line.
+
+    Each of `lines` and `others` must be one line. The project of the first must require the project
+    of the second in this contradiction.
+    """
     if len(lines) != 1 or len(others) != 1:
         return False
     (line,), (other,) = lines, others
@@ -121,9 +129,10 @@ def _is_by_way_of(
 
 
 def _shape(contradiction: Contradiction) -> object:
-    """Return what a contradiction says, apart from the project that it leaves no choice for.
+    """Return a key that is equal for contradictions that differ only in the project.
 
-    None if it says more than that.
+    The project is the one for which they leave no candidate. None for a contradiction with cases,
+    or about a component.
     """
     closing = contradiction.closing
     if closing is None or contradiction.branches or not isinstance(closing.subject, str):
@@ -133,14 +142,14 @@ def _shape(contradiction: Contradiction) -> object:
 
 
 def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
-    """Return what a reason says, without the name and the versions of a project."""
+    """Return a key of a reason, without the name and the versions of a project."""
     constraint = reason.constraint
     match constraint:
         case StackLine() | Requires():
-            is_about_it = needed_name(constraint.text) == subject
+            is_about_subject = needed_name(constraint.text) == subject
             owner = reason.subject if isinstance(constraint, Requires) else ""
-            what = sort_of(reason), owner == subject or owner
-            return (*what, is_about_it or constraint.text)
+            is_of_subject = owner == subject
+            return sort_of(reason), is_of_subject or owner, is_about_subject or constraint.text
         case Excluded():
             return sort_of(reason), constraint.project == subject, type(constraint.fact)
         case Unavailable():
@@ -150,11 +159,11 @@ def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
 
 
 def grouped(contradiction: Contradiction) -> Contradiction:
-    """Return a contradiction that fits a screen.
+    """Return a contradiction with at most a screen of reasons, if it can be grouped so far.
 
-    Requirements of one subject on another are together, and so are cases that end for want of the
-    same thing. Nothing changes what is claimed: a minimal core without several of its reasons has
-    a solution, too.
+    Requirements of one project on another become one reason, and cases that leave no candidate for
+    the same package become one case. What is claimed stays true: if the core is minimal, it also
+    has a solution without several of its reasons.
     """
     if len(contradiction.reasons) <= _SCREEN:
         return contradiction
@@ -173,7 +182,7 @@ def grouped(contradiction: Contradiction) -> Contradiction:
 
 
 def _cause(reason: Reason) -> object:
-    """Return what reasons shown as one have in common; None for one that stays by itself."""
+    """Return a key that is equal for reasons that become one; None for one that stays alone."""
     constraint = reason.constraint
     match constraint:
         case Requires() | BuildLine() if reason.versions:
@@ -185,18 +194,24 @@ def _cause(reason: Reason) -> object:
 
 
 def source_of(constraint: Requires | BuildLine) -> RequirementSource:
-    """Return where a requirement is from."""
+    """Return where a requirement comes from."""
     return RequirementSource.BUILD if isinstance(constraint, BuildLine) else constraint.source
 
 
 def needed_name(requirement: str) -> str:
-    """Return the project or component that a requirement is about, or the first of several."""
+    """Return the name of the project or component that a requirement is about.
+
+    If there are several requirements in the text, the first one counts.
+    """
     match = _REQUIRED_NAME.match(requirement)
     return canonicalize_name(match[0]) if match is not None else requirement
 
 
 def _together(reasons: Sequence[Reason]) -> Reason:
-    """Return reasons with one cause as one, with the place of the one about the newest releases."""
+    """Return reasons with the same cause as one reason.
+
+    It has the place of the reason about the newest releases.
+    """
     if len(reasons) == 1:
         return reasons[0]
     reasons = sorted(reasons, key=_newest, reverse=True)
@@ -218,12 +233,12 @@ def _together(reasons: Sequence[Reason]) -> Reason:
                 evidence=replace(newest.evidence, nearest=()),
             )
         case _:
-            # `_cause` has no others together
+            # `_cause` puts no other reasons together.
             raise AssertionError(newest)
 
 
 def _any_of(needs: Sequence[str]) -> str:
-    """Return requirements as one: `cann in A | B` if they name values, else one after the other."""
+    """Return requirements as one text: `cann in A | B` if they list values, or joined by `|`."""
     component, _, _ = needs[0].partition(" in ")
     values = [need.partition(" in ")[2] for need in needs]
     if not all(values):
@@ -233,7 +248,10 @@ def _any_of(needs: Sequence[str]) -> str:
 
 
 def _grouped_branches(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
-    """Return the cases that end for want of the same thing together, the newest releases first."""
+    """Return cases, newest releases first. Cases with the same conclusion become one.
+
+    `numbers` has the new number of each reason by its old one.
+    """
     groups: dict[object, list[Branch]] = {}
     for place, branch in enumerate(branches):
         closing = branch.closing
@@ -252,7 +270,10 @@ def _grouped_branches(branches: Sequence[Branch], numbers: dict[int, int]) -> tu
 
 
 def _closing_of(closings: Sequence[Closing | None], numbers: dict[int, int]) -> Closing | None:
-    """Return closings of one subject as one, with the new numbers of their reasons."""
+    """Return conclusions about the same package as one, with the new numbers of their reasons.
+
+    None if the first of them is None.
+    """
     first = closings[0]
     if first is None:
         return None
@@ -264,12 +285,13 @@ def _closing_of(closings: Sequence[Closing | None], numbers: dict[int, int]) -> 
 
 
 def _spans(versions: Iterable[Sequence[ReleaseRange]]) -> tuple[ReleaseRange, ...]:
-    """Return the ranges of all, each once, newest first."""
+    """Return ranges of releases as one list, each once, newest first."""
     distinct = dict.fromkeys(chain.from_iterable(versions))
     return tuple(sorted(distinct, key=lambda span: Version(span.newest), reverse=True))
 
 
 def _newest(about: Reason | Branch) -> Version:
+    """Return the newest version of a reason or a case; 0 if it has no versions."""
     return max((Version(span.newest) for span in about.versions), default=Version("0"))
 
 
@@ -277,7 +299,7 @@ def _newest(about: Reason | Branch) -> Version:
 
 
 def sort_of(reason: Reason) -> str:
-    """Return the kind of origin, in one word that is the same in every language."""
+    """Return where a reason comes from, as one word that is the same in every language."""
     match reason.constraint:
         case StackLine():
             return "stack"
@@ -298,7 +320,7 @@ def sort_of(reason: Reason) -> str:
 
 
 def origin_span(reason: Reason) -> document.Span:
-    """Return the origin of a reason without its fact's strength, linked if it is in our files."""
+    """Return the origin of a reason, with a link if it is a place in our files."""
     where, constraint = reason.where, reason.constraint
     match constraint:
         case Requires(source=RequirementSource.METADATA):
@@ -317,7 +339,7 @@ def origin_span(reason: Reason) -> document.Span:
 
 
 def _looked_up(reason: Reason) -> Message:
-    """Return the indexes that answered, and those that did not."""
+    """Return which indexes answered and which did not, for a reason about an index."""
     unreachable = reason.evidence.unreachable
     answered = [name for name in reason.where.split(", ") if name not in unreachable]
     parts = []
@@ -329,24 +351,24 @@ def _looked_up(reason: Reason) -> Message:
 
 
 def with_strength(fact: Fact, where: str = "") -> Message:
-    """Return the strength of a fact, after its place."""
+    """Return the strength of a fact, after its place if one is given."""
     strength = message(f"strength.{fact.strength.value}")
     return message("conflict.with-strength", where=where, strength=strength)
 
 
 def source_line(where: str) -> str:
-    """Return the link to a file:line of the matrices, relative to their folder.
+    """Return the link to a place in the folder `matrices`, relative to that folder.
 
-    It is empty for any other place.
+    Empty for any other place.
     """
     match = _MATRICES.fullmatch(where)
     return f"{quote(match['path'])}#L{match['line']}" if match else ""
 
 
 def cited(source: References) -> document.Line:
-    """Return the references of a fact, with short commits.
+    """Return the references of a fact as one line, with short hashes of commits.
 
-    Each has the address of what it cites, if a page has it.
+    A reference is a link if there is a web page of what it cites.
     """
     spans: list[document.Span] = []
     for reference in source.references:

@@ -1,4 +1,9 @@
-"""Reasons as sentences, without a full stop. Texts from outside are not escaped."""
+"""Turn the reasons of a contradiction into messages: sentences without a full stop.
+
+`conflict` puts them into documents, and `json` into conflict.json. A message has a code and values,
+and is translated later. Its values may be texts of indexes and archives, which are not escaped
+here.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +35,26 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
 from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
 
-# reasons that say nothing of the file itself
+# Reasons for a rejection that say nothing about the particular file.
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
-# numbers that are listed one by one
+# So many numbers of reasons are listed one by one.
 _MANY = 12
-# files of one release that are named
+# How many files of one release are named.
 _FILES = 4
-# ranges of releases that are named
+# How many ranges of releases are named.
 _SPANS = 8
+# The codes of the sentences about releases that a policy excludes.
 _POLICY: Mapping[WhyNot, str] = {
     NoCandidate.PRERELEASE: "conflict.prerelease",
     NoCandidate.NEEDLESS: "conflict.needless",
     RejectionReason.YANKED: "conflict.yanked",
 }
-# what stands before a value that a wheel needs
+# The words before a value that a wheel needs.
 _PARTS = {"python": "Python ", "glibc": "glibc "}
 
 
 def sentence(reason: Reason) -> Message:
-    """Return a reason as one sentence."""
+    """Return the sentence that states a reason."""
     constraint = reason.constraint
     match constraint:
         case StackLine(text=text):
@@ -97,16 +103,16 @@ def _requirement_code(constraint: Requires) -> str:
 
 
 def _about_releases(code: str, about: Reason, **values: str | Message) -> Message:
-    """Return a sentence about the releases of a reason."""
+    """Return a sentence about the releases of a reason. `values` are further values of it."""
     named = releases(about.subject, about.versions)
     return message(code, count=_count(about.versions), releases=named, **values)
 
 
 def reason_details(reason: Reason) -> tuple[Message, ...]:
-    """Return what stands below a sentence.
+    """Return the lines below the sentence of a reason; empty for most reasons.
 
-    That is which files were rejected and why, that a fact could help, and indexes that were left
-    out.
+    For releases that cannot be used, they say which files were rejected and why, whether a fact
+    could help, and which indexes were not asked.
     """
     constraint, evidence = reason.constraint, reason.evidence
     if not isinstance(constraint, Unavailable):
@@ -119,9 +125,10 @@ def reason_details(reason: Reason) -> tuple[Message, ...]:
 
 
 def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
-    """Yield why releases cannot be used.
+    """Yield lines that say why releases cannot be used.
 
-    Those for which a newer glibc is enough come first. Those with one reason are together.
+    Releases that a newer glibc would make usable come first. Releases with the same reason share a
+    line.
     """
     machine = dict(evidence.machine)
     refusals = [refusal for refusal in evidence.refusals if refusal.files]
@@ -143,13 +150,13 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
             has=machine["glibc"],
         )
     if len(evidence.refusals) > 1:
-        for alike in by_reason.values():
-            yield _rejected_together(alike, machine)
+        for with_same_reason in by_reason.values():
+            yield _rejected_together(with_same_reason, machine)
         return
-    files = [file for refusal in refusals for file in refusal.files]
+    files = list(chain.from_iterable(refusal.files for refusal in refusals))
     is_about_files = constraint.why is NoCandidate.FILE or constraint.is_unusable
     if len(files) == 1 and is_about_files and evidence.count <= 1:
-        # the sentence names it
+        # The sentence of the reason names the file already.
         return
     for file in files[:_FILES]:
         yield _rejected_file(file, machine)
@@ -158,7 +165,7 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
 
 
 def _refused_for(refusal: RejectedRelease, machine: Mapping[str, str]) -> object:
-    """Return what the releases have in common that cannot be used for one reason."""
+    """Return a key that is the same for releases which cannot be used for the same reason."""
     file = refusal.files[0]
     if len(refusal.files) > 1:
         return _reasons(refusal.files, machine)
@@ -168,7 +175,7 @@ def _refused_for(refusal: RejectedRelease, machine: Mapping[str, str]) -> object
 
 
 def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
-    """Return why releases with one reason cannot be used."""
+    """Return the line about releases that cannot be used for the same reason."""
     first = refusals[0]
     versions = [refusal.version for refusal in refusals]
     if len(first.files) > 1:
@@ -184,13 +191,13 @@ def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str
 
 
 def _newer_glibc(refusal: RejectedRelease, machine: Mapping[str, str]) -> str:
-    """Return the glibc for which a release has a wheel that the target could use; empty if none."""
+    """Return the glibc with which a release would have a usable wheel; empty if none helps."""
     names = (file.filename for file in refusal.files if file.reason is RejectionReason.TAGS)
     return newer_glibc(names, machine) if machine else ""
 
 
 def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
-    """Yield that a fact makes source archives without static metadata usable."""
+    """Yield the hint that a fact can make an archive without static metadata usable."""
     if not constraint.is_unusable:
         return
     for refusal in evidence.refusals:
@@ -202,7 +209,7 @@ def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
 
 
 def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
-    """Yield which indexes were not asked because the stack replaces what ships."""
+    """Yield which indexes were not asked, because the stack binds the project to other ones."""
     if evidence.left_out:
         names = _quoted(evidence.left_out)
         project = constraint.subject.partition("[")[0]
@@ -215,9 +222,10 @@ def _quoted(names: Iterable[str]) -> list[str]:
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
-    """Yield what is claimed: that there is no solution, or on which indexes that depends.
+    """Yield the verdict: no solution, or that it depends on indexes which could not be reached.
 
-    Then what is wanted from there, and which value of the target is in no list of releases.
+    If it depends on them, what is needed from there is yielded next. Values of the target that are
+    in no list of known releases come last.
     """
     about = partial(message, stack=problem.stack.name, target=target_line(problem))
     if awaited:
@@ -236,7 +244,7 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
 
 
 def _wanted(awaited: Awaited) -> Message:
-    """Return the requirements on a project, and the releases that have them."""
+    """Return the requirements on a project, with the releases that have them."""
     needs = joined("comma", awaited.needs)
     if not awaited.by:
         return needs
@@ -244,7 +252,7 @@ def _wanted(awaited: Awaited) -> Message:
 
 
 def expected_text(expected: Expected) -> Message:
-    """Return that a lock is expected where the indexes answer, with the files to fetch there."""
+    """Return the sentence that a lock is expected once the files are fetched from their indexes."""
     indexes = _quoted(wheel.index for wheel in expected.unhashed)
     files = [wheel.filename for wheel in expected.unhashed]
     return message("conflict.expected", count=len(indexes), names=indexes, files=files)
@@ -265,25 +273,25 @@ def expectation(expected: Expected) -> Iterator[Message]:
 
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:
-    """Return what to do first if the answer depends on indexes that could not be reached."""
+    """Return the advice to make the indexes reachable on which the answer depends."""
     names = indexes_of(awaited)
     return message("conflict.way-zero", count=len(names), names=names)
 
 
 def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
-    """Return that indexes which could not be reached may have what other ways out need."""
-    indexes = _quoted(index for _, several in unreached for index in several)
+    """Return the remark that unreachable indexes may have releases for further ways out."""
     names = [name for name, _ in unreached]
+    indexes = _quoted(chain.from_iterable(of_project for _, of_project in unreached))
     return message("conflict.may-have-ways", indexes=indexes, names=names)
 
 
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
-    """Return the indexes that could not be reached."""
+    """Return the indexes that could not be reached, each once, in backticks."""
     return _quoted(chain.from_iterable(project.indexes for project in awaited))
 
 
 def claim(contradiction: Contradiction) -> Message:
-    """Return what is claimed about the reasons together."""
+    """Return what is claimed about the reasons of a contradiction, such as that they clash."""
     count = len(contradiction.reasons)
     if count <= 2:
         return message("conflict.claim-one" if count == 1 else "conflict.claim-two")
@@ -291,7 +299,10 @@ def claim(contradiction: Contradiction) -> Message:
 
 
 def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
-    """Return what is said about all contradictions, on one line."""
+    """Return what is claimed about all contradictions together.
+
+    It is their number, or the claim of the only one.
+    """
     groups = alike(condensed(contradictions))
     if len(groups) == 1:
         return claim(groups[0][0])
@@ -299,11 +310,14 @@ def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
 
 
 def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Message]:
-    """Return what contradictions say in the same way as one before: of which projects, or lines."""
+    """Return sentences that say how contradictions differ from the similar one `first`.
+
+    They name the projects, or the lines of the stack, for which the same holds.
+    """
     before = chosen_by(first)
     subjects: list[Message | str] = []
     lines: list[str] = []
-    is_again = False
+    has_other_reasons = False
     for other in others:
         instead = [line.text for line in chosen_by(other) - before if isinstance(line, StackLine)]
         if other.closing is not None and not other.branches:
@@ -311,25 +325,25 @@ def likewise(first: Contradiction, others: Sequence[Contradiction]) -> list[Mess
         elif instead:
             lines += instead
         else:
-            is_again = True
-    said = []
+            has_other_reasons = True
+    sentences = []
     if subjects:
         names = joined("comma", subjects, last="conflict.and-number")
-        said.append(message("conflict.likewise", names=names))
+        sentences.append(message("conflict.likewise", names=names))
     if lines:
         distinct = dict.fromkeys(lines)
         names = joined("comma", distinct, last="conflict.and-number")
-        said.append(message("conflict.likewise-lines", count=len(distinct), lines=names))
-    if is_again:
-        said.append(message("conflict.likewise-again"))
-    return said
+        sentences.append(message("conflict.likewise-lines", count=len(distinct), lines=names))
+    if has_other_reasons:
+        sentences.append(message("conflict.likewise-again"))
+    return sentences
 
 
 def brief(contradiction: Contradiction, *, shortest: bool = False) -> Message:
-    """Return the reasons of a contradiction in one sentence.
+    """Return the reasons of a contradiction as one sentence.
 
-    If it branches, or the `shortest` is wanted, they are those that somebody chose: the cases, or
-    the report, have the others. If nobody chose any, it is all of them.
+    If it has cases, or if `shortest` is set, only lines and components are named, which the user
+    chose. If there are none among the reasons, all reasons are named.
     """
     chosen = [
         reason
@@ -342,7 +356,10 @@ def brief(contradiction: Contradiction, *, shortest: bool = False) -> Message:
 
 
 def brief_ends(contradiction: Contradiction) -> list[Message]:
-    """Return what a contradiction leaves no choice for, in each of its cases."""
+    """Return, for each case of a contradiction, the package for which it leaves no candidate.
+
+    Without cases there is one such sentence.
+    """
     if not contradiction.branches:
         closing = contradiction.closing
         return [] if closing is None else [message("conflict.no-choice", subject=closing.subject)]
@@ -360,9 +377,9 @@ def brief_ends(contradiction: Contradiction) -> list[Message]:
 
 
 def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """Return the contradictions for people, each once.
+    """Return the contradictions that a reader sees, each once.
 
-    Long ones are grouped, and each known fault of a release is only at its first mention.
+    Long ones are grouped. A warning about a release is kept only where it comes first.
     """
     mentioned: set[str] = set()
     result = []
@@ -374,7 +391,7 @@ def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, .
 
 
 def closing_sentence(closing: Closing) -> Message:
-    """Return the sentence about where reasons meet."""
+    """Return the sentence that reasons leave no candidate for a package."""
     return message(
         "conflict.closing",
         count=len(closing.numbers),
@@ -384,7 +401,7 @@ def closing_sentence(closing: Closing) -> Message:
 
 
 def branch_sentence(branch: Branch) -> Message:
-    """Return one case; if it branches again, the line above its own cases."""
+    """Return the sentence about one case, or the heading of the cases in it."""
     case = releases(branch.subject, branch.versions)
     if branch.branches:
         return message("conflict.case-cases", case=case, subject=branch.branches[0].subject)
@@ -394,9 +411,9 @@ def branch_sentence(branch: Branch) -> Message:
 
 
 def numbers(items: Sequence[int]) -> Message:
-    """Return `1, 3 and 4`, to refer to reasons.
+    """Return numbers of reasons as text, such as `1, 3 and 4`.
 
-    Among many, consecutive ones are written as `1-40`.
+    Of many numbers, consecutive ones are written as `1-40`.
     """
     runs: list[tuple[int, ...]] = []
     for number in items:
@@ -409,9 +426,10 @@ def numbers(items: Sequence[int]) -> Message:
 
 
 def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
-    """Return releases by name, such as `trl 0.27.0 to 0.29.1 (5 releases)`.
+    """Return releases as text, such as `trl 0.27.0 to 0.29.1 (5 releases)`.
 
-    Without versions it is every release. If they are all over, it is how many.
+    Without versions it is "every release". For very many ranges it is only their ends and the
+    number of releases.
     """
     if not versions:
         return message("conflict.every", subject=subject)
@@ -430,28 +448,28 @@ def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
 
 
 def _count(versions: Sequence[ReleaseRange]) -> int:
-    """Return the number of releases; 1 without versions, as "every release" is singular."""
+    """Return the number of releases; 1 without versions, because "every release" is singular."""
     return sum(span.count for span in versions) or 1
 
 
 def reason_of(fact: Fact) -> Message:
-    """Return the fact's reason, in English if it has none in the language."""
+    """Return the reason that a fact gives. It is in English if it has no translation."""
     return verbatim(fact.reason, fact.reason_zh)
 
 
 def warning_text(fact: Warns) -> Message:
-    """Return the fact's warning, in English if it has none in the language."""
+    """Return the text of a warning. It is in English if it has no translation."""
     return verbatim(fact.text, fact.text_zh)
 
 
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
-    """Return what else no index has, naming at most so many."""
+    """Return the sentence about further projects that no index has, with at most `most` names."""
     names = first_of(missing, most or len(missing))
     return message("conflict.also-missing", count=len(missing), names=names)
 
 
 def target_line(problem: Problem) -> Message:
-    """Return the target on one line."""
+    """Return a target as text: platform, Python, components and the group of the stack."""
     target = problem.target
     parts: list[str | Message] = [target.platform, f"Python {target.python}"]
     for name, value in target.stated.items():
@@ -463,6 +481,7 @@ def target_line(problem: Problem) -> Message:
 
 
 def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
+    """Return the sentence that releases cannot be used."""
     about = partial(
         message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
     )
@@ -488,7 +507,7 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
 
 
 def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return that no release is in a specifier, with the nearest or the newest one."""
+    """Return the sentence that no release meets a specifier, with the nearest ones that exist."""
     about = partial(
         message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
     )
@@ -506,7 +525,10 @@ def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message
 
 
 def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return a sentence about the releases in question, as far as they are listed."""
+    """Return the sentence with this code about the releases that cannot be used.
+
+    If they are not listed one by one, it is about every release.
+    """
     about = partial(message, code, cutoff=evidence.cutoff)
     if not evidence.refusals:
         subject: str | Message = constraint.subject
@@ -521,8 +543,8 @@ def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Me
 
 
 def _all_dated(evidence: Evidence) -> bool:
-    """Return whether all releases in question are listed, each file with the day of its upload."""
-    files = [file for refusal in evidence.refusals for file in refusal.files]
+    """Return whether all rejected releases are listed, and all their files have an upload date."""
+    files = list(chain.from_iterable(refusal.files for refusal in evidence.refusals))
     is_complete = bool(files) and evidence.count == len(evidence.refusals)
     return is_complete and all(
         file.reason is RejectionReason.NEWER and file.detail for file in files
@@ -530,7 +552,7 @@ def _all_dated(evidence: Evidence) -> bool:
 
 
 def _dated(refusal: RejectedRelease, cutoff: str) -> str | Message:
-    """Return the release; with a cut-off, also the day of its first upload after it."""
+    """Return a version, with the day of its first upload if a cut-off rejects it."""
     moments = [
         file.detail
         for file in refusal.files
@@ -542,7 +564,10 @@ def _dated(refusal: RejectedRelease, cutoff: str) -> str | Message:
 
 
 def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return that releases have no file or cannot be used; for a single one, also why."""
+    """Return the sentence that releases have no file, or none that can be used.
+
+    If there is only one release, the sentence also says why.
+    """
     code = "conflict.unusable" if constraint.is_unusable else "conflict.no-file"
     text = _with_releases(code, constraint, evidence)
     if max(evidence.count, len(evidence.refusals)) != 1:
@@ -551,7 +576,7 @@ def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
     if not files:
         return text
     if constraint.is_unusable and files[0].detail:
-        # more precise than the kind of reason
+        # The detail is more precise than the reason.
         return message("conflict.labelled", label=text, text=files[0].detail)
     machine = dict(evidence.machine)
     reasons = _rejected_file(files[0], machine) if len(files) == 1 else _reasons(files, machine)
@@ -559,7 +584,7 @@ def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
 
 
 def _unparsed(files: UnparsedFiles) -> Message:
-    """Return how many files belong to no release and why, with an example."""
+    """Return how many files could not be assigned to a release and why, with an example."""
     count = files.count
     predicate = message(files.reason.code, count=count)
     text = message("conflict.some-files", count=count, predicate=predicate)
@@ -586,14 +611,15 @@ def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
 
 
 def _rejected_file(file: Rejection, machine: Mapping[str, str]) -> Message:
+    """Return why one file was rejected, after its name."""
     predicate = _needs_of_machine([file], machine, 1) or _predicate(file)
     return message("conflict.file-set-aside", filename=file.filename, predicate=predicate)
 
 
 def _predicate(file: Rejection) -> Message:
-    """Return why a file was rejected, with details that its name does not tell."""
+    """Return why a file was rejected, with the details that its name does not have."""
     reason = message(file.reason.code, count=1)
-    # such as the tags of a wheel
+    # The name of a wheel has its tags, for example.
     if not file.detail or file.detail in file.filename:
         return reason
     return message("conflict.in-brackets", text=reason, extra=file.detail)
@@ -602,16 +628,16 @@ def _predicate(file: Rejection) -> Message:
 def _needs_of_machine(
     files: Sequence[Rejection], machine: Mapping[str, str], count: int
 ) -> Message | None:
-    """Return what wheels need, the closest first, and what the target has instead.
+    """Return what wheels need of a machine, the nearest first, and what the target has instead.
 
-    None if a file name does not tell.
+    None if this cannot be seen in one of the file names.
     """
     if not machine or any(file.reason is not RejectionReason.TAGS for file in files):
         return None
     missing = [missing_on_machine(file.filename, machine) for file in files]
     if not all(missing):
         return None
-    # a file that needs more than another one adds nothing
+    # A file that needs more than another one is not mentioned.
     least = [tags for tags in missing if not any(fewer.items() < tags.items() for fewer in missing)]
     needs = list(dict.fromkeys(joined("comma", _values(tags), last="and") for tags in least))
     listed: list[str | Message] = [*needs[:_FILES]]
@@ -628,5 +654,5 @@ def _needs_of_machine(
 
 
 def _values(tags: Mapping[str, str]) -> list[str]:
-    """Return what a wheel needs, or a machine has, such as `glibc 2.34`."""
+    """Return the values of tags as text, such as `glibc 2.34`."""
     return [_PARTS.get(key, "") + value for key, value in tags.items()]

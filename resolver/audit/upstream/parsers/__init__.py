@@ -1,6 +1,6 @@
-"""Parsers of upstream's files, one a module.
+"""Parsers of upstream's files, one in each module. `collect` chooses one by its name.
 
-Each returns what a file says, with the lines that say it.
+Each returns what a file says, as entries with the lines that say it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from resolver.audit.upstream.parsers import (
     version_file,
 )
 
-# Reads a file. The mapping has the wanted columns by their names in the file. Returns what the file
-# has of them.
+# A function that reads a file. The mapping has the names of the wanted columns, by their names in
+# the file. It returns the entries with the values of these columns.
 Parser = Callable[[TextFile, Mapping[str, str]], list[Entry]]
 
 PARSERS: Final[Mapping[str, Parser]] = {

@@ -1,4 +1,4 @@
-"""Read what a build requires from pyproject.toml (PEP 518)."""
+"""Read the build requirements in a pyproject.toml (PEP 518)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return build-system.requires as `lines`. Raise InputError if the file has none."""
+    """Return the list build-system.requires as the column `lines` of one entry.
+
+    Raise InputError if the file has no such list.
+    """
     count = len(file.lines())
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:
-        what = phrase("it is not TOML that can be read")
-        raise InputError(what, where=file.where, why=cause(error)) from None
+        message = phrase("it is not TOML that can be read")
+        raise InputError(message, where=file.where, why=cause(error)) from None
     table = tables.get("build-system")
     lines = table.get("requires") if isinstance(table, dict) else None
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):

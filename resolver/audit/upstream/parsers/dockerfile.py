@@ -1,7 +1,7 @@
-"""Read Dockerfiles: the image that they begin with, and the last values of variables.
+"""Read a Dockerfile: the image that it is built from, and the final values of variables.
 
-An image of CANN has a tag such as `9.1.0-beta.1-310p-ubuntu22.04-py3.12`, of which the parts are
-`cann`, `chip`, `os` and `python`; `image` is all of its name.
+An image of CANN has a tag such as `9.1.0-beta.1-310p-ubuntu22.04-py3.12`. Its parts are the columns
+`cann`, `chip`, `os` and `python`; the column `image` is the whole name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FROM = re.compile(
     r"(?:--platform=\S+\s+)?(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?\s*\Z", re.IGNORECASE
 )
 
-# Characters of a value with its variables.
+# The longest value after its variables are replaced, in characters.
 _LONGEST = 20_000
 
 
@@ -33,25 +33,26 @@ class _Instruction(NamedTuple):
 
     # The number of its first line, from 1.
     line: int
-    # Such as FROM, in capitals.
+    # The name in capitals, such as FROM.
     name: str
-    # What follows the name, on one line.
+    # The rest of the instruction, joined to one line.
     arguments: str
 
 
 class _Set(NamedTuple):
-    """What a variable is set to, or an image is."""
+    """A value, and the line that sets it."""
 
+    # The value.
     value: str
-    # The line that says so.
+    # The number of the line.
     line: int
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the image's parts, and the variables in `columns` by their names there.
+    """Return one entry with the parts of the image, and with the wanted variables.
 
-    A variable has the value of the last ARG, ENV or `export` with its name. One that is not set, or
-    set to nothing, has no value. Raise InputError.
+    A variable has the value of the last ARG, ENV or `export` with its name; its column is empty if
+    it is not set. Raise InputError if the Dockerfile begins with no image of CANN.
     """
     image, variables = _read(file, columns)
     tag = _TAG.fullmatch(image.value.rpartition(":")[2])
@@ -73,7 +74,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
 
 
 def _read(file: TextFile, columns: Mapping[str, str]) -> tuple[_Set, Mapping[str, _Set]]:
-    """Return the image of the last stage, and the values of variables at the end."""
+    """Return the image that the last stage is built from, and the final values of variables."""
     variables: dict[str, _Set] = {}
     stages: dict[str, _Set] = {}
     image: _Set | None = None
@@ -92,9 +93,9 @@ def _read(file: TextFile, columns: Mapping[str, str]) -> tuple[_Set, Mapping[str
 def _assignments(
     instruction: _Instruction, columns: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the variables that an instruction sets, with what it sets them to.
+    """Yield the variables that an instruction sets, with their values.
 
-    What a shell exports counts only for the wanted variables.
+    Of variables that a shell exports, only the wanted ones are yielded.
     """
     if instruction.name in ("ARG", "ENV"):
         for match in _ASSIGNMENT.finditer(instruction.arguments):
@@ -106,7 +107,7 @@ def _assignments(
 
 
 def _instructions(file: TextFile) -> Iterator[_Instruction]:
-    """Yield the instructions. A line that ends in a backslash goes on with the next."""
+    """Yield the instructions. A line that ends in a backslash continues on the next line."""
     first, joined = 0, ""
     for number, line in enumerate(file.lines(), 1):
         if line.lstrip().startswith("#") or (not joined and not line.strip()):
@@ -121,9 +122,9 @@ def _instructions(file: TextFile) -> Iterator[_Instruction]:
 
 
 def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) -> _Set:
-    """Return the image that a FROM means, and add its stage to the known ones.
+    """Return the image that a FROM starts from, and remember the stage that it begins.
 
-    The image of a stage is the one that the stage began with.
+    If FROM names an earlier stage, it is the image that this stage started from.
     """
     match = _FROM.match(arguments)
     if match is None:
@@ -137,12 +138,13 @@ def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) 
 
 
 def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
-    """Return a text with the values of variables in it; nothing for a variable that is not set.
+    """Return a text with variables replaced by their values; by nothing if they are not set.
 
-    Raise InputError if it gets too long: variables can double again and again.
+    Raise InputError if the result is too long: variables can double the text again and again.
     """
 
     def value(match: re.Match[str]) -> str:
+        """Return the value that replaces one variable."""
         name = match["braced"] or match["plain"]
         variable = variables.get(name)
         if variable is not None and variable.value:
@@ -157,5 +159,5 @@ def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a value without its quotes."""
+    """Return a value without the quotes around it."""
     return text[1:-1] if text[:1] in ('"', "'") else text

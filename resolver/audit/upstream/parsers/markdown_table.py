@@ -17,7 +17,7 @@ _BORDER = re.compile(r"(?<!\\)\|")
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the rows of all tables that have these columns.
+    """Return an entry for each row of the tables that have all wanted columns.
 
     Raise InputError if there is no such table, or a row cannot be read.
     """
@@ -41,23 +41,25 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
 
 
 class _Row(NamedTuple):
-    """A line of a file, as a row of a table."""
+    """A line of a file, split into the cells of a table's row."""
 
     # The number of the line, from 1.
     line: int
-    # The cells; none if the line is not a row.
+    # The cells; empty if the line is no row.
     cells: list[str]
 
 
 class _Table(NamedTuple):
     """A table of a file."""
 
+    # The row with the names of the columns.
     header: _Row
+    # The rows below the rule.
     rows: list[_Row]
 
 
 def _tables(file: TextFile) -> Iterator[_Table]:
-    """Yield the tables of a file. The row below a header is a rule."""
+    """Yield the tables of a file: a header, a rule such as `|---|---|`, and rows."""
     rows = [_Row(number, _cells(line)) for number, line in enumerate(file.lines(), 1)]
     position = 0
     while position + 1 < len(rows):
@@ -74,13 +76,14 @@ def _tables(file: TextFile) -> Iterator[_Table]:
 
 
 def _is_rule(row: _Row, header: _Row) -> bool:
+    """Return whether a row is a rule with as many cells as the header."""
     if not header.cells or len(row.cells) != len(header.cells):
         return False
     return all(_RULE.fullmatch(cell) for cell in row.cells)
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a row; none if the line is not one."""
+    """Return the cells of a line; empty if the line is no row of a table."""
     parts = _BORDER.split(line.strip())
     if len(parts) < 2:
         return []
@@ -100,6 +103,7 @@ def _check_header(file: TextFile, columns: Mapping[str, str], header: _Row) -> N
 
 
 def _entry(file: TextFile, columns: Mapping[str, str], header: _Row, row: _Row) -> Entry:
+    """Return the entry of a row. Raise InputError if it has too few or too many cells."""
     count, expected = len(row.cells), len(header.cells)
     if count != expected:
         why = phrase(

@@ -1,4 +1,4 @@
-"""Read values from the names of folders and files, such as tags of images."""
+"""Read values from the path of a file, such as the tag of an image."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from resolver.phrase import literal, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the groups of a regular expression, the only key of `columns`.
+    """Return an entry with the named groups of a regular expression that matches the whole path.
 
-    There is no entry unless it matches the whole path. Raise InputError if there is not one
-    expression.
+    The expression is the only key of `columns`. There is no entry if it does not match. Raise
+    InputError if there is not exactly one expression.
     """
     if len(columns) != 1:
         raise InputError(phrase("names of paths have one regular expression"), where=file.where)

@@ -13,9 +13,10 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the requirements as `lines`. Options of pip are left out.
+    """Return all requirements as the column `lines` of one entry. Options of pip are left out.
 
-    Raise InputError for what is neither.
+    Raise InputError for an invalid line, for a file that includes another one, and for a file
+    without requirements.
     """
     lines = []
     count = len(file.lines())
@@ -31,8 +32,8 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
         try:
             text.requirement(plain)
         except InvalidRequirement as error:
-            what = phrase("`{line}` is no requirement", line=plain)
-            raise InputError(what, where=file.at(number), why=cause(error)) from None
+            message = phrase("`{line}` is no requirement", line=plain)
+            raise InputError(message, where=file.at(number), why=cause(error)) from None
         lines.append(plain)
     if not lines:
         raise InputError(phrase("the file has no requirements"), where=file.where)

@@ -1,4 +1,7 @@
-"""Read what setup.py says of requirements and Python in plain literals. Nothing of it runs."""
+"""Read the requirements and the Python versions that a setup.py states in plain literals.
+
+Nothing of the file is run.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,19 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return arguments of `setup`, by their names in `columns`, that are texts or lists of texts.
+    """Return one entry with the arguments of `setup()` that are wanted.
 
-    They may stand there or be variables of the module. One that is computed has no value. Raise
-    InputError if the file is not Python, or calls no `setup`.
+    An argument must be a string or a list of strings, written in the call or assigned to a variable
+    of the module. A computed argument has no value. Raise InputError if the file is not Python, or
+    does not call `setup`.
     """
     # Lines that are too long are an error.
     file.lines()
     try:
         tree = ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = phrase("it is not Python that can be read")
-        raise InputError(what, where=file.where, why=cause(error)) from None
+        message = phrase("it is not Python that can be read")
+        raise InputError(message, where=file.where, why=cause(error)) from None
     call = _setup_call(tree)
     if call is None:
         raise InputError(phrase("it calls no `setup`"), where=file.where)
@@ -44,7 +48,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
 
 
 def _variables(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return what the module itself assigns to variables."""
+    """Return the expressions that the module assigns to variables, outside of functions."""
     variables = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
@@ -55,6 +59,7 @@ def _variables(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def _setup_call(tree: ast.Module) -> ast.Call | None:
+    """Return the call of `setup`; None if there is none."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup")):
@@ -65,7 +70,7 @@ def _setup_call(tree: ast.Module) -> ast.Call | None:
 
 
 def _literal(node: ast.expr) -> Value | None:
-    """Return the value of a text or a list of texts; None for anything else."""
+    """Return the value of a string, or of a list or tuple of strings; None for anything else."""
     match node:
         case ast.Constant(value=str(text)):
             return text

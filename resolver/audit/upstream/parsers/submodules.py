@@ -1,4 +1,4 @@
-"""Read the submodules of a repository: .gitmodules has their addresses, the tree their commits."""
+"""Read the submodules of a repository: addresses from .gitmodules, commits from the tree."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SETTING = re.compile(r"(?P<key>[a-z]+)\s*=\s*(?P<value>.*)")
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return an entry for each submodule: `path`, `git`, `commit`.
+    """Return an entry for each submodule, with the columns `path`, `git` and `commit`.
 
-    Raise InputError if a submodule has no address.
+    Raise InputError if a submodule has no address in .gitmodules.
     """
     addresses = {section.get("path", ""): section.get("url", "") for section in _sections(file)}
     last = len(file.lines())

@@ -1,4 +1,4 @@
-"""Read the one version in a file such as version.txt."""
+"""Read the version in a file that has nothing else, such as version.txt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from resolver.phrase import phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the only line as `version`. Lines that begin with # do not count.
+    """Return the only line as the column `version` of one entry.
 
-    Raise InputError unless there is one line.
+    Empty lines, and lines that begin with #, are skipped. Raise InputError unless exactly one line
+    remains.
     """
     found = []
     for number, line in enumerate(file.lines(), 1):
