@@ -318,7 +318,7 @@ def ways_out_blocks(
         yield Items((Item(label="0", lines=(line(first),)),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(message(heading), anchor="ways-out")
-    yield from _fixes(explanation, whole=whole)
+    yield from _fixes(explanation, whole=whole, in_checkout=in_checkout)
     if whole or not explanation.fixes:
         yield from _attempts(explanation)
     remarks: list[Message] = []
@@ -331,7 +331,7 @@ def ways_out_blocks(
     yield _paragraph(*remarks, message("conflict.old-lock"))
 
 
-def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
+def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Iterator[Block]:
     """Yield the ways out, and then each of their warnings once."""
     warnings: dict[Message, Warns] = {}
     for fix in explanation.fixes:
@@ -341,7 +341,11 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
         items = [
-            _fix(fix, labels, fixes.apply_command(explanation, fix.name))
+            _fix(
+                fix,
+                labels,
+                fixes.apply_command(explanation, fix.name, in_checkout=in_checkout),
+            )
             for fix in explanation.fixes
         ]
         yield _items(items)
