@@ -1,4 +1,4 @@
-"""Files of a limited size, read and written atomically, and the JSON in them.
+"""Functions that read files of limited size, write files atomically, and write JSON.
 
 ruff's rule TID251 forbids other writers of JSON, unless a comment says why they are harmless.
 """
@@ -19,9 +19,11 @@ from resolver.owned_folder import OwnedFolder
 from resolver.phrase import EMPTY, Phrase, cause, phrase
 
 MIB: Final = 1 << 20
-# The largest file that this program writes, in bytes.
+# The largest file that this program writes, in bytes. It reads no larger ones by default.
 LARGEST: Final = 64 * MIB
+# The errors of too many open files.
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
+# What a user can do about an error.
 _ADVICE: Final = {
     errno.ENOSPC: phrase("free some space"),
     errno.EDQUOT: phrase("free some space"),
@@ -33,12 +35,16 @@ _ADVICE: Final = {
 
 
 def is_limit(number: int | None) -> bool:
-    """Return whether an errno is about the limit of open files, not about a file."""
+    """Return whether an errno means that too many files are open."""
     return number in _TOO_MANY
 
 
 def advice(number: int | None, otherwise: Phrase = EMPTY) -> Phrase:
-    """Return what to do about an errno, or `otherwise`, or both; empty if there is neither."""
+    """Return a hint for an errno: what the user can do about it.
+
+    `otherwise` is something else that the user can do. It is appended to the hint, or returned
+    alone if there is no hint for the errno. Empty if there is neither.
+    """
     if is_limit(number):
         return phrase("allow more open files: `ulimit -n 1024`")
     known = _ADVICE.get(number or 0, EMPTY)
@@ -52,16 +58,17 @@ def input_error(
 ) -> InputError:
     """Return the error to raise if a file cannot be read, written or used.
 
-    `otherwise` says what can be done instead.
+    `error` is the cause. `otherwise` is a hint, which is joined with the hint for an OSError.
     """
     hint = advice(error.errno, otherwise) if isinstance(error, OSError) else otherwise
     return InputError(message, where=str(where), why=cause(error), hint=hint)
 
 
 def is_special(path: Path) -> bool:
-    """Return whether a path is a pipe, socket or device, for which a reader might wait forever.
+    """Return whether a path is a pipe, a socket or a device.
 
-    os.devnull is none.
+    A reader of such a file might wait forever. The result is False for os.devnull, and for a path
+    that does not exist.
     """
     try:
         mode = path.stat().st_mode
@@ -73,18 +80,19 @@ def is_special(path: Path) -> bool:
 
 
 def read(path: Path | str, limit: int = LARGEST) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes.
+    """Return the content of a regular file.
 
-    Raises OSError, also for anything else.
+    Raises OSError if the file cannot be read, is not a regular file, or has more than `limit`
+    bytes.
     """
-    # without O_NONBLOCK, opening a pipe waits for a writer
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        # A buffer as large as the limit would be allocated at once.
+        # `read(limit)` would allocate a buffer as large as the limit.
         content = file.read(min(status.st_size, limit) + 1)
         content += file.read(limit + 1 - len(content))
     if len(content) > limit:
@@ -93,18 +101,19 @@ def read(path: Path | str, limit: int = LARGEST) -> bytes:
 
 
 def read_text(path: Path, limit: int = LARGEST) -> str:
-    """Return the text of a file with universal newlines.
+    r"""Return the text of a file. All line ends become `\n`.
 
-    Raises what `read` raises, and UnicodeDecodeError if it is not UTF-8.
+    Raises what `read` raises, and UnicodeDecodeError if the file is not UTF-8.
     """
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def list_files(folder: Path, ending: str) -> list[Path]:
-    """Return the files in a folder whose names have an ending, sorted; none if it does not exist.
+    """Return the paths in a folder whose names end with `ending`, sorted.
 
-    Hidden files are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a
-    `.#a`. Raises OSError if the folder cannot be listed, which `Path.glob` takes for an empty one.
+    There are none if the folder does not exist. Hidden files are left out: macOS writes a file
+    `._a` beside a copied file `a`, and editors write `.#a`. Raises OSError if the folder cannot be
+    listed; `Path.glob` would return nothing.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208 -- Path.iterdir raises only when it is iterated
@@ -114,10 +123,11 @@ def list_files(folder: Path, ending: str) -> list[Path]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file atomically, even if the power fails. Raises OSError that names the file itself.
+    """Write a file atomically, even if the power fails.
 
-    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. A file that
-    it replaces keeps its content until the new one is complete, and passes on its permissions.
+    It is written under a temporary name in the same folder (see `OwnedFolder.writing`). A file that
+    it replaces keeps its content until the new file is complete. The new file has the permissions
+    of the file that it replaces. Raises OSError with the path of the file.
     """
     try:
         with OwnedFolder.open(path.parent) as folder:
@@ -127,10 +137,11 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_below(root: Path, name: str, content: bytes) -> None:
-    """Write a file below a folder as `write` does. Its missing folders are made.
+    """Write a file below the folder `root` atomically, and make missing folders between them.
 
-    Links in the path of `root` are followed, as a user names it; below it none is. Raises OSError
-    that names the file, also for a name that leads out of `root`.
+    `name` is relative to `root`. Links in the path of `root` are followed, since a user wrote it.
+    Links below `root` are not followed. Raises OSError with the path of the file, also for a name
+    that leads out of `root`.
     """
     try:
         with OwnedFolder.open(root) as folder:
@@ -145,16 +156,19 @@ def write_below(root: Path, name: str, content: bytes) -> None:
 
 
 def remove_below(root: Path, name: str) -> None:
-    """Remove a file below a folder if it is there, following no link below it. Raises OSError."""
+    """Remove a file below the folder `root`, if it exists.
+
+    `name` is relative to `root`, below which no link is followed. Raises OSError.
+    """
     with contextlib.suppress(FileNotFoundError), OwnedFolder.open(root) as folder:
         folder.remove(name)
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write a text where a user wants to have it. Raises OSError that names the path.
+    """Write a text to a path that a user chose for an output.
 
-    A file is replaced atomically; a pipe or a device is written to. A link stays, and its target is
-    written.
+    A file is replaced atomically. A pipe or a device is written to. For a link, its target is
+    written, and the link stays. Raises OSError with the path.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as stream:
@@ -164,10 +178,11 @@ def write_output(path: Path, text: str) -> None:
 
 
 def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) -> str:
-    """Return a value as JSON with only the characters escaped that do not print.
+    """Return a value as JSON in which all characters that do not print are escaped.
 
-    JSON itself requires it of C0, but not of C1, bidirectional marks and line separators. Keys that
-    are not sorted must have a defined order, such as the order of a struct's fields.
+    JSON itself requires this of C0 control characters, but not of C1 control characters,
+    bidirectional marks and line separators. All other characters are not escaped. Without
+    `sort_keys`, the caller must give the keys a fixed order, such as that of a struct's fields.
     """
     text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)  # noqa: TID251
     escapes = {}
@@ -178,5 +193,5 @@ def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) 
 
 
 def digest(value: object) -> str:
-    """Return the sha256 of a value as JSON, which does not depend on the order of keys."""
+    """Return the sha256 of a value as JSON, in hex. The order of keys makes no difference."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()  # noqa: TID251

@@ -1,10 +1,11 @@
 """Texts for users in each language that has a `.po` file in `locale/`.
 
-Texts of results have codes, in English, too: code and data have codes and values, and only output
-asks for texts. They have placeholders in braces. The text of a code with a count has a plural.
+Results have codes: code and data store the code of a text and its values, and only output looks up
+the text, in English as well (`locale/en.po`). Texts have placeholders in braces. A text that is
+used with a count has a plural form.
 
-Texts of errors and help are phrases, which are English where they are written. Other languages have
-theirs in `locale/phrases/`.
+Errors and help have phrases (see `phrase`): their English text is in the code, and `locale/phrases`
+has the translations by the English text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from resolver.model.message import JOINED, PHRASE, TEXT, Message, Value
 from resolver.model.text import Language
 from resolver.phrase import Phrase
 
-# An error or help in English needs no catalog.
+# Errors and help in English need no catalog, so polib is imported only where it is used.
 if TYPE_CHECKING:
     import polib
 
@@ -32,23 +33,25 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     *sorted(path.stem for path in _LOCALE.glob("*.po") if path.stem != "en"),
 )
 
-# Where a value begins or ends, a text may have spaces that Chinese does not have: after full-width
-# punctuation and between two characters.
+# The spaces that Chinese does not have, after full-width punctuation and between two characters.
+# They can appear where a value is put into a text.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
 def translate(
     what: str | Message, language: Language, count: int | None = None, /, **values: object
 ) -> str:
-    """Return the text of a code or a message. A `count` selects the plural and is also a value.
+    """Return the text of a code or a message in a language.
 
-    Values come from elsewhere, so everything in them that a terminal would act on is escaped.
-    Raises KeyError if there is no such code, or no value for a placeholder.
+    `values` fill in the placeholders of a code's text. `count` chooses the plural form, and is also
+    the value of the placeholder `count`. A message has values of its own. Control characters in
+    values are escaped, since values may come from an index. Raises KeyError if there is no such
+    code, or no value for a placeholder.
     """
     if isinstance(what, Message):
         return _message_text(what, language)
     catalogue = _catalogue(language)
-    # gettext returns its argument if it knows no text
+    # gettext returns its argument if the catalog does not have it.
     template = what
     if count is not None:
         template = catalogue.ngettext(what, what, count)
@@ -64,7 +67,11 @@ def translate(
 
 
 def translate_phrase(sentence: Phrase, language: Language) -> str:
-    """Return a phrase with its values in a language; in English if it is not translated."""
+    """Return the text of a phrase in a language, with its values filled in.
+
+    The text is English if the phrase has no translation. Values that are phrases are translated,
+    too.
+    """
     if language == "en":
         return str(sentence)
     template = _phrases(language).get(sentence.template, sentence.template)
@@ -78,7 +85,7 @@ def translate_phrase(sentence: Phrase, language: Language) -> str:
 
 
 def error_text(error: ResolverError, language: Language) -> str:
-    """Return an error as people read it."""
+    """Return the lines of an error for people, in a language."""
     if language == "en":
         return str(error)
     return error.text(partial(translate_phrase, language=language))
@@ -86,12 +93,16 @@ def error_text(error: ResolverError, language: Language) -> str:
 
 @lru_cache
 def templates(prefix: str, language: Language) -> dict[str, str]:
-    """Return the texts whose codes begin with a prefix, by the rest of the code, not filled in."""
+    """Return the texts whose codes begin with a prefix, by the code without the prefix.
+
+    Placeholders in the texts are not filled in.
+    """
     entries = [entry for entry in _read(language) if entry.msgid.startswith(prefix)]
     return {entry.msgid.removeprefix(prefix): entry.msgstr for entry in entries}
 
 
 def _message_text(what: Message, language: Language) -> str:
+    """Return the text of a message: one in several languages, a phrase, a list or a code's text."""
     if what.code == TEXT:
         return harmless(str(what.values.get(language) or what.values["en"]))
     if what.code == PHRASE:
@@ -121,7 +132,10 @@ def _value_text(value: Value, language: Language) -> str:
 
 
 def _joined_text(texts: Sequence[str], language: Language, by: str, last: str) -> str:
-    """Return `a`, `a and b` or `a, b and c`, with the texts of the codes `by` and `last`."""
+    """Return texts as one text: `a`, `a and b` or `a, b and c`.
+
+    `by` is the code of the comma, and `last` the code of the word before the last text.
+    """
     if len(texts) < 2:
         return "".join(texts)
     beginning = translate(by, language).join(texts[:-1])
@@ -129,6 +143,7 @@ def _joined_text(texts: Sequence[str], language: Language, by: str, last: str) -
 
 
 def _spaced(text: str, language: Language) -> str:
+    """Return a text without the spaces that Chinese does not have; English is unchanged."""
     return text if language == "en" else _NO_SPACE.sub("", text)
 
 
@@ -139,7 +154,7 @@ def _catalogue(language: Language) -> GNUTranslations:
 
 @lru_cache
 def _phrases(language: Language) -> dict[str, str]:
-    """Return the translations of phrases by their English template."""
+    """Return the translations of phrases by their English template; none without a file."""
     path = _LOCALE / "phrases" / f"{language}.po"
     if not path.is_file():
         return {}

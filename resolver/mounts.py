@@ -1,9 +1,9 @@
-"""Remove folders, but nothing that is mounted in them, as it belongs to somebody else.
+"""Functions that remove folders, but nothing that is mounted in them.
 
-They are gone through as deep as `DEEPEST`, beyond which TooDeep is raised.
+A mounted file system belongs to somebody else. `OwnedFolder` calls these functions.
 
-Each function takes a single name, the descriptor of the folder that it is in, and its full path for
-messages.
+Each function takes a single name, the descriptor of its parent folder (`parent`), and its full path
+for messages. They raise TooDeep for folders that are nested more than `DEEPEST` deep.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOUNT_ID: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 
 class MountInTheWay(OSError):
-    """Something is mounted in a folder that would be removed or written to."""
+    """Something is mounted in a folder that the program wants to remove or to write to."""
 
     def __init__(self, path: Path) -> None:
         why = f"`{path.name}` is a mount point, below which nothing is changed"
@@ -31,9 +31,10 @@ class MountInTheWay(OSError):
 
 
 def remove_folder(name: str, parent: int, path: Path, depth: int = 1) -> None:
-    """Remove a folder and what is in it. Of a link in it, only the link is removed.
+    """Remove a folder and its content. Of a link in it, only the link is removed.
 
-    Raises MountInTheWay at a folder on which something is mounted.
+    Raises MountInTheWay when it comes to a folder on which something is mounted. What was removed
+    before stays removed.
     """
     with _opened_below(name, parent, path, depth) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
@@ -45,7 +46,7 @@ def remove_folder(name: str, parent: int, path: Path, depth: int = 1) -> None:
 
 
 def require_unmounted(name: str, parent: int, path: Path, depth: int = 1) -> None:
-    """Raise MountInTheWay if a name, or anything below it, is a mount point."""
+    """Raise MountInTheWay if a file or folder, or anything below it, is a mount point."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
         _require_unmounted_file(name, parent, path)
         return
@@ -57,9 +58,9 @@ def require_unmounted(name: str, parent: int, path: Path, depth: int = 1) -> Non
 def _require_unmounted_file(name: str, parent: int, path: Path) -> None:
     """Raise MountInTheWay if something is mounted on a file, a link or a device."""
     if not hasattr(os, "O_PATH"):
-        # other systems than Linux refuse to remove it
+        # Systems other than Linux refuse to remove a mount point.
         return
-    # a descriptor without access: opening a pipe would wait
+    # O_PATH opens the file without access. Opening a pipe for reading would wait.
     descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         if _mount_id(descriptor) != _mount_id(parent):
@@ -70,7 +71,11 @@ def _require_unmounted_file(name: str, parent: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened_below(name: str, parent: int, path: Path, depth: int) -> Iterator[int]:
-    """Yield the descriptor of a folder. Raises MountInTheWay if something is mounted on it."""
+    """Yield the descriptor of a folder, which is closed at the end of the context.
+
+    `depth` counts the folders that were opened on the way. Raises TooDeep, and MountInTheWay if
+    something is mounted on the folder.
+    """
     if depth > DEEPEST:
         raise TooDeep(path)
     descriptor = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
@@ -83,15 +88,21 @@ def _opened_below(name: str, parent: int, path: Path, depth: int) -> Iterator[in
 
 
 def is_mounted(folder: int, outer: int) -> bool:
-    """Return whether something is mounted on an open folder, or between it and an outer one."""
+    """Return whether a folder is on another mount than a folder that contains it.
+
+    Both are given by their descriptors.
+    """
     if os.fstat(folder).st_dev != os.fstat(outer).st_dev:
         return True
-    # a folder may be mounted on another one of the same device
+    # A folder can be mounted on another folder of the same device (a bind mount).
     return _mount_id(folder) != _mount_id(outer)
 
 
 def _mount_id(descriptor: int) -> str:
-    """Return the kernel's id of the mount that a descriptor is on, empty if it does not tell."""
+    """Return the kernel's id of the mount that contains an open file or folder.
+
+    Empty if the system has no /proc, or its kernel does not state the id.
+    """
     try:
         text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
     except OSError:

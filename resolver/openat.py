@@ -1,7 +1,7 @@
-"""Open, make and remove names in an open folder, without following a link.
+"""Functions that open, make and remove files in an open folder, without following links.
 
-Each function takes a single name and the descriptor of the folder that it is in, as openat(2) does.
-Those with a `path` name it in errors.
+Each function takes a single name and the descriptor of its parent folder (`parent`), as openat(2)
+does. If it takes a `path`, that is the full path for messages. `OwnedFolder` calls these functions.
 """
 
 from __future__ import annotations
@@ -16,21 +16,26 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Final
 
+# The flags with which folders are opened.
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
-# Errors of fsync(2) on a file system without syncing, or on a folder that may not be read.
+# Errors of fsync(2) that are ignored: the file system does not sync, or the folder was opened
+# without permission to read it.
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
-# Without O_NONBLOCK, opening a pipe waits for its other end.
+# The flags with which files are opened. Without O_NONBLOCK, opening a pipe would wait for its other
+# end.
 _FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# The bits of `st_mode` that are permissions, without set-user-id, set-group-id and sticky bit.
 _PERMISSIONS: Final = 0o777
 
-# How deep folders may be nested. Each takes a call and a descriptor while it is gone through.
+# How deep folders may be nested. Walking a tree takes a recursive call and an open descriptor for
+# each level.
 DEEPEST: Final = 64
 
 
 class Kind(Enum):
-    """What a name stands for. Links are not followed."""
+    """What a name is. A link is a link, whatever it points to."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -40,14 +45,14 @@ class Kind(Enum):
 
 
 class LinkInTheWay(OSError):
-    """A name is a link, or in a folder that is one."""
+    """A name, or a folder on the way to it, is a link."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ELOOP, f"`{path.name}` is a link, which is not followed", str(path))
 
 
 class TooDeep(OSError):
-    """A folder is in more folders than this program goes through."""
+    """Folders are nested deeper than `DEEPEST`."""
 
     def __init__(self, path: Path) -> None:
         why = f"folders are nested more than {DEEPEST} deep in it"
@@ -55,7 +60,10 @@ class TooDeep(OSError):
 
 
 def sync_descriptor(descriptor: int) -> None:
-    """Wait until the names in an open folder are on the disk. Raises OSError if the disk fails."""
+    """Wait until the names in an open folder are written to the disk.
+
+    Nothing happens on a file system that does not sync. Raises OSError if the disk fails.
+    """
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -64,7 +72,7 @@ def sync_descriptor(descriptor: int) -> None:
 
 
 def kind_of(mode: int) -> Kind:
-    """Return the kind of a file with this `st_mode`."""
+    """Return what a file with this `st_mode` is."""
     if stat.S_ISREG(mode):
         return Kind.FILE
     if stat.S_ISDIR(mode):
@@ -75,7 +83,10 @@ def kind_of(mode: int) -> Kind:
 
 
 def opened_folder(name: str, parent: int, path: Path, *, make: bool) -> int:
-    """Return the descriptor of a folder. With `make`, a missing folder is made. Raises OSError."""
+    """Return the descriptor of a folder. With `make`, a missing folder is made.
+
+    Raises LinkInTheWay if the name is a link, and other OSErrors with the full path.
+    """
     try:
         return _open(name, parent, path, FOLDER_FLAGS | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -88,7 +99,10 @@ def opened_folder(name: str, parent: int, path: Path, *, make: bool) -> int:
 
 
 def opened_file(name: str, parent: int, path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file. Raises OSError for anything else."""
+    """Return the descriptor of a regular file.
+
+    Raises LinkInTheWay if the name is a link, and OSError if it is no regular file.
+    """
     descriptor = _open(name, parent, path, flags | _FILE_FLAGS)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -97,7 +111,11 @@ def opened_file(name: str, parent: int, path: Path, flags: int) -> int:
 
 
 def _open(name: str, parent: int, path: Path, flags: int) -> int:
-    """Open a name. Raises LinkInTheWay if it is a link, or else the OSError with the full path."""
+    """Return the descriptor of a file or folder.
+
+    Raises LinkInTheWay if the name is a link, and otherwise the OSError of open(2) with the full
+    path.
+    """
     try:
         return os.open(name, flags, 0o666, dir_fd=parent)
     except OSError as error:
@@ -114,9 +132,10 @@ def _is_link(name: str, parent: int) -> bool:
 
 
 def opened_or_made(name: str, parent: int) -> int:
-    """Return the descriptor of a file of our own for reading and appending, which may be new.
+    """Return the descriptor of a file for reading and appending, which is made if it is missing.
 
-    Anything else that has its name is removed.
+    The file must be a regular file of this user without other names (hard links). A link, a pipe or
+    a file that is not is removed, and a new file is made in its place.
     """
     while True:
         with contextlib.suppress(FileExistsError):
@@ -126,7 +145,7 @@ def opened_or_made(name: str, parent: int) -> int:
         except FileNotFoundError:
             continue
         except OSError as error:
-            # a link, a pipe without a reader, a file of somebody else
+            # These are the errors of a link, a pipe without a reader, and a file of another user.
             if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EACCES):
                 raise
             unlink(name, parent)
@@ -135,13 +154,13 @@ def opened_or_made(name: str, parent: int) -> int:
         if is_alone(status) and status.st_uid == os.geteuid():
             return descriptor
         os.close(descriptor)
-        # without a name, another process has removed it meanwhile
+        # If the file has no name left, another process has removed it meanwhile.
         if status.st_nlink:
             unlink(name, parent)
 
 
 def is_alone(status: os.stat_result) -> bool:
-    """Return whether it is a regular file without other names (hard links)."""
+    """Return whether a status is that of a regular file without other names (hard links)."""
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
@@ -154,35 +173,37 @@ def _create(name: str, parent: int, flags: int) -> int:
 def own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
     """Yield a new temporary file, which is locked until the context ends.
 
-    While a concurrent run has a file of that name, this one waits.
+    If a concurrent run has a temporary file with this name, wait until it is done. If a killed run
+    left such a file, remove it.
     """
     while True:
         _remove_partial(name, parent)
         try:
             descriptor = _create(name, parent, os.O_WRONLY)
         except FileExistsError:
-            # a concurrent run was faster
+            # A concurrent run was faster.
             continue
         with os.fdopen(descriptor, "wb") as file:
             _lock(descriptor)
-            # before it was locked, a concurrent run may have removed it as left by a killed run
+            # Before the lock was taken, a concurrent run may have removed the file, as one that a
+            # killed run left.
             if is_at(name, parent, descriptor):
                 yield file
                 return
 
 
 def _remove_partial(name: str, parent: int) -> None:
-    """Remove what has the name of a temporary file, once no concurrent run writes it."""
+    """Remove the file with the name of a temporary file, as soon as no run holds its lock."""
     try:
         descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
     except FileNotFoundError:
         return
     except OSError:
-        # a link, or a file that may not be read
+        # It is a link, or a file that may not be read.
         unlink(name, parent)
         return
     try:
-        # somebody else may hold the lock of a file with other names for ever
+        # A file with other names may be somebody else's, who may hold its lock forever.
         if is_alone(os.fstat(descriptor)):
             _lock(descriptor)
         if is_at(name, parent, descriptor):
@@ -192,14 +213,17 @@ def _remove_partial(name: str, parent: int) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Wait for the lock of a file. The kernel releases it with the descriptor."""
-    # not every file system has locks
+    """Wait for the lock of a file, and take it.
+
+    The kernel releases the lock when the descriptor is closed. Nothing happens on a file system
+    without locks.
+    """
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def is_at(name: str, parent: int, descriptor: int) -> bool:
-    """Return whether a name stands for the file that a descriptor is open on."""
+    """Return whether a name is that of an open file, given by its descriptor."""
     try:
         return os.path.samestat(os.lstat(name, dir_fd=parent), os.fstat(descriptor))
     except FileNotFoundError:
@@ -207,7 +231,11 @@ def is_at(name: str, parent: int, descriptor: int) -> bool:
 
 
 def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
-    """Give a new file the permissions `mode`, or else those of the file that it will replace."""
+    """Set the permissions of a new file.
+
+    They are `mode`, or, if that is None, those of the file `name` that the new file will replace.
+    If no such file exists, the permissions are not changed.
+    """
     if mode is None:
         try:
             before = os.lstat(name, dir_fd=parent).st_mode
@@ -220,19 +248,20 @@ def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
 
 
 def copy_status(status: os.stat_result, name: str, parent: int) -> None:
-    """Give a copied file or folder the permissions and times of the original.
+    """Give a copied file or folder the permissions and times of its original.
 
-    The copy is of this user. So it does not run as its owner or group, as the original may: what
-    somebody else wrote would get the rights of this user.
+    `status` is that of the original. The set-user-id and set-group-id bits are not copied. The copy
+    belongs to this user, and with these bits, code of the original's owner would run with the
+    rights of this user.
     """
     copied = stat.S_IMODE(status.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
-    # a new folder may have got the group of the one around it
+    # A new folder inherits the set-group-id bit of the folder that contains it.
     inherited = os.lstat(name, dir_fd=parent).st_mode & stat.S_ISGID
     os.chmod(name, copied | inherited, dir_fd=parent)
     os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=parent)
 
 
 def unlink(name: str, parent: int) -> None:
-    """Remove a file or a link, if there is one."""
+    """Remove a file or a link, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)

@@ -1,10 +1,10 @@
-"""A folder whose content is ours, held open by its descriptor.
+"""Safe writing and removing of files below a folder, which is held open by its descriptor.
 
-Everything that this program writes or removes goes through here. A user names the folder itself, so
-links in its path are followed. Below it no link is followed, whoever put it there and whenever:
-each part of a name is opened from the one before, by openat(2) with O_NOFOLLOW. Checking a path as
-text would not help, as somebody could put a link there afterwards. Nor is anything written or
-removed below a mount point, and folders are gone through only as deep as `DEEPEST`.
+Everything that this program writes or removes goes through `OwnedFolder`. A user names the folder
+itself, so links in its path are followed. Below the folder no link is followed: each part of a name
+is opened from its parent by openat(2) with O_NOFOLLOW. Checking the path as text would not be
+enough, since somebody could put a link there after the check. Nothing is written or removed below a
+mount point. Folders may be nested at most `DEEPEST` deep.
 """
 
 from __future__ import annotations
@@ -46,31 +46,35 @@ _RENAME_EXCHANGE: Final = 2
 
 
 class OwnedFolder:
-    """An open folder, as a context manager that closes it.
+    """An open folder, and the operations on names below it.
 
-    Names are relative to it, with `/` between their parts. Every method may raise OSError, and
-    ValueError for a name that leads out of the folder.
+    It is a context manager that closes the folder. Names are relative to the folder, with `/`
+    between their parts. Every method may raise OSError, and ValueError for a name that leads out of
+    the folder.
     """
 
     def __init__(self, descriptor: int, path: Path, depth: int = 0) -> None:
-        """Take over a descriptor of a folder that is so deep in the one that the user named."""
+        """Take over the descriptor of the folder at `path`.
+
+        `depth` is how many levels it is below the folder that the user named.
+        """
         self._descriptor = descriptor
         self._depth = depth
-        # For messages, and for programs that cannot be given a descriptor.
+        # The path for messages, and for programs that take a path and no descriptor.
         self.path = path
 
     @classmethod
     def open(cls, path: Path, *, make: bool = False) -> OwnedFolder:
-        """Open a folder that a user named, following links.
+        """Open a folder by a path that a user named. Links in the path are followed.
 
-        With `make`, it and its missing parents are made.
+        With `make`, the folder and its missing parents are made.
         """
         if make:
             make_folder(path)
         try:
             descriptor = os.open(path, FOLDER_FLAGS)
         except PermissionError:
-            # a folder that may be written but not read
+            # The folder may be writable without being readable.
             descriptor = os.open(path, FOLDER_FLAGS | getattr(os, "O_PATH", 0))
         return cls(descriptor, path)
 
@@ -88,11 +92,11 @@ class OwnedFolder:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock of the folder, for which other writers wait.
+        """Wait for the lock of the folder, and hold it until the context ends.
 
-        The kernel releases it with the process.
+        Other writers wait for the lock. The kernel releases it if the process ends.
         """
-        # on a file system without locks, files are still put in place whole
+        # A file system may have no locks. Even then, each file is replaced atomically.
         with contextlib.suppress(OSError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
@@ -101,10 +105,10 @@ class OwnedFolder:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
-    # --- what there is
+    # --- looking at names
 
     def kind(self, name: str) -> Kind | None:
-        """Return what a name stands for, None if it does not exist or is in a linked folder."""
+        """Return what a name is. None if it does not exist, or a folder on the way is a link."""
         try:
             with self._parent(name) as (parent, last):
                 return kind_of(os.lstat(last, dir_fd=parent).st_mode)
@@ -112,7 +116,7 @@ class OwnedFolder:
             return None
 
     def is_behind_link(self, name: str) -> bool:
-        """Return whether a name is a link, or in a folder that is one."""
+        """Return whether a name, or a folder on the way to it, is a link."""
         parts = _parts(name)
         for count in range(1, len(parts) + 1):
             if self.kind("/".join(parts[:count])) is Kind.LINK:
@@ -131,10 +135,11 @@ class OwnedFolder:
     # --- reading
 
     def folder(self, name: str, *, make: bool = False, write: bool = False) -> OwnedFolder:
-        """Open a folder in this one.
+        """Open a folder below this one.
 
-        With `make`, it and its missing parents are made, and their names are synced. It is opened
-        to be changed then, or with `write`: MountInTheWay is raised if it is below a mount point.
+        With `make`, the folder and its missing parents are made, and their names are synced. With
+        `make` or `write`, the caller wants to change it, so MountInTheWay is raised if it is a
+        mount point, or below one. Raises TooDeep and LinkInTheWay as well.
         """
         parts = _parts(name)
         depth = self._depth + len(parts)
@@ -155,12 +160,15 @@ class OwnedFolder:
         return OwnedFolder(descriptor, path, depth)
 
     def open_file(self, name: str) -> IO[bytes]:
-        """Open a regular file for reading."""
+        """Open a regular file for reading. Raises OSError for anything else."""
         with self._parent(name) as (parent, last):
             return os.fdopen(opened_file(last, parent, self.path / name, os.O_RDONLY), "rb")
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the content of a regular file of at most `limit` bytes."""
+        """Return the content of a regular file.
+
+        Raises OSError if it has more than `limit` bytes.
+        """
         with self.open_file(name) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
@@ -171,7 +179,7 @@ class OwnedFolder:
     # --- writing
 
     def write(self, name: str, content: bytes, mode: int | None = None) -> None:
-        """Write a file atomically, even if the power fails, as `writing` does."""
+        """Write a file atomically, even if the power fails (see `writing`)."""
         with self.writing(name, mode) as file:
             file.write(content)
 
@@ -179,10 +187,11 @@ class OwnedFolder:
     def writing(self, name: str, mode: int | None = None) -> Iterator[IO[bytes]]:
         """Yield a file that replaces `name` when the context ends without an exception.
 
-        It has the permissions `mode`, or else those of the file that it replaces, or else what the
-        umask gives. Until the end, it has a temporary name in the same folder. It is always a new
-        file: what a killed run or anybody else left under that name is removed rather than written
-        to, since it may have other names. A concurrent writer waits. Missing folders are made.
+        The file has the permissions `mode`, or, if that is None, those of the file that it
+        replaces, or those that the umask gives. Until the end, it has a temporary name in the same
+        folder. A file that already has the temporary name is removed and not written to, since it
+        may have other names (hard links). A concurrent writer of the same name waits. Missing
+        folders are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -203,9 +212,10 @@ class OwnedFolder:
                 raise OSError(error.errno, error.strerror or str(error), str(place)) from error
 
     def write_dated(self, name: str, content_of: Callable[[int], bytes]) -> None:
-        """Write a file atomically whose content says when it was written, and which has that time.
+        """Write a file atomically whose content states its own modification time.
 
-        `content_of` is given the time, in nanoseconds since 1970, as the file system stores it.
+        `content_of` takes this time in nanoseconds since 1970, as the file system stores it, and
+        returns the content. The file gets the same modification time.
         """
         with self.writing(name) as file:
             written = os.fstat(file.fileno()).st_mtime_ns
@@ -214,7 +224,10 @@ class OwnedFolder:
             os.utime(file.fileno(), ns=(written, written))
 
     def create(self, name: str, content: bytes, mode: int) -> None:
-        """Write a new file, not synced. Raises FileExistsError if the name exists."""
+        """Write a new file with the permissions `mode`, without waiting for the disk.
+
+        Raises FileExistsError if the name exists. Missing folders are made.
+        """
         with self._new_file(name) as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
@@ -225,16 +238,19 @@ class OwnedFolder:
             return os.fdopen(opened_file(last, parent, self.path / name, flags), "wb")
 
     def open_growing(self, name: str) -> IO[bytes]:
-        """Open a file for reading and appending, which may be new.
+        """Open a file for reading and appending. A missing file and missing folders are made.
 
-        Anything else than a folder that has its name is removed: a link, a pipe, a device, a file
-        with other names (hard links) or of another user.
+        If the name is a link, a pipe, a device, a file with other names (hard links) or a file of
+        another user, it is removed first. Raises OSError if it is a folder.
         """
         with self._parent(name, make=True) as (parent, last):
             return os.fdopen(opened_or_made(last, parent), "a+b")
 
     def open_alone(self, name: str) -> IO[bytes] | None:
-        """Open a file as `open_growing` does; return None while another process has it open so."""
+        """Open a file as `open_growing` does, and take its lock.
+
+        None if another process has opened it with this method.
+        """
         with self._parent(name, make=True) as (parent, last):
             while True:
                 file = os.fdopen(opened_or_made(last, parent), "a+b")
@@ -244,20 +260,24 @@ class OwnedFolder:
                     file.close()
                     return None
                 except OSError:
-                    # a file system without locks
+                    # The file system has no locks.
                     return file
-                # another process may have removed it meanwhile
+                # Another process may have removed the file meanwhile.
                 if is_at(last, parent, file.fileno()):
                     return file
                 file.close()
 
     def replace(self, name: str, new_name: str) -> None:
-        """Rename `name` to `new_name`. A file or link of that name is replaced."""
+        """Rename `name` to `new_name`. A file or link with the new name is replaced."""
         with self._parent(name) as (parent, last), self._parent(new_name) as (new_parent, new_last):
             os.replace(last, new_last, src_dir_fd=parent, dst_dir_fd=new_parent)
 
     def exchange(self, name: str, other: str) -> bool:
-        """Exchange two names in the folder atomically. Return False if the system cannot."""
+        """Exchange two names in the folder atomically.
+
+        Both names are directly in the folder. Return False if the system or its file system cannot
+        exchange names.
+        """
         try:
             renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
         except (AttributeError, OSError):
@@ -271,10 +291,11 @@ class OwnedFolder:
         raise OSError(number, os.strerror(number), str(self.path / name))
 
     def set_aside(self, name: str, expected: Kind) -> str:
-        """Rename what is not of the expected kind. Return the new name, empty if there is nothing.
+        """Rename a name that is not of the expected kind, and return the new name.
 
-        A file with other names (hard links) is of no expected kind. The new name ends in
-        `.damaged`, and replaces what was set aside before.
+        A file with other names (hard links) is renamed, too. The new name ends in `.damaged`; a
+        file or link that has this name is removed. Return an empty text if nothing was renamed: the
+        name does not exist, or is as expected.
         """
         kind = self.kind(name)
         if kind is None:
@@ -294,9 +315,10 @@ class OwnedFolder:
         return stat.S_ISREG(status.st_mode) and not is_alone(status)
 
     def copy_from(self, other: OwnedFolder, name: str) -> None:
-        """Copy a file, a link or a folder with its content, with permissions and times.
+        """Copy a file, a link or a folder with its content from another folder.
 
-        Raises OSError for a pipe, a socket or a device.
+        The copy has the same name, and the permissions and times of the original, except for the
+        set-user-id and set-group-id bits. Raises OSError for a pipe, a socket or a device.
         """
         kind = other.kind(name)
         with other._parent(name) as (source, last), self._parent(name) as (target, _):
@@ -305,7 +327,7 @@ class OwnedFolder:
                 os.symlink(os.readlink(last, dir_fd=source), last, dir_fd=target)
                 return
             if kind is Kind.FOLDER:
-                # nobody else may look into it before it has its permissions
+                # Nobody else may read the folder before it has its permissions.
                 os.mkdir(last, 0o700, dir_fd=target)
                 self._copy_content(other, name)
             else:
@@ -314,7 +336,7 @@ class OwnedFolder:
             copy_status(status, last, target)
 
     def _copy_content(self, other: OwnedFolder, name: str) -> None:
-        """Copy what is in a folder of another one into the folder of that name."""
+        """Copy the content of the folder `name` of another folder into the same folder here."""
         with other.folder(name) as source, self.folder(name) as target:
             for inner in source.names():
                 target.copy_from(source, inner)
@@ -324,7 +346,8 @@ class OwnedFolder:
     def require_unmounted(self, name: str) -> None:
         """Raise MountInTheWay if a name, or anything below it, is a mount point.
 
-        What is behind a link is not looked at, as it is not reached.
+        Links are not followed, since nothing behind them would be removed. Nothing is raised if the
+        name does not exist.
         """
         with (
             contextlib.suppress(FileNotFoundError, NotADirectoryError, LinkInTheWay),
@@ -333,7 +356,7 @@ class OwnedFolder:
             require_unmounted(last, parent, self.path / name)
 
     def remove(self, name: str) -> None:
-        """Remove a file or a link, if there is one.
+        """Remove a file or a link, if it exists.
 
         Raises MountInTheWay if it is below a mount point.
         """
@@ -344,10 +367,10 @@ class OwnedFolder:
             os.unlink(last, dir_fd=parent)
 
     def remove_tree(self, name: str) -> None:
-        """Remove a folder with its content, a file or a link, as far as the system allows.
+        """Remove a folder with its content, a file or a link, as far as the system permits.
 
-        Raises MountInTheWay before anything is removed if something is mounted in it: that belongs
-        to somebody else.
+        Files that cannot be removed are left without an error. Raises MountInTheWay, before
+        anything is removed, if something is mounted in the folder: it belongs to somebody else.
         """
         self.require_unmounted(name)
         with contextlib.suppress(OSError):
@@ -358,7 +381,10 @@ class OwnedFolder:
                 self.remove(name)
 
     def remove_empty_parents(self, name: str) -> None:
-        """Remove the folders that a name is in, from the innermost, as far as they are empty."""
+        """Remove the empty folders that contain a name, beginning with the innermost.
+
+        Folders that cannot be removed are left without an error.
+        """
         for folder in PurePosixPath(name).parents:
             if folder.name:
                 with (
@@ -367,17 +393,17 @@ class OwnedFolder:
                 ):
                     os.rmdir(last, dir_fd=parent)
 
-    # --- the disk
+    # --- syncing to the disk
 
     def sync(self) -> None:
-        """Wait until the names in the folder are on the disk.
+        """Wait until the names in the folder are written to the disk.
 
-        Otherwise, after a power cut, a renamed file may have its old name again.
+        Without it, a renamed file may have its old name again after a power cut.
         """
         sync_descriptor(self._descriptor)
 
     def sync_tree(self) -> None:
-        """Wait until everything in the folder is on the disk, contents of files included."""
+        """Wait until all names and contents of files in the folder are written to the disk."""
         for name in self.names():
             kind = self.kind(name)
             if kind is Kind.FOLDER:
@@ -392,9 +418,9 @@ class OwnedFolder:
     def _parent(
         self, name: str, *, make: bool = False, write: bool = False
     ) -> Iterator[tuple[int, str]]:
-        """Yield the descriptor of the folder that a name is in, and the last part of the name.
+        """Yield the descriptor of the folder that contains a name, and the last part of the name.
 
-        `make` and `write` are as for `folder`.
+        `make` and `write` are those of `folder`.
         """
         *outer, last = _parts(name)
         if not outer:
@@ -405,7 +431,10 @@ class OwnedFolder:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that a user named and its missing parents, and sync their names."""
+    """Make a folder that a user named, and its missing parents, and sync their names to the disk.
+
+    Nothing happens if the folder exists. Raises OSError.
+    """
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:
@@ -414,7 +443,10 @@ def make_folder(path: Path) -> None:
 
 
 def _parts(name: str) -> list[str]:
-    """Return the parts of a name. Raises ValueError if it may lead out of its folder."""
+    """Return the parts of a name between `/`.
+
+    Raises ValueError if the name may lead out of the folder.
+    """
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise ValueError(f"{name!r} is no name in a folder")

@@ -1,7 +1,7 @@
-"""Sentences of errors and of help: in English where they are written, in any language when shown.
+"""Phrases: texts of errors and of help, written in English and translated when they are shown.
 
-The English sentence is the key of its translations, as in gettext. `i18n.translate_phrase` finds
-them in `locale/phrases/`.
+The English text is the key of its translations, as in gettext. `i18n.translate_phrase` looks them
+up in `locale/phrases/`.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Phrase:
-    """An English template and the values of its placeholders. `str()` fills them in.
+    """An English text with placeholders, and their values.
 
     It is not a `str`, so that mypy finds each place where an error would lose its translations.
     """
 
-    # English, with placeholders in braces.
+    # The English text, with placeholders in braces.
     template: str
-    # The values by placeholder. Those that are phrases are translated, too.
+    # The values by placeholder. Values that are phrases are translated, too.
     values: Mapping[str, object]
 
     def __str__(self) -> str:
-        """Return the sentence in English."""
+        """Return the text in English, with the values filled in."""
         return self.template.format(**self.values)
 
     def __bool__(self) -> bool:
-        """Return whether there is a sentence."""
+        """Return whether the text is not empty."""
         return bool(str(self))
 
     def with_values(self, change: Callable[[str], str]) -> Phrase:
-        """Return the phrase with each of its values as `change` returns it.
+        """Return the phrase with each value replaced by `change(value)`.
 
-        A text without values is changed itself: it may be a library's, and quote anything.
+        `change` removes secrets, for example. In a phrase without values, the template is changed:
+        it may be a text of a library that quotes anything (see `as_phrase`).
         """
         if not self.values:
             return Phrase(change(self.template), {})
@@ -47,24 +48,29 @@ class Phrase:
         return Phrase(self.template, values)
 
 
-# The template of a text that is not translated.
+# The template of a text that is the same in every language.
 LITERAL: Final = "{text}"
 
 
 def phrase(template: str, /, **values: object) -> Phrase:
-    """Return a sentence to be translated. A test finds the template, so it must be a literal."""
+    """Return a phrase with this English template and these values.
+
+    The template must be a literal in the code: a test collects all templates and checks that they
+    are translated.
+    """
     return Phrase(template, values)
 
 
 def literal(text: str) -> Phrase:
-    """Return a text that is the same in every language: a command, or the words of a library."""
+    """Return a phrase for a text that is the same in every language, such as a command."""
     return Phrase(LITERAL, {"text": text})
 
 
 def cause(error: BaseException) -> Phrase:
-    """Return the text of an exception: the phrase that it was raised with, else its first line.
+    """Return the text of an exception as a phrase.
 
-    In further lines packaging and OpenSSL repeat and mark what they were given.
+    It is the phrase that the exception was raised with, or else the text of an OSError, or else the
+    first line of its message. In later lines, packaging and OpenSSL quote their input.
     """
     if error.args and isinstance(error.args[0], Phrase):
         return error.args[0]
@@ -74,19 +80,20 @@ def cause(error: BaseException) -> Phrase:
 
 
 def as_phrase(text: str) -> Phrase:
-    """Return the phrase of a text that the operating system or a library wrote.
+    """Return a phrase for a text of the operating system or a library.
 
-    The catalogs have the usual ones. Another one stays English.
+    The catalogs have translations of frequent texts of this kind. All others stay English.
     """
     return Phrase(text.replace("{", "{{").replace("}", "}}"), {})
 
 
 def listed(phrases: Iterable[Phrase]) -> Phrase:
-    """Return several clauses as one phrase; empty if there is none."""
+    """Return several phrases as one, with semicolons between them; empty if there are none."""
     joined = EMPTY
     for each in phrases:
         joined = phrase("{first}; {second}", first=joined, second=each) if joined else each
     return joined
 
 
+# The phrase without a text. It is false.
 EMPTY: Final = Phrase("", {})

@@ -1,10 +1,10 @@
-"""What people may see of addresses: no user, password, query or fragment.
+"""Functions that remove secrets from addresses: user, password, query and fragment.
 
-This holds however badly an address is written. If it is not certain where its host begins, only
-its scheme is shown.
+They also work for addresses that are badly written. If it is uncertain where the host of an address
+begins, only its scheme is shown.
 
-The texts are anybody's, so a long one is cut before it is looked at, and every regular expression
-takes time in proportion to the length of its text.
+The texts may come from anybody. So a long text is cut first, and each regular expression takes time
+in proportion to the length of its text.
 
 verify.py contains this module, so it uses only the standard library.
 """
@@ -17,8 +17,10 @@ from collections.abc import Iterator
 # The most characters of a text that are looked at. A path has at most 4,096.
 LONGEST = 5_000
 
+# User and password of an address.
 _USER = re.compile(r"://[^\s/?#\"']*@")
-# No scheme is longer; without a limit, each letter of a long text would be tried as its beginning.
+# A scheme. No scheme is longer than 31 characters. Without a limit, the expression would take time
+# in proportion to the square of a text's length.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 _KNOWN_SCHEME = re.compile(r"(https?|ssh|file)://", re.IGNORECASE)
 # The beginning of a query, of a fragment or of parameters.
@@ -26,28 +28,30 @@ _QUERY = re.compile(r"[?#;]")
 _COMMIT_HASH = re.compile(r"[0-9a-f]{40}")
 # A host with a port, or nothing, as in file:///path. Anything else may be part of a password.
 _HOST = re.compile(r"(?P<name>[\w.-]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
-# What ends in `…` was cut, perhaps before the `@` after a password.
+# A path. It has no `…`: a text that ends with `…` was cut, perhaps before the `@` after a password.
 _PATH = re.compile(r"[^\"'`<>\\@…]*")
 _REVISION = re.compile(r"[\w.+-]*")
-# A revision that is no name of a host.
+# A revision that cannot be the name of a host.
 _TAG = re.compile(r"v[0-9][\w.+-]*")
-# A text is cut at no other white space: a password may have it.
+# A word of a line. Other white space does not end a word, since a password may contain it.
 _WORD = re.compile(r"[^ \t\n]+")
-# What a word has that may hold an address, besides `//` before a letter or digit.
+# Characters that show that a word may contain an address, besides `//` before a letter or digit.
 _ADDRESS_MARK = re.compile(r"[A-Za-z]:/|[^@]@+[^@]")
 _WORD_CHARACTER = re.compile(r"\w")
 _OPENING = "([{<\"'`"
 _CLOSING = ")]}>\"'`,.;:"
-# What a word has that may end an address whose password has spaces.
+# Characters that show that a word may be the end of an address whose password contains spaces.
 _LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
+# What may stand before an address in a word, such as `url=`.
 _BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
 
 
 def shown_address(address: str) -> str:
-    """Return what may be shown of an address: scheme, host and path.
+    """Return the scheme, the host and the path of an address, without secrets.
 
-    User, password, query and fragment may be secrets, and need not be escaped properly. If it is
-    not certain where the host begins, or whether the path is one, only the scheme is left.
+    User, password, query and fragment may be secrets, and they may be written without proper
+    escapes. If it is uncertain where the host begins, or whether the rest is really a path, only
+    the scheme and `…` are returned.
     """
     match = _SCHEME.match(address)
     scheme = match[0] if match else ""
@@ -59,17 +63,21 @@ def shown_address(address: str) -> str:
     lacks_host = at != "" and host_and_port == ""
     if host is None or lacks_host or "@" in query:
         return f"{scheme}…"
-    # `me:12/…@host` has a user and a password
+    # In `me:12/…@host`, `me` is a user and `12/…` a password.
     may_be_user = host["port"] is not None and not at
     if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
-    # what is left of user and password
+    # `…@` shows that there was a user: it was removed before, or the address has no scheme.
     hidden = "…@" if user == "…" or (at and not scheme) else ""
     return f"{scheme}{hidden}{host_and_port}{slash}{path}"
 
 
 def _is_path(path: str, *, is_git: bool, may_follow_user: bool) -> bool:
-    """Return whether a path, which may end in a revision of git, is certainly no password."""
+    """Return whether a text is certainly a path, and not a part of a password.
+
+    With `is_git` it may end in `@` and a revision of git. `may_follow_user` is set if what stands
+    before it may be a user instead of a host.
+    """
     before_revision, at, revision = path.partition("@")
     if _PATH.fullmatch(before_revision) is None:
         return False
@@ -81,19 +89,19 @@ def _is_path(path: str, *, is_git: bool, may_follow_user: bool) -> bool:
 
 
 def is_certain(address: str) -> bool:
-    """Return whether it is certain what of an address is host and path, and what a secret."""
+    """Return whether it is certain which parts of an address are host, path and secrets."""
     return "…" not in shown_address(address)
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with each address in it as `shown_address` shows it.
+    """Return a text in which each address is replaced by what `shown_address` returns.
 
-    An address goes on to the next white space, whatever quotes are in it, since a password may have
-    any character. If there is an `@` later in its line that is in no other address, it goes on to
-    the last such `@`, since a password may have spaces.
+    An address ends at the next white space, even if quotes come before it, since a password may
+    contain any character. A password may also contain spaces. So if an `@` that belongs to no other
+    address follows in the same line, the address ends at the word of the last such `@`.
 
-    Of a text of more than `LONGEST` characters, only the beginning is looked at and returned. The
-    word that is cut is left out, and the last address of the line is taken to go on behind the cut.
+    A text of more than `LONGEST` characters is cut. A word at the cut is left out, and the last
+    address of the cut line counts as if it went on behind the cut.
     """
     if len(text) <= LONGEST:
         return _redacted(text)
@@ -114,7 +122,10 @@ def _line_without_secrets(line: str, *, is_cut: bool = False) -> str:
 
 
 def _loose_end(line: str) -> int:
-    """Return where the last word ends that may end an address before it, 0 if there is none."""
+    """Return the end of the last word in a line that may be the end of an address before it.
+
+    The result is 0 if there is no such word.
+    """
     end = 0
     for word in _WORD.finditer(line):
         if _LOOSE_MARK.search(word[0]) and not _KNOWN_SCHEME.search(word[0]):
@@ -123,9 +134,9 @@ def _loose_end(line: str) -> int:
 
 
 def _shown_pieces(line: str, loose_end: int) -> Iterator[str]:
-    """Yield what may be shown of a line.
+    """Yield the pieces of a line without secrets.
 
-    An address with a scheme goes on to `loose_end` if it ends before it.
+    An address with a scheme whose word ends before `loose_end` counts as ending there.
     """
     end = 0
     for word in _WORD.finditer(line):
@@ -143,20 +154,21 @@ def _shown_pieces(line: str, loose_end: int) -> Iterator[str]:
 
 
 def _may_hold_address(word: str) -> bool:
+    """Return whether a word may contain an address."""
     slashes = word.find("//")
     has_location = slashes >= 0 and _WORD_CHARACTER.search(word, slashes) is not None
     return has_location or _ADDRESS_MARK.search(word) is not None
 
 
 def _shown_word(word: str) -> str:
-    """Return what may be shown of a word that may have an address in it."""
+    """Return a word that may contain an address, without secrets."""
     opened = word.lstrip(_OPENING)
     inner = opened.rstrip(_CLOSING)
     opening = word[: len(word) - len(opened)]
     closing = opened[len(inner) :]
     before_at = inner.rpartition("@")[0]
     is_file = inner.startswith("/") and not inner.startswith("//") and ":" not in before_at
-    # `@` by itself, or before a revision
+    # The word is `@` alone, or `@` before a revision.
     is_revision = not before_at and "/" not in inner
     if is_file or is_revision:
         return word
@@ -170,5 +182,8 @@ def _shown_word(word: str) -> str:
 
 
 def without_users(text: str) -> str:
-    """Return the text without user and password in its addresses, else unchanged, for a digest."""
+    """Return a text without user and password in its addresses, and otherwise unchanged.
+
+    It is used for digests. It is not safe for showing a text to people: see `without_secrets`.
+    """
     return _USER.sub("://", text)

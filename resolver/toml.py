@@ -1,8 +1,9 @@
-"""TOML within limits, which are checked before tomli reads a text.
+"""A reader of TOML with limits, which are checked before tomli parses a text.
 
-For tomli, a table takes about a kilobyte of memory, however short it is in the text, and a number
-takes a hundred bytes a digit. So the limits are on what tomli builds: no text takes more than the
-figures beside its limits. No other module calls tomli, which ruff's rule TID251 checks.
+tomli takes about a kilobyte of memory for each table, however short the table is in the text, and a
+hundred bytes for each digit of a number. So the limits are about tables and values. The comments
+beside the limits say how much memory a text within them takes at most. No other module calls tomli,
+which ruff's rule TID251 checks.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from resolver.phrase import phrase
 
 
 class Limits(NamedTuple):
-    """The most that a text may have."""
+    """The limits of a TOML text."""
 
+    # The most characters.
     characters: int
-    # Tables, arrays and the parts of dotted keys.
+    # The most tables, arrays and parts of dotted keys together.
     tables: int
-    # Elements of arrays and values of keys. Escapes in strings have the same limit.
+    # The most values of keys and elements of arrays together. It is also the limit for escapes in
+    # strings.
     values: int
 
 
@@ -39,8 +42,8 @@ IMPORTED: Final = Limits(4 << 20, 100_000, 200_000)
 # The longest number, date or bare key in characters.
 _LONGEST: Final = 1_000
 
-# Strings of each kind and comments, in which nothing is to be counted. Only an escape repeats a
-# group: each repetition takes the regular expression some hundred bytes.
+# Strings of all kinds and comments, in which nothing is counted. Groups are repeated only for
+# escapes, since a repetition of a group takes the regular expression some hundred bytes.
 _TEXTS: Final = re.compile(
     r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -49,31 +52,37 @@ _TEXTS: Final = re.compile(
     r"|\#[^\n]*",
     re.DOTALL,
 )
-# What a message of tomli quotes of a text, other than a character.
+# The parts of a message of tomli that quote more than one character of the text.
 _QUOTED: Final = re.compile(r"""[('"].{3,}[)'"]""", re.DOTALL)
+# The beginning of a number, date or bare key that is too long.
 _WORD: Final = re.compile(rf"[0-9A-Za-z_+:-]{{{_LONGEST + 1}}}")
 
 
 class LimitError(ValueError):
-    """A text exceeds a limit. The message is a clause that says which."""
+    """A text exceeds a limit. The message is a clause that says which limit."""
 
 
 class DecodeError(ValueError):
-    """A text is no TOML. The message is tomli's without keys of the text, which may be secrets."""
+    """A text is not TOML.
+
+    The message is that of tomli. Quotes from the text are removed, since they may be secrets.
+    """
 
     def __init__(self, error: tomli.TOMLDecodeError) -> None:
-        # The message without the place.
+        # The message without line and column.
         self.msg = _QUOTED.sub("…", error.msg)
-        # The place, from 1 on.
+        # The line of the error, counted from 1.
         self.lineno = error.lineno
+        # The column of the error, counted from 1.
         self.colno = error.colno
         super().__init__(str(error).replace(error.msg, self.msg, 1))
 
 
 def loads(text: str, limits: Limits) -> dict[str, Any]:
-    """Return the content of a text.
+    """Return the content of a TOML text.
 
-    Raises LimitError, DecodeError or another ValueError, and RecursionError if it is nested deeply.
+    Raises LimitError if the text exceeds a limit, DecodeError if it is not TOML, another ValueError
+    for a value that Python cannot represent, and RecursionError if it is nested too deeply.
     """
     if len(text) > limits.characters:
         raise LimitError(

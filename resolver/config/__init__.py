@@ -1,4 +1,6 @@
-"""The TOML that people write: schema, loading, meaning; and what they have in files of other tools.
+"""Readers of the files that people write: TOML of stacks and facts, and files of other tools.
 
-No other package reads either.
+`load` reads TOML files into the types of `schema`, and `compile` makes problems of them.
+`requirement_files` reads files of other tools, of which `stack_draft` makes a stack. No other
+package reads these files.
 """

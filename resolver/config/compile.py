@@ -1,4 +1,7 @@
-"""From the content of files to problems: references between the files are resolved and checked."""
+"""The compiler of problems: it resolves and checks what the files of a stack say of each other.
+
+`load` reads the files. The commands pass the problems to `resolve/solver`.
+"""
 
 from __future__ import annotations
 
@@ -49,20 +52,20 @@ from resolver.model.system import SystemVersion
 from resolver.model.target import Target
 from resolver.phrase import cause, phrase
 
-# Raised when the meaning of the same input changes.
+# A number in the digest of problems. It is increased when the same input gets another meaning.
 _FORMAT: Final = 1
 
 
 class StackCompiler:
-    """Makes problems of a stack's files, of the stack with edits, and of other stacks with them.
+    """Makes problems of a stack, of the stack with edits, and of other stacks with the same files.
 
-    The facts of files are compiled once.
+    The facts of the files are compiled only once.
     """
 
     def __init__(self, inputs: Inputs, *, together: bool = False) -> None:
-        """Begin with the files. With `together`, all groups of a stack are one environment.
+        """Take the files of a stack.
 
-        Raises InputError with file:line:key.
+        With `together`, the groups of a stack are solved in one environment, and not one by one.
         """
         self.inputs = inputs
         self._together = together
@@ -74,7 +77,7 @@ class StackCompiler:
         return self._facts.facts(self.inputs.facts)
 
     def edited(self, edits: Edits) -> EditedStack:
-        """Return the stack with edits."""
+        """Return the content of the stack's file with edits."""
         return edited(self.inputs.stack, edits, self.inputs.components)
 
     def problems(
@@ -84,11 +87,11 @@ class StackCompiler:
         options: PolicyOptions = NO_OPTIONS,
         sources: Mapping[str, Source] | None = None,
     ) -> tuple[Problem, ...]:
-        """Return one problem per target and group of a stack, in the order of its file.
+        """Return a problem for each target and group of a stack, in the order of its file.
 
-        The stack is the one of the files, one with edits, or another one. `options` replace parts
-        of its policy. `sources` are the direct references of the stack that are resolved already;
-        the others are resolved later. Raises InputError with file:line:key.
+        `stack` is a stack with edits, or another stack; None for the stack of the files. `options`
+        replace parts of its policy. `sources` has the releases of the direct references that are
+        resolved already. All others are resolved later. Raises InputError with file:line:key.
         """
         inputs = self.inputs
         if stack is not None:
@@ -103,7 +106,7 @@ def compile_problems(
     options: PolicyOptions = NO_OPTIONS,
     sources: Mapping[str, Source] | None = None,
 ) -> tuple[Problem, ...]:
-    """Return one problem per target and group of a stack, as `StackCompiler.problems` does."""
+    """Return a problem for each target and group of a stack, as `StackCompiler.problems` does."""
     return StackCompiler(inputs).problems(options=options, sources=sources)
 
 
@@ -115,6 +118,7 @@ def _problems(
     *,
     together: bool,
 ) -> tuple[Problem, ...]:
+    """Return a problem for each target and group of a stack. Raises InputError."""
     components = inputs.components
     declared_facts = fact_files.facts(inputs.facts, inputs.stack)
     indexes = compile_indexes(inputs)
@@ -157,7 +161,11 @@ def _problems(
 
 
 def _require_distinct_names(problems: Iterable[Problem], document: Document[StackFile]) -> None:
-    """Raise InputError if two targets with their groups have one name, as their locks would."""
+    """Raise InputError if two locks of a stack would have the same name.
+
+    A lock is named after its target and its group: the target `a` with the group `b` has the same
+    name as a target `a-b`.
+    """
     names: set[str] = set()
     for problem in problems:
         name = problem.target.name
@@ -172,13 +180,17 @@ def _require_distinct_names(problems: Iterable[Problem], document: Document[Stac
 
 
 def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: Components) -> Stack:
+    """Return the stack in a file, with the lines of all groups. Raises InputError."""
     content = document.content
     table = content.stack
     practices = _enabled_practices(document, facts)
-    numbers = document.numbers if isinstance(document, EditedStack) else None
+    lines = stack_lines(content)
+    numbers: Sequence[int] = range(len(lines))
+    if isinstance(document, EditedStack):
+        numbers = document.numbers
     requirements = tuple(
-        _root_requirement(document, line, numbers[position] if numbers else position, components)
-        for position, line in enumerate(stack_lines(content))
+        _root_requirement(document, line, number, components)
+        for line, number in zip(lines, numbers, strict=True)
     )
     constraints = _project_lines(document, "constraints", table.constraints)
     overrides = _project_lines(document, "overrides", table.overrides)
@@ -204,7 +216,10 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], components: C
 def _root_requirement(
     document: Document[StackFile], line: FileLine, number: int, components: Components
 ) -> RootRequirement:
-    """Return the requirement in a line of the stack's file, which has this number there."""
+    """Return the requirement in a line of the stack's file. Raises InputError.
+
+    `number` is the number of the line in the file, from 0.
+    """
     read = partial(parse_need, components=components, direct=True)
     need = document.parse(read, line.text, *line.path)
     require_known_values(need, components, document.place(*line.path))
@@ -215,9 +230,10 @@ def _root_requirement(
 def _require_stated(
     document: Document[StackFile], roots: Sequence[RootRequirement], targets: Sequence[Target]
 ) -> None:
-    """Raise InputError for a line on a component that no target states and no machine is asked for.
+    """Raise InputError for a line about a component that nothing compares it with.
 
-    Such a line has no effect, and might be meant for a project of this name.
+    No target states the component, and verify.py does not ask machines for it. Such a line would
+    have no effect. Perhaps a project with this name is meant.
     """
     for line, root in zip(stack_lines(document.content), roots, strict=True):
         if not isinstance(root.need, ComponentRequirement):
@@ -243,10 +259,10 @@ def _require_stated(
 def _project_lines(
     document: Document[StackFile], key: StackKey, lines: Sequence[str]
 ) -> tuple[RootRequirement, ...]:
-    """Return the requirements in a list of the stack that is about projects alone.
+    """Return the requirements in the list `constraints` or `overrides` of a stack.
 
-    Raises InputError for what is no bound on a project. A line of `overrides` may have extras, and
-    need not have versions.
+    `key` is the name of the list. Both lists are only about projects. Raises InputError for a line
+    that is no requirement, and for a constraint with extras or without versions.
     """
     roots = []
     for number, line in enumerate(lines):
@@ -271,9 +287,9 @@ def _project_lines(
 
 
 def _enabled_practices(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[str, ...]:
-    """Return the practices that the stack turns on by name.
+    """Return the ids of the practices that the stack turns on by name; none if it turns on all.
 
-    Raises InputError for an unknown one.
+    Raises InputError for a name that is no practice.
     """
     names = document.content.stack.practices
     if names == "all":
@@ -289,7 +305,8 @@ def _enabled_practices(document: Document[StackFile], facts: Sequence[Fact]) -> 
 def _relaxed(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[Relaxed, ...]:
     """Return the facts that the stack sets aside.
 
-    Raises InputError for an unknown or enforced fact, and for a need that a fact does not have.
+    Raises InputError for an unknown or enforced fact, and for a requirement that the fact does not
+    have.
     """
     known = {fact.id: fact for fact in facts}
     relaxed = []
@@ -308,6 +325,7 @@ def _relaxed(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[Rela
 def _check_relaxed(
     fact: Fact, row: RelaxRow, document: Document[StackFile], path: tuple[str, int]
 ) -> None:
+    """Raise InputError if the stack must not set a fact, or a requirement of it, aside."""
     if fact.strength is Strength.ENFORCED:
         raise InputError(
             phrase("the fact `{fact}` cannot be relaxed", fact=fact.id),
@@ -325,13 +343,15 @@ def _check_relaxed(
     )
     for position, need in enumerate(row.needs):
         if need not in needs:
-            where = document.place(*path, "needs", position)
-            what = phrase("the fact `{fact}` has no need `{need}`", fact=fact.id, need=need)
-            raise InputError(what, where=where, hint=hint)
+            raise InputError(
+                phrase("the fact `{fact}` has no need `{need}`", fact=fact.id, need=need),
+                where=document.place(*path, "needs", position),
+                hint=hint,
+            )
 
 
 def _check_absences(document: Document[StackFile], requirements: Iterable[RootRequirement]) -> None:
-    """Raise InputError if the stack keeps a project out that it requires itself."""
+    """Raise InputError if the stack requires a project, and says that it must be absent."""
     origins = {
         root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)
     }
@@ -352,7 +372,7 @@ def _check_absences(document: Document[StackFile], requirements: Iterable[RootRe
 def _check_markers(
     requirements: Iterable[RootRequirement], facts: Iterable[Fact], targets: Sequence[Target]
 ) -> None:
-    """Raise InputError for a marker of a stack or fact that cannot be evaluated on a target."""
+    """Raise InputError if a marker of a stack or a fact cannot be evaluated for a target."""
     for root in requirements:
         _check_marker(root.need, targets, root.origin.where)
     for fact in facts:
@@ -361,13 +381,16 @@ def _check_markers(
 
 
 def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
-    """Raise InputError for a comparison that PEP 508 does not define, or with the kernel."""
+    """Raise InputError if a marker has a comparison that PEP 508 does not define.
+
+    A marker about the version of the kernel is refused as well, since no target states it.
+    """
     if not isinstance(need, Requirement) or need.marker is None:
         return
-    what = phrase("the marker of `{need}` cannot be evaluated", need=need)
+    complaint = phrase("the marker of `{need}` cannot be evaluated", need=need)
     if text.depends_on_kernel(str(need.marker)):
         raise InputError(
-            what,
+            complaint,
             where=where,
             why=phrase("It depends on the machine's kernel, which is unknown when locking."),
             hint=phrase("leave `platform_release` and `platform_version` out of the marker"),
@@ -377,7 +400,7 @@ def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
             need.applies(target.markers)
     except InvalidRequirement as error:
         raise InputError(
-            what,
+            complaint,
             where=where,
             why=cause(error),
             hint=phrase(
@@ -388,23 +411,28 @@ def _check_marker(need: Need, targets: Iterable[Target], where: str) -> None:
 
 
 def _without_relaxed(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Iterator[Fact]:
-    """Yield the facts without what the stack sets aside of them."""
-    rows_by_fact: dict[str, list[Relaxed]] = {}
-    for row in relaxed:
-        rows_by_fact.setdefault(row.fact.id, []).append(row)
+    """Yield the facts, without facts and requirements that the stack sets aside."""
+    relaxed_by_fact: dict[str, list[Relaxed]] = {}
+    for set_aside in relaxed:
+        relaxed_by_fact.setdefault(set_aside.fact.id, []).append(set_aside)
     for fact in facts:
-        rows = rows_by_fact.get(fact.id)
-        if rows is None:
+        about_fact = relaxed_by_fact.get(fact.id)
+        if about_fact is None:
             yield fact
-        # A row without needs sets the whole fact aside.
-        elif all(row.needs for row in rows):
-            ignored = {need for row in rows for need in row.needs}
-            if remaining := _without_needs(fact, ignored):
-                yield remaining
+            continue
+        # Without `needs`, the whole fact is set aside.
+        if not all(set_aside.needs for set_aside in about_fact):
+            continue
+        ignored: set[str] = set()
+        for set_aside in about_fact:
+            ignored.update(set_aside.needs)
+        remaining = _without_needs(fact, ignored)
+        if remaining is not None:
+            yield remaining
 
 
 def _without_needs(fact: Fact, ignored: set[str]) -> Fact | None:
-    """Return the fact without these needs or bounds; None if it says nothing else."""
+    """Return a fact without the requirements or bounds with these texts; None if none is left."""
     if isinstance(fact, Requires):
         needs = tuple(need for need in fact.needs if str(need) not in ignored)
         return replace(fact, needs=needs) if needs else None
@@ -417,7 +445,10 @@ def _without_needs(fact: Fact, ignored: set[str]) -> Fact | None:
 def _partition(
     facts: Iterable[Fact], enabled: str | Sequence[str]
 ) -> tuple[tuple[Fact, ...], tuple[Practice, ...]]:
-    """Return the facts in force, and the practices that the stack does not turn on."""
+    """Return the facts that count, and the practices that the stack does not turn on.
+
+    `enabled` is `all`, or the ids of the practices that the stack turns on.
+    """
     in_force: list[Fact] = []
     practices: list[Practice] = []
     for fact in facts:
@@ -431,9 +462,9 @@ def _partition(
 
 
 def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
-    """Return the libraries that come with any component.
+    """Return the names of the libraries that are installed with components.
 
-    A component that the target does not state counts too, since nothing can be checked of it.
+    All components count, since a machine may have a component that its target does not state.
     """
     libraries: set[str] = set()
     if systems is not None:
@@ -443,12 +474,14 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
 
 
 def _values(target: Target, facts: Iterable[Fact]) -> dict[str, tuple[Value, ...]]:
-    """Return the values of the target's components that are known or that facts name.
+    """Return the values of each component of the target that are known or that facts name.
 
-    The nearest to the target's own value come first.
+    The values nearest to the target's own value come first.
     """
-    requires = [fact for fact in facts if isinstance(fact, Requires)]
-    needs = [need for fact in requires for need in fact.needs]
+    needs: list[Need] = []
+    for fact in facts:
+        if isinstance(fact, Requires):
+            needs += fact.needs
     values_by_component = {}
     for component, own_value in target.system.items():
         values = [own_value, *target.components[component].known]
@@ -459,9 +492,9 @@ def _values(target: Target, facts: Iterable[Fact]) -> dict[str, tuple[Value, ...
 
 
 def _unknown(target: Target) -> Iterator[UnknownValue]:
-    """Yield the values of the target that are no known release of a component with release lines.
+    """Yield the values of the target that are not among the known releases of their component.
 
-    A build of a known release is none of them.
+    Only components with `by_line` are looked at. A build of a known release is known.
     """
     for name, value in target.system.items():
         component = target.components[name]
@@ -478,7 +511,7 @@ def _unknown(target: Target) -> Iterator[UnknownValue]:
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:
-    """Return the sha256 of all that the problems of a stack follow from, in hex."""
+    """Return the sha256 in hex of all files and options that the problems of a stack depend on."""
     documents: list[Document[Any]] = [inputs.stack, *inputs.facts, *inputs.recorded]
     optional = (inputs.indexes, inputs.systems, inputs.variants)
     documents += [document for document in optional if document is not None]

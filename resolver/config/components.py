@@ -1,4 +1,4 @@
-"""The components of targets: the rows of systems.toml, and those that every target has."""
+"""The compiler of components: those of systems.toml, and `python` and `glibc`."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from resolver.model import patterns
 from resolver.model.component import BUILT_IN, NAMES, PEP_440, Component, Components, Grammar
 from resolver.phrase import phrase
 
-# What `versions` of a row may be. docs/vendors.md says how one adds a grammar.
+# The grammars by the value of the key `versions`. docs/vendors.md says how to add a grammar.
 GRAMMARS: Final[Mapping[str, Grammar]] = {
     "pep440": PEP_440,
     "names": NAMES,
-    # Two numbers are a release line: 8.5.* is one, and 8.5.1.* is none.
+    # A release line has at most two numbers: 8.5.* is one, and 8.5.1.* is not.
     "cann": Grammar(parse=parse_version, line_numbers=2),
 }
 
 
-# A value for messages about a component without known ones.
+# An example of a value for each grammar, for messages about a component without known values.
 _EXAMPLES: Final = {"pep440": "12.4", "names": "A2", "cann": "8.5.0"}
 
 
 def compile_components(systems: SystemsFile, text: TomlText) -> Components:
-    """Return the components of targets: those of systems.toml, and those that every target has.
+    """Return the components that targets can have, by name.
 
-    They are sorted by name, as errors list them, before the ones that the file leaves out.
-    Raises InputError with file:line:key.
+    First come the components of systems.toml, sorted by name, and then those of `python` and
+    `glibc` that the file does not have. Errors list them in this order. Raises InputError with
+    file:line:key.
     """
     rows = sorted(systems.component.items())
     components = {name: _component(name, row, text) for name, row in rows}
@@ -40,13 +41,16 @@ def compile_components(systems: SystemsFile, text: TomlText) -> Components:
 
 
 def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
-    """Return the component of a row. What makes a built-in one special stays as it is."""
+    """Return the component of a table of systems.toml. Raises InputError.
+
+    For `python` and `glibc`, only the known values and names are taken from the table.
+    """
     path = ("component", name)
     if not patterns.COMPONENT.matches(name):
-        what = phrase(
+        complaint = phrase(
             "`{name}` is not {description}", name=name, description=patterns.COMPONENT.description
         )
-        raise InputError(what, where=text.place(*path))
+        raise InputError(complaint, where=text.place(*path))
     component = BUILT_IN.get(name)
     if component is not None:
         _require_plain(name, row, text)
@@ -82,9 +86,10 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
 
 
 def require_no_component(project: str, components: Components, where: str) -> None:
-    """Raise InputError for a project that has the name of a component.
+    """Raise InputError if a project has the name of a component.
 
-    A line such as `torch >= 2` would be about the component, and nothing would install the project.
+    A line such as `torch >= 2` would be about the component, and nothing would require the project.
+    `where` is the place in the error.
     """
     if project in components:
         raise InputError(
@@ -104,7 +109,7 @@ def require_no_component(project: str, components: Components, where: str) -> No
 
 
 def _require_plain(name: str, row: ComponentRow, text: TomlText) -> None:
-    """Raise InputError for a key that says how a component that every target has is compared."""
+    """Raise InputError if the table of `python` or `glibc` has a key that must not be changed."""
     plain = ComponentRow(summary=row.summary)
     for key in ("title", "title_zh", "versions", "closed", "minimum", "by_line", "aliases"):
         if getattr(row, key) != getattr(plain, key):

@@ -1,7 +1,8 @@
-"""From the values of a TOML file to the types that the annotations of fields name.
+"""The decoder of TOML files: it turns parsed TOML into the types of `schema` and of the model.
 
-A field is a key of its table, in kebab case or as its `name` says. An error names the file, the
-line and the key, which msgspec's own decoder cannot do: its hooks do not see a field's key.
+The keys of a table are the fields of its type, in kebab case or by the field's `name`. An error
+contains the file, the line and the key. msgspec's own decoder cannot do this, since its hooks do
+not know the key of a field.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ from resolver.model.text import (
 )
 from resolver.phrase import Phrase, cause, literal, phrase
 
-# Part of an address, and so perhaps of a password, in a line that is not a requirement.
+# Characters of an address. A line with them that is not a requirement may contain a password.
 _MAYBE_ADDRESS: Final = re.compile(r"[@?#]|//|:/")
+# What errors call the types of TOML.
 _TYPES: Final = {
     str: phrase("a string in quotes"),
     int: phrase("a number"),
@@ -62,9 +64,10 @@ _TYPES: Final = {
 
 
 def cutoff_moment(value: date) -> datetime:
-    """Return the moment in UTC that a cut-off names; a day stands for its end.
+    """Return the moment of a cut-off, with a time zone.
 
-    Raises ValueError if UTC has no such year.
+    A day means its end in UTC. A time without a zone is in UTC. Raises ValueError if the moment is
+    in no year from 1 to 9999 of UTC.
     """
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
@@ -80,9 +83,10 @@ def cutoff_moment(value: date) -> datetime:
 
 
 def parse_need(line: str, components: Components, *, direct: bool = False) -> Need:
-    """Return the requirement on a project or a component in a line of a fact or stack.
+    """Return the requirement on a project or a component in a line of a fact or a stack.
 
-    With `direct` it may name an address. Raises ValueError or InputError.
+    `components` are the components that targets can have. With `direct`, the line may be a direct
+    reference to a git repository. Raises ValueError or InputError if it is no requirement.
     """
     component_need = ComponentRequirement.parse(line, components)
     if component_need is not None:
@@ -116,15 +120,17 @@ def parse_condition(line: str, components: Components) -> ComponentRequirement:
 def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     """Return the requirement on a project in a line (PEP 508).
 
-    Only with `direct` may it name an address. Raises ValueError or InputError.
+    With `direct`, the line may be a direct reference to a git repository. Raises ValueError or
+    InputError if it is no requirement.
     """
     try:
         need = texts.requirement(line)
     except InvalidRequirement as error:
         has_secret = _MAYBE_ADDRESS.search(line) is not None
         shown = phrase("a line that may contain a password") if has_secret else literal(f"`{line}`")
-        what = phrase("{line} is not a requirement", line=shown)
-        raise InputError(what, why=cause(error)) from None
+        raise InputError(
+            phrase("{line} is not a requirement", line=shown), why=cause(error)
+        ) from None
     if need.url:
         if not direct:
             raise ValueError(
@@ -135,7 +141,10 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
 
 
 def require_known_values(need: Need, components: Components, where: str) -> None:
-    """Raise InputError if a requirement names a value that no target can have."""
+    """Raise InputError if a requirement names a value of a component that no target can have.
+
+    `where` is the file:line that the error shows.
+    """
     if not isinstance(need, ComponentRequirement):
         return
     component = components[need.component]
@@ -145,38 +154,41 @@ def require_known_values(need: Need, components: Components, where: str) -> None
                 component.require_known(comparison.value, where)
 
 
-# Reads a value, with the place in errors.
+# A function that decodes a value of a TOML file. It raises InputError with file:line:key.
 _Reader = Callable[["_Located"], Any]
 
 
 class _Located(NamedTuple):
-    """A value of a TOML file and where it is."""
+    """A value of a TOML file, with its place and with what is needed to decode it."""
 
+    # The value, as tomli returns it.
     value: Any
+    # The file.
     text: TomlText
+    # The keys and positions that lead to the value.
     path: Path
     # The components that requirements may be about.
     components: Components
-    # Reads the text of a reference.
+    # The function that reads a reference from its text.
     read_reference: Callable[[str], Reference]
 
     def child(self, key: str | int, value: Any) -> _Located:
-        """Return the value at a key or position of this table or list."""
+        """Return `value` as the element of this table or list at a key or position."""
         return self._replace(value=value, path=(*self.path, key))
 
     def checked(self, kind: type) -> Any:
-        """Return the value. Raises InputError unless it has exactly this type of TOML."""
+        """Return the value. Raises InputError if it is not exactly of the type `kind`."""
         if type(self.value) is not kind:
             got = _TYPES[type(self.value)]
             raise self.unusable(phrase("expected {kind}, got {got}", kind=_TYPES[kind], got=got))
         return self.value
 
     def parse(self, read: Callable[[Any], Any], value: Any) -> Any:
-        """Return what `read` makes of a value. Raises its ValueError as InputError with a place."""
+        """Return `read(value)`. A ValueError of `read` becomes an InputError with the place."""
         return self.text.parse(read, value, *self.path)
 
     def unusable(self, why: Phrase) -> InputError:
-        """Return the error that says why the value is refused."""
+        """Return an error that says that the value is refused, and why."""
         where = self.text.place(*self.path)
         return InputError(
             phrase("{key} cannot be used", key=last_key(self.path)), where=where, why=why
@@ -192,14 +204,18 @@ def decode(
 ) -> Any:
     """Return a value of a TOML file as an object of a type.
 
-    Requirements in it may be about these components. `read_reference` decides which sources are
-    admitted. Raises InputError with file:line:key.
+    `kind` is the type, which may be annotated. `components` are the components that requirements
+    may be about. `read_reference` reads the references of a source. Raises InputError with
+    file:line:key.
     """
     return _reader(kind)(_Located(value, text, (), components, read_reference))
 
 
 def _reader(kind: Any) -> _Reader:
-    """Return what reads values of a type. Taking a type apart takes longer than a value."""
+    """Return the function that decodes values of a type.
+
+    Analysing a type takes longer than decoding a value, so this is done once for each field.
+    """
     if kind is Any:
         return attrgetter("value")
     if kind in _TEXT_READERS:
@@ -245,6 +261,10 @@ def _instance(kind: type, located: _Located) -> Any:
 
 
 def _annotated_reader(kind: Any, notes: Sequence[Any]) -> _Reader:
+    """Return the function that decodes values of an annotated type.
+
+    `notes` are the annotations: NOT_EMPTY, ALONE, or functions that check the value.
+    """
     read = _reader(kind)
     read_alone = _reader(get_args(kind)[0]) if ALONE in notes else None
     checks = [note for note in notes if callable(note)]
@@ -263,7 +283,11 @@ def _annotated_reader(kind: Any, notes: Sequence[Any]) -> _Reader:
 
 
 def _union_reader(members: Sequence[Any]) -> _Reader:
-    """Return what reads a value as what it is meant for: for a list one of lists, if any."""
+    """Return the function that decodes values of a union.
+
+    A list is decoded as the first member that is a tuple, and any other value as the first member
+    that is not. If there is no such member, the first member is taken.
+    """
     possible = [member for member in members if member is not NoneType]
     readers = [(get_origin(member) is tuple, _reader(member)) for member in possible]
 
@@ -292,7 +316,10 @@ def _mapping(key_kind: Any, read: _Reader, located: _Located) -> dict[Any, Any]:
 
 
 def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
-    """Return a table, whose keys are known, as an instance of a type."""
+    """Return a table as an instance of a type. The caller has refused unknown keys.
+
+    Raises InputError if a required key is missing.
+    """
     table = located.value
     values: dict[str, Any] = {}
     missing = []
@@ -318,22 +345,27 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
 
 
 class _Field(NamedTuple):
-    """A field of a type."""
+    """A field of a type, prepared for decoding."""
 
+    # The name of the field.
     name: str
+    # The key in the TOML table.
     key: str
+    # The type, with its annotations.
     kind: Any
-    # Those of its annotation.
+    # The annotations.
     notes: tuple[Any, ...]
+    # Whether the table must have the key.
     is_required: bool
-    # Whether it is the place of the table.
+    # Whether the field is file:line of the table, which is no key.
     is_place: bool
+    # The function that decodes a value.
     read: _Reader
 
 
 @lru_cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
-    """Return the fields of a type."""
+    """Return the fields of a type, prepared for decoding."""
     return tuple(
         _Field(
             name=field.name,
@@ -361,14 +393,16 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 
 def _choice(options: Sequence[Any], located: _Located) -> Any:
+    """Return a value that must be one of some options."""
     value = located.checked(type(options[0]))
     if value not in options:
-        what = phrase("{key} cannot be", key=last_key(located.path))
-        raise located.text.unknown(what, value, options, *located.path)
+        complaint = phrase("{key} cannot be", key=last_key(located.path))
+        raise located.text.unknown(complaint, value, options, *located.path)
     return value
 
 
 def _cutoff(located: _Located) -> datetime:
+    """Return the moment of a cut-off, which is a date or a time of TOML."""
     is_moment = isinstance(located.value, datetime)
     value = located.value if is_moment else located.checked(date)
     moment: datetime = located.parse(cutoff_moment, value)
@@ -376,6 +410,7 @@ def _cutoff(located: _Located) -> datetime:
 
 
 def _as_of(located: _Located) -> str:
+    """Return the day of a stack, which is a date of TOML or a text (see `read_as_of`)."""
     is_day = isinstance(located.value, date)
     value = located.value if is_day else located.checked(str)
     day: str = located.parse(read_as_of, value)
@@ -398,7 +433,10 @@ def _reference(located: _Located) -> Reference:
 
 
 def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
-    """Return environment variables, sorted by name."""
+    """Return environment variables with their values, sorted by name.
+
+    Raises InputError for a variable that no fact and no stack may set (see `patterns.VARIABLE`).
+    """
     table = located.checked(dict)
     for name, value in table.items():
         variable = located.child(name, value)
@@ -425,23 +463,23 @@ def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(table.items()))
 
 
-# How a text becomes a value of each type.
+# The functions that read a value of each type from a text.
 _TEXT_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     Requirement: parse_requirement,
     RequirementLine: lambda line: str(parse_requirement(line)),
-    # Validated, since anything that is not a name would match no project.
+    # The name is validated, since a text that is no name would match no project.
     NormalizedName: partial(canonicalize_name, validate=True),
     SpecifierSet: texts.specifier_set,
     Version: Version,
 }
 
-# How a text that may be about a component becomes a value of each type.
+# The functions that read a value of each type from a text, given the components.
 _COMPONENT_READERS: Final[Mapping[Any, Callable[..., Any]]] = {
     Need: parse_need,
     ComponentRequirement: parse_condition,
 }
 
-# How a value that may be something else than a text becomes one of each type.
+# The functions that decode a value of each type that need not be a text.
 _VALUE_READERS: Final[Mapping[Any, Callable[[_Located], Any]]] = {
     Cutoff: _cutoff,
     AsOfText: _as_of,

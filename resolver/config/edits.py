@@ -1,4 +1,4 @@
-"""A stack with edits, as if it had been read from the edited text."""
+"""Stacks with edits (see `model/edit`): the content that the edited text would have."""
 
 from __future__ import annotations
 
@@ -23,22 +23,27 @@ from resolver.model.problem import Absence, Policy
 
 
 class EditedStack(Document[StackFile], frozen=True, dict=True):
-    """A stack's file with edits: the content is the edited one, places are those of the file."""
+    """The file of a stack with edited content. The text and its places are those of the file."""
 
     # The lines of the file.
     of_file: tuple[FileLine, ...]
-    # For each line of the content its number in the file; one after the last for an added line.
+    # For each line of the content, its number in the file. An added line has a higher number than
+    # all lines of the file.
     numbers: tuple[int, ...]
-    # The targets that got a name, by number in the file: others are the same machine by now.
+    # The targets that need a name because of the edits, as number in the file and name (see
+    # `_distinct_names`).
     names: tuple[tuple[int, str], ...]
 
     @cached_property
     def digest(self) -> str:
-        """Return nothing: a changed stack is locked only once its text is written."""
+        """Return an empty text: a changed stack is locked only after its text was written."""
         return ""
 
     def line(self, *path: str | int) -> str:
-        """Return file:line of a key of the content, or of the table that it was added to."""
+        """Return file:line of a key of the content.
+
+        For an added key, it is the line of the list or table to which it was added.
+        """
         if path in self._lines:
             number = self.numbers[self._lines.index(path)]
             is_added = number >= len(self.of_file)
@@ -47,12 +52,15 @@ class EditedStack(Document[StackFile], frozen=True, dict=True):
 
     @cached_property
     def _lines(self) -> list[tuple[str | int, ...]]:
-        """Return the keys of each line of the content."""
+        """Return the path of each line of the content."""
         return [line.path for line in stack_lines(self.content)]
 
 
 def edited(stack: Document[StackFile], changes: Edits, components: Components) -> EditedStack:
-    """Return a stack with edits. Its targets and facts may have these components."""
+    """Return a stack with edits.
+
+    `components` are those that its targets and facts may have.
+    """
     content = stack.content
     of_file = stack_lines(content)
     lines = {number: (line.group, line.text) for number, line in enumerate(of_file)}
@@ -74,7 +82,7 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
             case edits.AddRows():
                 content = _with_rows(content, change, stack, components)
     kept = {number: line for number, line in lines.items() if line[1]}
-    # The content has its lines group by group, and an added one is the last of its group.
+    # The content has its lines group by group. An added line is the last line of its group.
     order = ["", *content.group]
     numbers = sorted(kept, key=lambda number: (order.index(kept[number][0]), number))
     content = with_lines(content, [kept[number] for number in numbers])
@@ -87,13 +95,13 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
 def _with_list(
     table: StackTable, change: edits.DropConstraint | edits.TurnOnPractice | edits.UseFacts
 ) -> StackTable:
-    """Return the table `stack` with an edit of one of its lists other than `requires`."""
+    """Return the table `stack` with an edit of `constraints`, `practices` or `facts`."""
     match change:
         case edits.DropConstraint():
             kept = [line for line in table.constraints if line != change.text]
             return replace(table, constraints=tuple(kept))
         case edits.TurnOnPractice():
-            # If all of them are on, none is left to turn on.
+            # If all practices are turned on, no way out turns on another one.
             assert table.practices != "all"  # noqa: S101
             return replace(table, practices=(*table.practices, change.name))
         case edits.UseFacts():
@@ -103,9 +111,10 @@ def _with_list(
 def _distinct_names(
     content: StackFile, changes: Edits, components: Components
 ) -> Iterator[tuple[int, str]]:
-    """Yield the targets that need a name because edits made them the same machine as another.
+    """Yield the targets that need a name, as number in the file and name.
 
-    Each target is given by its number in the file. The name is the derived one with a number.
+    A target without a name gets one that is made of its values. If edits give two such targets the
+    same values, their locks would have the same name. So a number is appended to the name.
     """
     if isinstance(content.target, TargetTable):
         return
@@ -124,18 +133,21 @@ def _distinct_names(
 
 
 def _policy(policy: Policy, change: edits.AllowPrereleases | edits.DropCutoff) -> Policy:
+    """Return a policy with an edit."""
     if isinstance(change, edits.DropCutoff):
         return replace(policy, exclude_newer=None)
     return replace(policy, prereleases_of={**policy.prereleases_of, change.project: "allow"})
 
 
 def _target(content: StackFile, number: int) -> TargetTable:
+    """Return the target with a number in the file, which may have a single target."""
     if isinstance(content.target, TargetTable):
         return content.target
     return content.target[number]
 
 
 def _with_target(content: StackFile, number: int, table: TargetTable) -> StackFile:
+    """Return the content with another target of this number."""
     if isinstance(content.target, TargetTable):
         return replace(content, target=table)
     targets = list(content.target)
@@ -144,6 +156,7 @@ def _with_target(content: StackFile, number: int, table: TargetTable) -> StackFi
 
 
 def _with_component(content: StackFile, change: edits.SetComponent) -> StackFile:
+    """Return the content with another value of a component."""
     table = _target(content, change.target)
     value = {change.component: change.value}
     if change.component in BUILT_IN:
@@ -159,7 +172,10 @@ def _with_rows(
     stack: Document[StackFile],
     components: Components,
 ) -> StackFile:
-    """Return the content with more rows, whose places are those of their tables."""
+    """Return the content with more facts and absent projects.
+
+    Their place is that of the table to which they are added.
+    """
     tables = toml.loads(change.text, toml.STACK)
     assert tables.keys() <= {"absent", "fact"}  # noqa: S101
     place = TomlText(stack.name, change.text)

@@ -1,4 +1,4 @@
-"""The facts that a stack uses, and the rules for them that keys and types do not express."""
+"""The facts that a stack uses, and rules for facts that the types of their keys do not express."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from resolver.model import fact as model
 from resolver.model.component import BUILT_IN, Components
 from resolver.phrase import phrase
 
-# Returns file:line: key of a value, given the keys that lead to it in a fact's row.
+# A function that returns file:line: key of a value, given the keys that lead to it in a row.
 Place = Callable[..., str]
 
 
 class _Row(NamedTuple):
-    """A fact where it is written."""
+    """A row of a file: a fact and its place."""
 
+    # The fact, with an id.
     fact: model.Fact
+    # Returns the place of a value of the row.
     place: Place
-    # The project that the file is about; "" for a stack, whose facts may be about any.
+    # The project that the file is about; empty for a stack's file, whose facts may be about any
+    # project.
     project: str
 
     @property
@@ -38,12 +41,12 @@ class _Row(NamedTuple):
 
 
 class FactFiles:
-    """The facts of files, compiled once however many stacks use them."""
+    """A cache of the checked facts of files, which several stacks use."""
 
     def __init__(self, components: Components) -> None:
-        """Begin without files. Facts may be about these components."""
+        """Begin without files. `components` are those that facts may be about."""
         self._components = components
-        # The rows of each file that was used, by the file's name.
+        # The rows of each file that was checked, by the file's name.
         self._rows: dict[str, list[_Row]] = {}
 
     def facts(
@@ -51,9 +54,11 @@ class FactFiles:
         documents: Sequence[Document[FactFile]],
         stack: Document[StackFile] | None = None,
     ) -> tuple[model.Fact, ...]:
-        """Return the facts of some files, in the order of files, of kinds in the schema, and rows.
+        """Return the facts of some files, and then the facts in the file of a stack.
 
-        The facts of the stack itself come last. Raises InputError with file:line:key.
+        The facts of a file are in the order of `KINDS`, and those of a kind in the order of the
+        file. Generated facts that another fact replaces are left out. Raises InputError with
+        file:line:key for a mistake in a fact, and if two facts have the same id.
         """
         rows: list[_Row] = []
         for document in documents:
@@ -76,7 +81,7 @@ class FactFiles:
         return tuple(facts.values())
 
     def _rows_of(self, document: Document[FactFile]) -> list[_Row]:
-        """Return the facts of a file, each with an id."""
+        """Return the checked rows of a file. Raises InputError."""
         if document.name not in self._rows:
             project = canonicalize_name(PurePosixPath(document.name).stem)
             rows = self._checked(document.content, document.place, project)
@@ -84,7 +89,11 @@ class FactFiles:
         return self._rows[document.name]
 
     def _checked(self, table: FactFile, place: Place, project: str) -> list[_Row]:
-        """Return the facts of a table. Raise InputError for what facts must not have."""
+        """Return the rows of a file after checking them. Raises InputError.
+
+        `place` returns the place of a key, and `project` is the project that the file is about;
+        empty for a stack's file.
+        """
         rows = list(_rows_of_table(table, place, project))
         for row in rows:
             for named in _projects_of(row.fact):
@@ -114,6 +123,7 @@ def compile_facts(
 
 
 def _rows_of_table(table: FactFile, place: Place, project: str) -> Iterator[_Row]:
+    """Yield the rows of a file. A fact without an id gets one, such as `vllm-requires-2`."""
     prefix = "" if project else "stack-"
     for kind in model.KINDS:
         for number, fact in enumerate(getattr(table, kind)):
@@ -122,7 +132,10 @@ def _rows_of_table(table: FactFile, place: Place, project: str) -> Iterator[_Row
 
 
 def _replaced(documents: Sequence[Document[FactFile]], rows: Sequence[_Row]) -> dict[str, str]:
-    """Return the files of the generated facts that others replace, by id. Raises InputError."""
+    """Return the ids of the generated facts that other facts replace, each with its file.
+
+    Raises InputError if a fact may not replace another one, or if there is no such fact.
+    """
     generated_files = {document.name for document in documents if is_generated(document)}
     generated = {row.fact.id: row.file for row in rows if row.file in generated_files}
     replaced: dict[str, str] = {}
@@ -135,7 +148,10 @@ def _replaced(documents: Sequence[Document[FactFile]], rows: Sequence[_Row]) -> 
 
 
 def _check_over(row: _Row, generated_files: Collection[str], generated: Collection[str]) -> None:
-    """Raise InputError unless a fact is written by hand and replaces generated facts."""
+    """Raise InputError if a fact with the key `over` is generated, or replaces no generated fact.
+
+    `generated_files` are the names of the files with generated facts, and `generated` their ids.
+    """
     where = row.place("over")
     if row.file in generated_files:
         why = phrase("only a fact that was written by hand takes the place of another")
@@ -152,26 +168,27 @@ def _check_over(row: _Row, generated_files: Collection[str], generated: Collecti
 
 
 def _projects_of(fact: model.Fact) -> Sequence[NormalizedName]:
-    """Return the projects that a fact is about or names. A pairing may be about a component."""
+    """Return the projects that a fact is about or names.
+
+    `package` of a `pairs` fact is left out, since it may be a component.
+    """
     if isinstance(fact, model.Pairs):
         return fact.named_projects
     return (fact.package, *fact.named_projects)
 
 
 def _check(fact: model.Fact, place: Place, components: Components) -> None:
-    """Raise InputError for values, and combinations of keys, that a fact must not have."""
+    """Raise InputError for values and combinations of keys that a fact must not have."""
     for key in ("needs", "add", "unless", "when", "with"):
         field = "others" if key == "with" else key
         for position, need in enumerate(getattr(fact, field, ())):
             require_known_values(need, components, place(key, position))
     if isinstance(fact, model.Names | model.Warns) and fact.component not in ("", *components):
-        what = phrase("there is no component `{name}`", name=fact.component)
-        hint = did_you_mean(
-            fact.component,
-            components,
-            known_names(components),
+        raise InputError(
+            phrase("there is no component `{name}`", name=fact.component),
+            where=place("component"),
+            hint=did_you_mean(fact.component, components, known_names(components)),
         )
-        raise InputError(what, where=place("component"), hint=hint)
     for mistake in fact.mistakes():
         raise InputError(
             mistake.what, where=place(*mistake.path), why=mistake.why, hint=mistake.hint
@@ -180,12 +197,17 @@ def _check(fact: model.Fact, place: Place, components: Components) -> None:
 
 
 def _check_practice(fact: model.Fact, place: Place) -> None:
-    """Raise InputError unless `risk` and practice go together, in a kind that can be one."""
+    """Raise InputError for a practice without `risk`, and for any other fact with `risk`.
+
+    A practice of a kind that cannot be a practice is refused as well.
+    """
     is_practice = fact.strength is model.Strength.PRACTICE
     if not isinstance(fact, model.Practice):
         if is_practice:
-            what = phrase("only a `replaces` or `requires` fact can be a practice")
-            raise InputError(what, where=place("strength"))
+            raise InputError(
+                phrase("only a `replaces` or `requires` fact can be a practice"),
+                where=place("strength"),
+            )
     elif is_practice != bool(fact.risk):
         raise InputError(
             phrase("a practice says what is at risk, and nothing else does"),

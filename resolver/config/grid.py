@@ -1,4 +1,7 @@
-"""The grid of `ascend-lock matrix build`: its cells, each a stack, from grid.toml and the facts."""
+"""The grid of `ascend-lock matrix build`, read from grid.toml and the facts.
+
+Each cell of the grid is a stack that is solved on its own (see `model/matrix`).
+"""
 
 from __future__ import annotations
 
@@ -29,47 +32,54 @@ from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import Requirement
 from resolver.phrase import phrase
 
-# The name of the stack that stands for a grid, and of its snapshot.
+# The name of the stack that is made to load the files of a grid, and of the grid's snapshot.
 NAME: Final = "matrix"
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A grid with the files that its stacks use."""
+    """A grid, with the files that the stacks of its cells use."""
 
+    # grid.toml.
     file: Document[GridFile]
-    # Makes the problems of cells. Their stacks share its files: facts, indexes, systems.
+    # The compiler of the problems of cells. All cells share its facts, indexes and components.
     compiler: StackCompiler
-    # A problem of these files for the first machine. Its only line asks for the grid's package.
+    # A problem with the same files for the first machine. Its only line is the grid's project.
     problem: Problem
-    # What facts require on any machine, without practices.
+    # The `requires` facts of these files, for any machine, without practices.
     facts: tuple[Requires, ...]
-    # The same for each shipped stack whose targets are cells, by the name of the use.
+    # For each use with a shipped stack, by the name of the use, the compiler of that stack.
     shipped: Mapping[str, StackCompiler]
 
     @property
     def package(self) -> NormalizedName:
-        """Return the project whose releases are the rows of most uses."""
+        """Return the project of the grid: its releases are tried for uses without a project."""
         return self.file.content.package
 
     @property
     def packages(self) -> tuple[NormalizedName, ...]:
-        """Return the projects whose releases on the indexes are rows, the grid's own first."""
+        """Return the projects whose releases are tried, the project of the grid first.
+
+        Uses with a shipped stack do not count.
+        """
         packages = [self.package]
         packages += [self._package_of(use) for use in self.file.content.use if not use.stack]
         return tuple(dict.fromkeys(packages))
 
     def _package_of(self, use: Use) -> NormalizedName:
-        """Return the project whose releases are the rows of a use."""
+        """Return the project whose releases are tried for a use."""
         return canonicalize_name(use.package) if use.package else self.package
 
     @property
     def components(self) -> Components:
-        """Return the components of targets."""
+        """Return the components that targets can have, by name."""
         return self.compiler.inputs.components
 
     @property
     def digest(self) -> str:
-        """Return the sha256 of all that outcomes follow from, except the indexes' content."""
+        """Return the sha256 in hex of all files that outcomes depend on.
+
+        What the indexes have is not included.
+        """
         stacks = [
             [name, compiler.inputs.stack.digest] for name, compiler in sorted(self.shipped.items())
         ]
@@ -81,17 +91,27 @@ class Grid(msgspec.Struct, frozen=True):
         return uses[cell.use]
 
     def stack(self, cell: Cell, practices: Practices) -> str:
-        """Return the TOML of a cell's stack. A shipped stack does not depend on `practices`."""
+        """Return the stack of a cell as TOML.
+
+        `practices` are turned on in it. A shipped stack is returned unchanged.
+        """
         if cell.use in self.shipped:
             return self.shipped[cell.use].inputs.stack.text
         return stack_text(cell, self.use(cell), practices)
 
     def practices(self, cell: Cell) -> Practices:
-        """Return the practices that a cell's shipped stack turns on."""
+        """Return the practices that the shipped stack of a cell turns on.
+
+        Raises KeyError if the use of the cell has no shipped stack.
+        """
         return self.shipped[cell.use].inputs.stack.content.stack.practices
 
     def problem_of(self, cell: Cell, practices: Practices, options: PolicyOptions) -> Problem:
-        """Return the problem of a cell. Raises InputError."""
+        """Return the problem of a cell. Raises InputError.
+
+        `practices` are turned on, unless the cell has a shipped stack. `options` replace parts of
+        the policy.
+        """
         if cell.use in self.shipped:
             problems = self.shipped[cell.use].problems(options=options)
             return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
@@ -99,7 +119,7 @@ class Grid(msgspec.Struct, frozen=True):
         return self.compiler.problems(stack, options=options)[0]
 
     def projects(self, cell: Cell) -> tuple[NormalizedName, ...]:
-        """Return the projects that a cell's lines name, its own first."""
+        """Return the projects that the lines of a cell's stack name, the cell's project first."""
         if cell.use in self.shipped:
             stack = self.problem_of(cell, (), NO_OPTIONS).stack
             needs = [root.need for root in stack.requirements]
@@ -110,7 +130,7 @@ class Grid(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(names))
 
     def pairing(self, cell: Cell) -> tuple[str, ...]:
-        """Return what facts say that a cell's release goes with, as they write it."""
+        """Return the requirements that facts add to a cell's release on its SoC, as texts."""
         needs = self._needs(canonicalize_name(cell.package), Version(cell.release), cell.chip)
         return tuple(dict.fromkeys(str(need) for need in needs))
 
@@ -119,10 +139,11 @@ class Grid(msgspec.Struct, frozen=True):
         return tuple(map(str, self.components[TOOLKIT].known))
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-        """Yield the cells of these releases of `packages`, then the cells of shipped stacks.
+        """Yield the cells of the grid: first those of releases, then those of shipped stacks.
 
-        There is a cell if facts about a release name a CANN, and the machine has what they require
-        of CANN and Python. Each project's releases are newest first.
+        `releases` has the releases of each project of `packages`, newest first. A release has a
+        cell for a machine if facts about it require a CANN, and the CANN and the Python of the
+        machine meet the requirements of facts.
         """
         stack_uses = [use for use in self.file.content.use if use.stack]
         release_uses = [use for use in self.file.content.use if not use.stack]
@@ -158,7 +179,10 @@ class Grid(msgspec.Struct, frozen=True):
             )
 
     def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
-        """Yield the machines that facts about a release name; none if no fact names a CANN."""
+        """Yield the machines of the grid, with each known CANN, that facts about a release admit.
+
+        There are none if no fact requires a CANN. The keys are the fields of `Cell`.
+        """
         for row, toolkit in product(self.file.content.machine, self.toolkits()):
             for chip, platform, python in product(row.chip, row.platform, row.python):
                 if self._is_named(package, Version(release), chip, toolkit, python):
@@ -173,7 +197,10 @@ class Grid(msgspec.Struct, frozen=True):
     def _is_named(
         self, package: NormalizedName, release: Version, chip: str, toolkit: str, python: str
     ) -> bool:
-        """Return whether facts about a release on a SoC name a CANN, and admit these versions."""
+        """Return whether facts about a release require a CANN, and admit these versions.
+
+        `chip` is the SoC, `toolkit` the CANN.
+        """
         needs = component_requirements(self._needs(package, release, chip))
         system: dict[str, Value] = {
             TOOLKIT: self.components[TOOLKIT].parse(toolkit),
@@ -184,7 +211,7 @@ class Grid(msgspec.Struct, frozen=True):
         return names_toolkit and all(need.is_promised_by(system) for need in about_versions)
 
     def _needs(self, package: NormalizedName, release: Version, chip: str) -> list[Need]:
-        """Return what facts require of a release on a SoC, whatever wheel of it is installed."""
+        """Return the requirements that facts add to a release on a SoC, for any of its files."""
         system = {CHIP: self.components[CHIP].parse(chip)}
         needs: list[Need] = []
         for fact in self.facts:
@@ -204,7 +231,11 @@ def _tried(use: Use, releases: Sequence[str]) -> Sequence[str]:
 
 
 def _newest_of_each_series(releases: Sequence[str]) -> list[str]:
-    """Return the newest of releases that differ in suffixes only, a final one if there is any."""
+    """Return one release for each version without suffixes, in the given order.
+
+    It is the newest final release, or else the newest pre-release. `releases` must be sorted,
+    newest first.
+    """
     final: dict[tuple[int, ...], str] = {}
     prereleases: dict[tuple[int, ...], str] = {}
     for release in releases:
@@ -226,10 +257,10 @@ def _machine(problem: Problem) -> tuple[str, ...]:
 
 
 def _release(problem: Problem, package: NormalizedName) -> str:
-    """Return the version of a project that a stack's line names.
+    """Return the version of a project that a line of a shipped stack names.
 
-    It is named by `==`, or by a commit that a fact describes. Raises InputError without such a
-    line.
+    The line has `==`, or names a commit that a `sources` fact is about. Raises InputError if there
+    is no such line.
     """
     described_commits = [fact for fact in problem.facts if isinstance(fact, Sources)]
     for root in problem.requirements_on(package):
@@ -288,7 +319,10 @@ def load_grid(path: Path, matrices: Path) -> Grid:
 
 
 def _check_uses(file: Document[GridFile], components: Components) -> None:
-    """Raise InputError for a second use of a name, and a use that is no kind of use."""
+    """Raise InputError if two uses have one name, or a use has a wrong combination of keys.
+
+    A use must have either `requires`, or `stack` with `package`.
+    """
     seen: set[str] = set()
     for number, use in enumerate(file.content.use):
         if use.name in seen:
@@ -300,27 +334,32 @@ def _check_uses(file: Document[GridFile], components: Components) -> None:
             file.parse(read_line, line, "use", number, "requires", position)
         has_both_or_none = bool(use.stack) == bool(use.requires)
         if has_both_or_none or (use.stack and not use.package):
-            what = phrase(
-                "a use has either `requires`, or `stack` with the `package` that it is for"
+            raise InputError(
+                phrase("a use has either `requires`, or `stack` with the `package` that it is for"),
+                where=file.place("use", number),
             )
-            raise InputError(what, where=file.place("use", number))
 
 
 def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
-    """Return SoC, platform and Python of each machine. Raises InputError for a repeated one."""
+    """Return SoC, platform and Python of each machine of a grid.
+
+    Raises InputError if two rows have the same machine.
+    """
     machines: set[tuple[str, ...]] = set()
     for number, row in enumerate(file.content.machine):
         row_machines = set(product(row.chip, row.platform, row.python))
         repeated = machines & row_machines
         if repeated:
-            what = phrase("two rows have the machine {machine}", machine=", ".join(min(repeated)))
-            raise InputError(what, where=file.place("machine", number))
+            raise InputError(
+                phrase("two rows have the machine {machine}", machine=", ".join(min(repeated))),
+                where=file.place("machine", number),
+            )
         machines |= row_machines
     return machines
 
 
 def _stack_for(package: NormalizedName, machine: tuple[str, ...]) -> Document[StackFile]:
-    """Return the stack that asks for the newest release of a project on a machine."""
+    """Return a stack whose only line is a project, for a machine: SoC, platform and Python."""
     chip, platform, python = machine
     tables = {
         "stack": {"name": NAME, "requires": [package]},

@@ -1,4 +1,7 @@
-"""The indexes of a problem and the projects bound to them, from a stack and indexes.toml."""
+"""The compiler of the indexes of a problem, and of the projects bound to them.
+
+They are read from a stack's file and from indexes.toml.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,21 @@ from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
 from resolver.model.target import PLATFORMS
 from resolver.phrase import phrase
 
-# A stack may have the tables of indexes.toml.
+# The files with tables about indexes: a stack may have the same tables as indexes.toml.
 _IndexDocument = Document[StackFile] | Document[IndexesFile]
 
 # The path of a table in its file, such as `("binding", 0)`.
 _TablePath = tuple[str, int]
 
+# The indexes without any file.
 _ONLY_PYPI: Final = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
 
 
 def compile_indexes(inputs: Inputs) -> Indexes:
-    """Return the indexes of the stack, then those of indexes.toml unless it wants only its own.
+    """Return the indexes and bindings of a stack, and those of indexes.toml.
 
-    Raises InputError with file:line:key.
+    The bindings of the stack come first. With the policy `own-indexes-only`, indexes.toml is
+    ignored. Raises InputError with file:line:key.
     """
     shipped = _ONLY_PYPI
     if inputs.indexes is not None:
@@ -50,10 +55,10 @@ def compile_indexes(inputs: Inputs) -> Indexes:
 
 
 def compile_recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
-    """Return what is recorded about files on the problem's indexes, a row for each file.
+    """Return the recorded wheels of the problem's indexes.
 
-    The stack's own row replaces one of recorded/. An index that the stack defines itself is not the
-    index of recorded/ with the same name.
+    A wheel of the stack's file replaces the same wheel of matrices/recorded/. If the stack defines
+    an index itself, the wheels of matrices/recorded/ for an index of this name do not count.
     """
     rows = {(row.index, row.filename): row for row in inputs.stack.content.recorded}
     shared_indexes = indexes.indexes.keys() - indexes.own_indexes
@@ -65,7 +70,10 @@ def compile_recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
 
 
 def _extended(base: Indexes, document: _IndexDocument, components: Components) -> Indexes:
-    """Return the indexes of `base` and of a file, with the bindings of the file alone."""
+    """Return the indexes of `base` and of a file, and the bindings of the file.
+
+    The bindings of `base` are left out. Raises InputError for a mistake in the file.
+    """
     indexes = dict(base.indexes)
     seen: set[str] = set()
     for number, row in enumerate(document.content.index):
@@ -89,17 +97,20 @@ def _extended(base: Indexes, document: _IndexDocument, components: Components) -
 
 
 def _check_index(row: IndexRow, seen: set[str], where: str) -> None:
-    """Raise InputError for a second index of a name, and unless all but `pypi` have an address."""
+    """Raise InputError if an index has a name that was seen before, or lacks an address.
+
+    Only `pypi` must not have an address. `where` is the file:line of the index.
+    """
     if row.name in seen:
         raise InputError(phrase("two indexes are named `{name}`", name=row.name), where=where)
     is_pypi = row.name == PYPI
     has_url = row.url != ""
     if is_pypi == has_url:
-        what = phrase("index `{name}` needs a url", name=row.name)
+        complaint = phrase("index `{name}` needs a url", name=row.name)
         if has_url:
-            what = phrase("index `{name}` takes no url", name=row.name)
+            complaint = phrase("index `{name}` takes no url", name=row.name)
         raise InputError(
-            what,
+            complaint,
             where=where,
             why=phrase(
                 "`pypi` is the index that pip on this machine is configured with; every other "
@@ -109,7 +120,10 @@ def _check_index(row: IndexRow, seen: set[str], where: str) -> None:
 
 
 def _bindings(document: _IndexDocument) -> dict[_TablePath, Binding]:
-    """Return the bindings of a file by path: its `binding` rows, then `packages` of its indexes."""
+    """Return the bindings of a file by the path of their table.
+
+    First come the tables `binding`, then the keys `packages` of indexes.
+    """
     bindings: dict[_TablePath, Binding] = {}
     for number, binding in enumerate(document.content.binding):
         bindings["binding", number] = binding
@@ -121,19 +135,22 @@ def _bindings(document: _IndexDocument) -> dict[_TablePath, Binding]:
 
 
 def _require_effect(document: _IndexDocument, bindings: Mapping[_TablePath, Binding]) -> None:
-    """Raise InputError if earlier bindings bind a project already on each platform of a binding."""
+    """Raise InputError if a project of a binding is bound already, so that it has no effect.
+
+    Earlier bindings must name the project for all platforms of the binding.
+    """
     bound: dict[tuple[str, str], str] = {}
     for path, binding in bindings.items():
         platforms = binding.platforms or PLATFORMS
         for position, project in enumerate(binding.packages):
             package_path = (*path, "packages", position)
             if all((project, platform) in bound for platform in platforms):
-                what = phrase("`{project}` is already bound", project=project)
+                complaint = phrase("`{project}` is already bound", project=project)
                 if project == "*":
-                    what = phrase("all other projects are already bound")
+                    complaint = phrase("all other projects are already bound")
                 first = bound[project, platforms[0]]
                 raise InputError(
-                    what,
+                    complaint,
                     where=document.place(*package_path),
                     why=phrase(
                         "the first binding counts, and that is the one at {where}", where=first

@@ -1,6 +1,6 @@
-"""The line of each key and array element of a TOML text, which tomli does not report.
+"""Line numbers of keys and array elements in a TOML text, which tomli does not report.
 
-Expects text that tomli has accepted, so the grammar is not checked again.
+The text must be one that tomli has accepted: its grammar is not checked again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from resolver.errors import InputError, did_you_mean, known_names
 from resolver.phrase import Phrase, cause, literal, phrase
 from resolver.redaction import without_secrets
 
+# The keys and positions that lead to a value: `("requires", 0, "versions")`.
 Path = tuple[str | int, ...]
 Value = TypeVar("Value")
 Parsed = TypeVar("Parsed")
@@ -26,7 +27,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 _KEY_PART = re.compile(
     r"""[ \t]*(?:"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*"""
 )
-# A string of any kind, or anything else up to what ends it.
+# A string of any kind, or another value up to the character that ends it.
 _SCALAR = re.compile(
     r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -38,7 +39,7 @@ _SCALAR = re.compile(
 
 
 class LineNumbers:
-    """The line of each key and element of a document, by path: `("requires", 0, "versions")`."""
+    """The line of each key and array element of a TOML text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -47,14 +48,19 @@ class LineNumbers:
         self._scan()
 
     def line(self, path: Path) -> int:
-        """Return the line of the deepest part of `path` that is in the text; 1 if none is."""
+        """Return the line of a key or an element, counted from 1.
+
+        If the text does not have it, return the line of the innermost table or list around it that
+        the text has, or 1.
+        """
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
     def _scan(self) -> None:
+        """Record the line of every key and element of the text."""
         table: Path = ()
-        # The number of the last row of each array of tables.
+        # The position of the last element of each array of tables.
         last_rows: dict[Path, int] = {}
         position = self._skip(0)
         while position < len(self._text):
@@ -71,14 +77,14 @@ class LineNumbers:
             position = self._skip(end + brackets)
 
     def _pair(self, table: Path, position: int) -> int:
-        """Note a key and its value; return the position after them."""
+        """Record a key and its value; return the position in the text after them."""
         keys, end = self._key(position)
         path = (*table, *keys)
         self._mark(path, position)
         return self._value(path, self._skip(end + 1))
 
     def _value(self, path: Path, position: int) -> int:
-        """Note a value and what is in it; return the position after it."""
+        """Record a value and the values in it; return the position in the text after it."""
         self._mark(path, position)
         opening = self._text[position]
         if opening not in "[{":
@@ -98,7 +104,7 @@ class LineNumbers:
         return position + 1
 
     def _key(self, position: int) -> tuple[Path, int]:
-        """Return the parts of a dotted key, and the position after it."""
+        """Return the parts of a dotted key, and the position in the text after it."""
         keys: list[str] = []
         while part := _KEY_PART.match(self._text, position):
             double_quoted, single_quoted, bare = part.groups()
@@ -113,25 +119,29 @@ class LineNumbers:
         return tuple(keys), position
 
     def _skip(self, position: int) -> int:
-        """Return the position after space and comments."""
+        """Return the position in the text after white space and comments."""
         while True:
             if space := _SPACE.match(self._text, position):
                 position = space.end()
-            # Most values have no comment after them.
+            # This test is faster than the expression, and few values have a comment after them.
             if not self._text.startswith("#", position):
                 return position
             if comment := _COMMENT.match(self._text, position):
                 position = comment.end()
 
     def _mark(self, path: Path, position: int) -> None:
-        """Note the line of a path, and of each table around it that has no line yet."""
+        """Record the line of a path, and of each table around it that has no line yet."""
         while path and path not in self._lines:
             self._lines[path] = bisect_left(self._breaks, position) + 1
             path = path[:-1]
 
 
 def _header_path(keys: Path, last_rows: dict[Path, int]) -> Path:
-    """Return the path of a header `[a.b]`, with the last row of each array of tables around it."""
+    """Return the path of a header such as `[a.b]`, whose parts are `keys`.
+
+    If `a` is an array of tables, the header is about its last element. `last_rows` has the position
+    of the last element of each array.
+    """
     path: Path = ()
     for key in keys[:-1]:
         path = (*path, key)
@@ -146,18 +156,19 @@ def _line_numbers(text: str) -> LineNumbers:
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):
-    """The text of a TOML file, which can tell where a key is."""
+    """The text of a TOML file, and functions that name places in it."""
 
-    # The path of the file to show to people.
+    # The name of the file in errors and locks.
     name: str
+    # The text.
     text: str
 
     def line(self, *path: str | int) -> str:
-        """Return file:line of a key."""
+        """Return file:line of a key, given the keys and positions that lead to it."""
         return f"{self.name}:{_line_numbers(self.text).line(path)}"
 
     def place(self, *path: str | int) -> str:
-        """Return file:line: key, for errors."""
+        """Return `file:line: key` for errors; the key is written as in `target.system.driver`."""
         dotted = ""
         for step in path:
             dotted += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -165,23 +176,30 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         return f"{self.line(*path)}: {key}" if key else self.line(*path)
 
     def parse(self, read: Callable[[Value], Parsed], value: Value, *path: str | int) -> Parsed:
-        """Return what `read` makes of the value of a key.
+        """Return `read(value)` for the value of a key, whose place is `path`.
 
-        Raises its ValueError, or its InputError without a place, as InputError with the place.
+        If `read` raises a ValueError or an InputError, raise an InputError with the place.
         """
         try:
             return read(value)
         except InputError as error:
             raise InputError(**{**error.phrases, "where": literal(self.place(*path))}) from None
         except ValueError as error:
-            # Not the value itself, which may have a secret; the message of the error has none.
-            what = phrase("{key} cannot be used", key=last_key(path))
-            raise InputError(what, where=self.place(*path), why=cause(error)) from None
+            # The value is not quoted, since it may contain a secret. The message of the error
+            # contains none.
+            raise InputError(
+                phrase("{key} cannot be used", key=last_key(path)),
+                where=self.place(*path),
+                why=cause(error),
+            ) from None
 
     def unknown(
         self, what: Phrase, name: object, known: Iterable[object], *path: str | int
     ) -> InputError:
-        """Return the error for a name that is not among the known ones."""
+        """Return the error for a name that is not among the known names.
+
+        `what` begins the message, as in "there is no index". `path` is the place of the name.
+        """
         names = sorted(str(known_name) for known_name in known)
         all_names = known_names(names)
         hint = did_you_mean(str(name).lower(), names, all_names)
@@ -191,7 +209,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
 
 
 def last_key(path: Path) -> Phrase:
-    """Return the last key of a path in backticks, without positions below it."""
+    """Return the last key of a path in backticks. Positions after it are left out."""
     for step in reversed(path):
         if isinstance(step, str):
             return literal(f"`{step}`")

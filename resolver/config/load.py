@@ -1,4 +1,7 @@
-"""Finding and reading the files of `matrices/`: stacks, facts, indexes, systems, base images."""
+"""Functions that find and read the files of `matrices/`: stacks, facts, indexes, systems, images.
+
+`matrices` in arguments is the path of this folder. The commands pass the results to `compile`.
+"""
 
 from __future__ import annotations
 
@@ -38,59 +41,67 @@ from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
+# The folder in matrices/facts with the facts that `ascend-lock facts import` writes.
 GENERATED: Final = "generated"
-# The most bytes of a file that are read.
+# The largest file that is read, in bytes.
 LARGEST: Final = 8 * 1024 * 1024
-# How the names of requirements files and environments of other tools end.
+# The endings of requirements files and environments of other tools.
 _FOREIGN: Final = (".txt", ".in", ".yml", ".yaml", ".lock")
+# The names of TOML files of other tools.
 _FOREIGN_TOML: Final = re.compile(r"(pyproject|pylock(\.[^.]+)?)\.toml")
 _UTF_8: Final = phrase("save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW")
 
 
 class Document(TomlText, Generic[Shape], frozen=True, dict=True):
-    """The text of a file and its content."""
+    """A TOML file: its name, its text and its content."""
 
+    # The content, in a type of `schema`.
     content: Shape
 
     @cached_property
     def digest(self) -> str:
-        """Return the sha256 of the text, without user and password of its addresses, in hex.
+        """Return the sha256 of the text in hex, without user and password of addresses in it.
 
-        Every lock has the digest: a password could be guessed from it, and a new password must not
-        make locks stale.
+        Every lock contains such digests. With the password, somebody could guess it from the
+        digest, and a new password would make all locks stale.
         """
         return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The files that a stack's problems are made from."""
+    """The files from which the problems of a stack are made."""
 
+    # The file of the stack.
     stack: Document[StackFile]
-    # The files of facts that the stack uses, sorted by name, generated ones last.
+    # The files of facts that the stack uses: written ones, then generated ones, sorted by name.
     facts: tuple[Document[FactFile], ...]
+    # indexes.toml; None if there is none.
     indexes: Document[IndexesFile] | None
+    # systems.toml; None if there is none.
     systems: Document[SystemsFile] | None
-    # The files of facts that the stack leaves out by naming others.
+    # The files of facts that the stack does not use, since it names others.
     spare: tuple[Document[FactFile], ...] = ()
-    # The digest of the shipped readings of archives; "" without any.
+    # The sha256 of the recorded requirements and binaries of archives and wheels; may be empty.
     readings: str = ""
-    # The files of recorded/, one for each index.
+    # The files of matrices/recorded/, one for each index.
     recorded: tuple[Document[RecordedFile], ...] = ()
+    # variants.toml; None if there is none.
     variants: Document[VariantsFile] | None = None
 
     @cached_property
     def components(self) -> Components:
-        """Return the components of targets. Raises InputError."""
+        """Return the components that targets can have, by name. Raises InputError."""
         return components_of(self.systems)
 
 
 def read(
     path: Path, shape: type[Shape], name: str, components: Components = BUILT_IN
 ) -> Document[Shape]:
-    """Return the content of a TOML file as its schema type; errors call the file by `name`.
+    """Read a TOML file into a type of `schema`.
 
-    Requirements in it may be about these components. Raises InputError with file:line:key if it
-    does not fit.
+    `shape` is the type. `name` is the name of the file in errors. `components` are the components
+    that requirements in the file may be about. Raises InputError with file:line:key if the file
+    cannot be read, or its content does not fit the type.
     """
     return read_text(file_text(path, name), shape, name, components)
 
@@ -98,7 +109,7 @@ def read(
 def read_text(
     text: str, shape: type[Shape], name: str, components: Components = BUILT_IN
 ) -> Document[Shape]:
-    """Do what `read` does for a text in memory."""
+    """Read a text in memory as `read` reads a file."""
     limits = toml.STACK if shape is StackFile else toml.MATRICES
     tables = toml_tables(text, name, limits)
     if shape is FactFile:
@@ -111,15 +122,17 @@ def read_text(
         tables = _with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
         tables["fact"] = with_fact_defaults(tables["fact"])
-    # Facts that all stacks use must be open to anybody's check, a stack's own ones need not.
+    # Anybody must be able to look up the facts of matrices/facts. The facts of a stack's own file
+    # may cite documents that only its author has.
     read = read_own_reference if shape is StackFile else read_reference
     return Document(name, text, decode(shape, tables, TomlText(name, text), components, read))
 
 
 def file_text(path: Path, name: str) -> str:
-    """Return the text of a file, with the line ends that Python writes.
+    r"""Return the text of a file. Line ends become `\n`, and a byte order mark is removed.
 
-    Raises InputError, which calls the file by `name`.
+    `name` is the name of the file in errors. Raises InputError if the file cannot be read or is not
+    UTF-8.
     """
     try:
         content = files.read(path, LARGEST)
@@ -129,23 +142,29 @@ def file_text(path: Path, name: str) -> str:
 
 
 def as_text(content: bytes, name: str) -> str:
-    """Return the content of a file as text, like `file_text`. Raises InputError."""
+    """Return the text of a file whose content was read already, as `file_text` does.
+
+    Raises InputError if it is not UTF-8.
+    """
     try:
         # Editors on Windows write a byte order mark.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        what = phrase("`{name}` is not UTF-8", name=name)
         raise InputError(
-            what, where=f"{name}:{line}", why=literal(error.reason), hint=_UTF_8
+            phrase("`{name}` is not UTF-8", name=name),
+            where=f"{name}:{line}",
+            why=literal(error.reason),
+            hint=_UTF_8,
         ) from None
     return text.replace("\r\n", "\n")
 
 
 def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> dict[str, Any]:
-    """Return the tables of a TOML text.
+    """Return the content of a TOML text.
 
-    Raises InputError with file:line, also for a text that is beyond the limits.
+    `name` is the name of the file in errors. Raises InputError, with file:line if possible, if the
+    text is not TOML or exceeds the limits.
     """
     try:
         return toml.loads(text, limits)
@@ -163,9 +182,10 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
 
 
 def _with_defaults(table: Any, **defaults: Any) -> Any:
-    """Return a table whose rows have these values, and its own `defaults`, unless they have others.
+    """Return a table of lists of rows with default values filled in.
 
-    What is no table or row is left for `decode` to refuse.
+    Each row gets the keys of `defaults`, and those of the table's own key `defaults`, that it does
+    not have. Values that are not tables are returned unchanged, and `decode` refuses them.
     """
     if not isinstance(table, dict):
         return table
@@ -180,9 +200,10 @@ def _with_defaults(table: Any, **defaults: Any) -> Any:
 
 
 def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of images.toml, whose rows have their components in a table of its own.
+    """Return the tables of images.toml with the components of each image in a table `system`.
 
-    What is no row is left for `decode` to refuse.
+    In the file, components are keys of the image itself. Values that are not tables are returned
+    unchanged, and `decode` refuses them.
     """
     rows = tables.get("image")
     if not isinstance(rows, list):
@@ -199,14 +220,15 @@ def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_fact_defaults(table: Any) -> Any:
-    """Return a stack's table of facts, with its `defaults` in each row that has no others."""
+    """Return the table `fact` of a stack's file with its own `defaults` filled in."""
     return _with_defaults(table)
 
 
 def load(stack: str, matrices: Path) -> Inputs:
-    """Read a stack, given by name or by path, and the files that it uses.
+    """Read a stack and the files that it uses.
 
-    Raises InputError, with a suggestion if the name is close to a known one.
+    `stack` is a name or a path. Raises InputError, with a suggestion if the name is similar to a
+    known one.
     """
     path = find_stack(stack, matrices)
     document = _read(path, StackFile, matrices, load_components(matrices))
@@ -215,7 +237,7 @@ def load(stack: str, matrices: Path) -> Inputs:
 
 
 def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
-    """Do what `load` does, with this text instead of the content of the stack's file.
+    """Read a stack as `load` does, but take `text` instead of the content of the stack's file.
 
     Raises InputError.
     """
@@ -227,7 +249,7 @@ def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
 
 
 def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
-    """Read the files that a stack uses. Raises InputError."""
+    """Read the files that a stack uses, given the stack itself. Raises InputError."""
     used, spare = _fact_paths(document, matrices)
     recorded = _list_files(matrices / "recorded")
     systems = load_systems(matrices)
@@ -245,19 +267,23 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
 
 
 def facts_used(inputs: Inputs, stack: StackFile) -> tuple[Document[FactFile], ...]:
-    """Return the files of facts that a stack uses, which may name some of those left out."""
+    """Return the files of facts that a changed stack uses.
+
+    `inputs` are the files of the original stack. The changed stack may name files that the original
+    one does not use.
+    """
     names = stack.stack.facts or ()
     added = tuple(document for document in inputs.spare if _project(document) in names)
     return tuple(sorted(inputs.facts + added, key=_sort_key)) if added else inputs.facts
 
 
 def _project(document: Document[FactFile]) -> str:
-    """Return the project that a file of facts is named after."""
+    """Return the project that gives a file of facts its name."""
     return PurePosixPath(document.name).stem
 
 
 def _sort_key(document: Document[FactFile]) -> tuple[bool, str]:
-    """Sort files of facts by name, generated ones last."""
+    """Return the sort key of a file of facts: by name, generated files last."""
     return is_generated(document), document.name
 
 
@@ -269,15 +295,16 @@ def _read(
 
 def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
     path = matrices / name
-    # A link that leads nowhere must not count as absent: without indexes.toml, projects would come
-    # from other indexes.
+    # A broken link must be an error: if it counted as a missing indexes.toml, projects would be
+    # taken from other indexes.
     return _read(path, shape, matrices) if os.path.lexists(path) else None
 
 
 def _require_own_name(document: Document[StackFile], path: Path, matrices: Path) -> None:
-    """Raise InputError if another stack is named after its file, and this one has the same name.
+    """Raise InputError if another stack has the same name, and its file is named after it.
 
-    Both would have the same lock. Other stacks are those of `matrices`, and those beside the file.
+    The locks of both stacks would be in the same folder. The stacks in `matrices` and in the folder
+    of the file are compared. A stack whose own file has its name is never refused.
     """
     name = document.content.stack.name
     if path.stem == name:
@@ -297,9 +324,9 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
 
 
 def stack_name(path: Path) -> str:
-    """Return the name of the stack in a file; empty for a file that is none, or is not there.
+    """Return the name of the stack in a file, even if the stack is not valid.
 
-    Whether the stack is valid does not matter.
+    Empty if the file cannot be read, or contains no stack.
     """
     try:
         tables = toml_tables(file_text(path, str(path)), str(path), toml.STACK)
@@ -311,7 +338,7 @@ def stack_name(path: Path) -> str:
 
 
 def readings_folder(matrices: Path) -> Path:
-    """Return the folder of the shipped readings of source archives.
+    """Return the folder with the recorded requirements of source archives.
 
     `index/store/readings` reads it.
     """
@@ -319,15 +346,15 @@ def readings_folder(matrices: Path) -> Path:
 
 
 def wheels_folder(matrices: Path) -> Path:
-    """Return the folder of the requirements of paired releases' wheels, which no lock uses.
+    """Return the folder with the recorded requirements of the wheels of paired releases.
 
-    `index/store/readings` reads it.
+    No lock depends on it. `index/store/readings` reads it.
     """
     return matrices / "wheels"
 
 
 def linkage_folder(matrices: Path) -> Path:
-    """Return the folder of what was read of wheels' binaries.
+    """Return the folder with the recorded linkage of wheels (see `model/linkage`).
 
     `index/store/linkage_readings` reads it.
     """
@@ -339,7 +366,7 @@ def _digest(*folders: Path) -> str:
     digest = hashlib.sha256()
     for folder in folders:
         for path in _list_files(folder, ".json"):
-            # Whoever needs the file reports that it cannot be read.
+            # A file that cannot be read is reported where its content is needed.
             with suppress(OSError):
                 content = files.read(path)
                 digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
@@ -347,22 +374,29 @@ def _digest(*folders: Path) -> str:
 
 
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
-    """Read all files of facts, sorted by name, generated ones last. Raises InputError."""
+    """Read all files of facts of `matrices`, sorted by name, generated files last.
+
+    Raises InputError.
+    """
     components = load_components(matrices)
     return tuple(_read(path, FactFile, matrices, components) for path in _all_fact_paths(matrices))
 
 
 def _all_fact_paths(matrices: Path) -> list[Path]:
-    """Return the files of facts, generated ones last.
+    """Return the paths of all files of facts, sorted by name, generated files last.
 
-    Of several builds of a release the last one counts, so a build written by hand replaces a
-    generated one only by `over`.
+    If several `builds` facts are about a release, the last one counts, which is a generated one. A
+    fact that was written by hand must replace it with the key `over`.
     """
     return _list_files(matrices / "facts") + _list_files(generated_folder(matrices))
 
 
 def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of facts that the stack uses, and the other ones. Raises InputError."""
+    """Return the files of facts that a stack uses, and then all others.
+
+    A stack with `facts = []` uses none, and then no others are returned either. Raises InputError
+    if the stack names a file that does not exist.
+    """
     folder = matrices / "facts"
     names = stack.content.stack.facts
     if names == ():
@@ -394,39 +428,42 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
 
 
 def generated_folder(matrices: Path) -> Path:
-    """Return the folder of the facts that `ascend-lock facts import` makes."""
+    """Return the folder of the facts that `ascend-lock facts import` writes."""
     return matrices / "facts" / GENERATED
 
 
 def is_generated(document: Document[FactFile]) -> bool:
-    """Return whether a file of facts was made from tables of upstream."""
+    """Return whether a file of facts was written by `ascend-lock facts import`."""
     return PurePosixPath(document.name).parent.name == GENERATED
 
 
 def load_indexes(matrices: Path) -> Document[IndexesFile] | None:
-    """Read the indexes and their bindings; return None without the file. Raises InputError."""
+    """Read indexes.toml; return None if there is no such file. Raises InputError."""
     return _read_optional("indexes.toml", IndexesFile, matrices)
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:
-    """Read the rows of components; return None without the file. Raises InputError."""
+    """Read systems.toml; return None if there is no such file. Raises InputError."""
     return _read_optional("systems.toml", SystemsFile, matrices)
 
 
 def components_of(systems: Document[SystemsFile] | None) -> Components:
-    """Return the components of targets: of all, and those that a file has. Raises InputError."""
+    """Return the components that targets can have, by name: built-in ones and those of a file.
+
+    Raises InputError.
+    """
     return BUILT_IN if systems is None else compile_components(systems.content, systems)
 
 
 def load_components(matrices: Path) -> Components:
-    """Return the components of targets. Raises InputError."""
+    """Read the components that targets can have, by name. Raises InputError."""
     return components_of(load_systems(matrices))
 
 
 def load_images(matrices: Path) -> tuple[Image, ...]:
-    """Read the images of `matrices`, in the order of the file; none without it.
+    """Read the container images of images.toml, in the order of the file.
 
-    Raises InputError.
+    There are none if the file does not exist. Raises InputError.
     """
     images = _read_optional("images.toml", ImagesFile, matrices)
     if images is None:
@@ -435,31 +472,34 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
     for number, image in enumerate(images.content.image):
         for name, value in image.system.items():
             if name not in components:
-                what = phrase("there is no component")
-                raise images.unknown(what, name, components, "image", number, name)
+                complaint = phrase("there is no component")
+                raise images.unknown(complaint, name, components, "image", number, name)
             images.parse(components[name].parse, value, "image", number, name)
     return images.content.image
 
 
 def load_imports(matrices: Path) -> tuple[ImportRow, ...]:
-    """Read what an import leaves out or replaces; nothing without imports.toml.
+    """Read the projects that an import leaves out or replaces, from imports.toml.
 
-    Raises InputError.
+    There are none if the file does not exist. Raises InputError.
     """
     document = _read_optional("imports.toml", ImportsFile, matrices)
     return () if document is None else document.content.left_out
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:
-    """Read the file of a stack alone. Raises InputError."""
+    """Read the file of a stack, without the other files that it uses. Raises InputError."""
     return _read(find_stack(name, matrices), StackFile, matrices, load_components(matrices))
 
 
 def shipped_stacks(matrices: Path) -> tuple[Document[StackFile], ...]:
-    """Return the stacks of `matrices` that can be read, sorted by name. Raises InputError."""
+    """Read all stacks of `matrices`, sorted by name. A stack that is not valid is left out.
+
+    Raises InputError if the folder cannot be listed.
+    """
     stacks = []
     for name in stack_names(matrices):
-        # Whoever locks the stack is told what is wrong with it.
+        # The error is shown when somebody locks the stack.
         with suppress(InputError):
             stacks.append(read_stack(name, matrices))
     return tuple(stacks)
@@ -473,10 +513,11 @@ def stack_names(matrices: Path) -> list[str]:
 def own_stack_names(matrices: Path) -> list[str]:
     """Return the names by which `find_stack` finds the stacks of the current folder, sorted.
 
-    One that has the name of a stack of `matrices` is named by its file.
+    They are names of files without `.toml`. If `matrices` has a stack of the same name, the ending
+    is kept, since the name alone would mean the stack of `matrices`.
     """
     names = []
-    # A folder that cannot be listed has no stacks, as for a shell.
+    # A folder that cannot be listed counts as empty.
     with suppress(InputError):
         for path in _list_files(Path()):
             shared = matrices / "stacks" / path.name
@@ -488,15 +529,17 @@ def own_stack_names(matrices: Path) -> list[str]:
 
 
 def find_stack(stack: str, matrices: Path) -> Path:
-    """Return the file of a stack, given by a path that ends in .toml, or by name.
+    """Return the path of a stack's file.
 
-    A name stands for a file of `matrices` or else of the current folder. Raises InputError.
+    `stack` is a path, if it ends in .toml or contains a slash, or else a name. A name means a file
+    in matrices/stacks, or else in the current folder. Raises InputError, with a hint, if there is
+    no such file, or if it is a requirements file.
     """
     _require_no_requirements(Path(stack))
     if stack.endswith(".toml") or os.sep in stack:
         return _find_by_path(Path(stack), stack, matrices)
     path = matrices / "stacks" / f"{stack}.toml"
-    # A broken link counts: the error of reading it says what is wrong.
+    # A broken link counts as a file: the error of reading it says what is wrong.
     if os.path.lexists(path):
         return path
     local_path = Path(f"{stack}.toml")
@@ -515,7 +558,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
 
 
 def _require_no_requirements(path: Path) -> None:
-    """Raise InputError if a path is a file of another tool, of which a stack can be made."""
+    """Raise InputError if a path is a file of another tool, which `import` can make a stack of."""
     is_foreign = path.suffix in _FOREIGN or _FOREIGN_TOML.fullmatch(path.name)
     if is_foreign and path.is_file():
         raise InputError(
@@ -526,7 +569,10 @@ def _require_no_requirements(path: Path) -> None:
 
 
 def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
-    """Return the path if it is a file. Raises InputError that names it as it was given."""
+    """Return a path if it is that of a file, and raise InputError otherwise.
+
+    `given` is the text that the user wrote.
+    """
     if path.is_file():
         return path
     known = [*own_stack_names(matrices), *stack_names(matrices)]
@@ -543,9 +589,9 @@ def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
 
 
 def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
-    """Return the files in a folder whose names end so, sorted.
+    """Return the files in a folder whose names have an ending, sorted.
 
-    Raises InputError if it cannot be listed.
+    There are none if the folder does not exist. Raises InputError if it cannot be listed.
     """
     try:
         return files.list_files(folder, ending)
@@ -554,9 +600,10 @@ def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
 
 
 def _display(path: Path, matrices: Path) -> str:
-    """Return the path to show to people: matrices/facts/vllm.toml.
+    """Return the name of a file in messages and locks, such as matrices/facts/vllm.toml.
 
-    It depends neither on the current folder nor on the locale.
+    A file outside of `matrices` has its path as its name. The name depends neither on the current
+    folder nor on the locale.
     """
     try:
         shown = Path("matrices") / path.relative_to(matrices)

@@ -1,6 +1,7 @@
-"""The tables of the TOML files of `matrices/`.
+"""The types of the tables in the TOML files of `matrices/`.
 
-Rows that need no other form than a type of the model are of that type.
+`decode` makes instances of them. A table that has the same form as a type of the model is of that
+type.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
 
 
 class Defaults(_Table, kw_only=True, frozen=True):
-    """Values of all rows of a file that do not have their own."""
+    """The table `defaults` of a file: values for all rows that do not have the key.
+
+    `load` fills them into the rows.
+    """
 
     strength: fact.Strength | None = None
     source: References | None = None
@@ -46,8 +50,9 @@ class Defaults(_Table, kw_only=True, frozen=True):
 
 
 class FactTables(_Table, kw_only=True, frozen=True):
-    """All facts about one project: a list of rows for each kind."""
+    """A file of facts: the keys that do not depend on the kinds of facts."""
 
+    # Values for all rows that do not have the key.
     defaults: Defaults = Defaults()
 
     def of(self, kind: type[FactKind]) -> tuple[FactKind, ...]:
@@ -56,12 +61,13 @@ class FactTables(_Table, kw_only=True, frozen=True):
         return rows
 
 
+# The key of each kind of fact in a file.
 _KEYS: Final = {kind: key for key, kind in KINDS.items()}
 
 if TYPE_CHECKING:
 
     class FactFile(FactTables, kw_only=True, frozen=True):
-        """Add a field for the rows of each kind of fact to FactTables."""
+        """A file of facts: FactTables with a field for the rows of each kind of fact."""
 
 else:
     FactFile = msgspec.defstruct(
@@ -76,38 +82,45 @@ else:
 class IndexRow(Index, kw_only=True, frozen=True):
     """An index of indexes.toml or of a stack."""
 
-    # Projects that are bound to this index alone, which saves a `binding` row.
+    # Projects that are bound to this index alone. It is a short form of a table `binding`.
     packages: tuple[Bound, ...] = ()
 
 
 class IndexesFile(_Table, kw_only=True, frozen=True):
-    """indexes.toml. A stack may have the same tables, which come before these."""
+    """indexes.toml. A stack may have the same tables, and its bindings come first."""
 
+    # The indexes.
     index: tuple[IndexRow, ...] = ()
+    # The projects that are bound to indexes.
     binding: tuple[Binding, ...] = ()
 
 
 class ComponentRow(_Table, kw_only=True, frozen=True):
-    """A component of targets in systems.toml; see `model/component.Component` for its keys."""
+    """A component of targets in systems.toml.
 
-    # The name as people write it, such as `CUDA`; the name of the row without the key.
+    Keys without a comment are fields of `model/component.Component`, which explains them.
+    """
+
+    # The name as people write it, such as `CUDA`. Without the key, it is the key of the table.
     title: Text = ""
     title_zh: Text = ""
-    # How its values are written and compared: a key of `config/components.GRAMMARS`.
+    # How values are written and compared: a key of `config/components.GRAMMARS`.
     versions: str = "pep440"
     closed: bool = False
     minimum: bool = False
     by_line: bool = False
     aliases: tuple[Text, ...] = ()
     packages: tuple[NormalizedName, ...] = ()
-    # A one-line description for people.
+    # A description for people, in one line.
     summary: Text
-    # The values that exist, oldest first.
+    # The values that are known to exist, oldest first.
     known: tuple[Text, ...] = ()
-    # The libraries that come with it, by which the dynamic loader finds them.
+    # The names of the libraries that are installed with the component, as the dynamic loader looks
+    # for them.
     libraries: tuple[Text, ...] = ()
-    # What people call machines with one of the values, such as an operating system with its glibc.
+    # The value by the name of a machine or product: the glibc by the name of an operating system.
     names: dict[Text, Text] = {}
+    # Where the values can be looked up.
     source: References | None = None
 
 
@@ -119,56 +132,70 @@ class SystemsFile(_Table, kw_only=True, frozen=True):
 
 
 class ImagesFile(_Table, kw_only=True, frozen=True):
-    """images.toml: base images with CANN, and their contents."""
+    """images.toml: container images with CANN, and the components in them."""
 
+    # Values for all images that do not have the key.
     defaults: Defaults = Defaults()
+    # The images.
     image: tuple[Image, ...] = ()
 
 
 class RecordedFile(_Table, kw_only=True, frozen=True):
-    """A file of recorded/: wheels of the index that the file is named after."""
+    """A file of matrices/recorded/: wheels of the index that has the name of the file."""
 
+    # Values for all wheels that do not have the key.
     defaults: Defaults = Defaults()
+    # The wheels.
     recorded: tuple[Recorded, ...] = ()
 
 
 class VariantsFile(_Table, kw_only=True, frozen=True):
-    """variants.toml: how properties of wheel variants (PEP 825) name values of components."""
+    """variants.toml: the features of wheel variants (PEP 825) that are about components."""
 
+    # The features.
     property: tuple[PropertyRow, ...] = ()
 
 
 class ImportRow(_Table, kw_only=True, frozen=True):
-    """A project that an import leaves out or replaces, although no fact excludes it."""
+    """A project that `ascend-lock import` leaves out or replaces, although no fact excludes it."""
 
+    # The project.
     project: NormalizedName
-    # The extra of the project that is meant; the project itself without the key.
+    # The extra of the project that is left out. Without the key, the project itself is meant.
     extra: NormalizedName | None = None
-    # The platforms of targets for which it counts; all without the key.
+    # The platforms of targets for which the row counts; all without the key.
     platforms: tuple[Platform, ...] = ()
-    # The project to ask for in its place.
+    # The project that replaces it; without the key, it is left out.
     replacement: NormalizedName | None = None
+    # Why, in one sentence.
     reason: Sentence
+    # The reason in Chinese; may be empty.
     reason_zh: Sentence = ""
+    # Where the reason can be looked up.
     source: References
+    # The day on which somebody last looked.
     checked: date
 
 
 class ImportsFile(_Table, kw_only=True, frozen=True):
-    """imports.toml, which `ascend-lock import` alone reads."""
+    """imports.toml. Only `ascend-lock import` reads it."""
 
+    # Values for all rows that do not have the key.
     defaults: Defaults = Defaults()
+    # The projects that are left out or replaced.
     left_out: tuple[ImportRow, ...] = ()
 
 
 class GridFile(_Table, kw_only=True, frozen=True):
-    """grid.toml: releases of projects, each tried for each use on each machine."""
+    """grid.toml: the uses, releases and machines of the matrix (see `model/matrix`)."""
 
-    # The project whose releases are the rows of uses that name no other.
+    # The project whose releases are tried for uses that name no other project.
     package: NormalizedName
-    # How many of its newest releases are tried.
+    # How many of the newest releases of each project are tried.
     newest: int
+    # The machines.
     machine: Annotated[tuple[Machines, ...], NOT_EMPTY]
+    # The uses.
     use: Annotated[tuple[Use, ...], NOT_EMPTY]
 
 
@@ -181,78 +208,79 @@ class StackTable(_Table, kw_only=True, frozen=True):
     summary: Text = ""
     # What the stack is for, in Chinese.
     summary_zh: Text = ""
-    # Where the lines of the stack come from.
+    # The origin of the stack, such as a guide.
     source: str = ""
-    # Requirements on projects and components, one a line.
+    # The requirements on projects and components, called the lines of the stack.
     requires: Annotated[tuple[Text, ...], NOT_EMPTY]
-    # Bounds on projects, which are not required by them.
+    # Bounds on projects. They do not require the projects.
     constraints: tuple[Text, ...] = ()
-    # Requirements that replace what others require of their projects.
+    # Requirements that replace the requirements of releases and facts on the same projects.
     overrides: tuple[Text, ...] = ()
-    # The names of the files of facts in use; all files without the key.
+    # The names of the files of facts that the stack uses; all files without the key.
     facts: tuple[Text, ...] | None = None
-    # The ids of the practices that are in force.
+    # The ids of the practices that the stack turns on.
     practices: Literal["all"] | tuple[Text, ...] = ()
 
 
 class GroupTable(_Table, kw_only=True, frozen=True):
-    """A table `group.NAME` of a stack's file: what one of several environments has besides."""
+    """A table `group.NAME` of a stack's file: one of several environments that get a lock each."""
 
-    # Requirements as in the table `stack`; without any, the group has the lines of all groups.
+    # The lines that only this group has, as in the table `stack`. The lines of the table `stack`
+    # are lines of every group.
     requires: tuple[Text, ...] = ()
 
 
 class TargetTable(_Table, kw_only=True, frozen=True):
     """A table `target` of a stack's file."""
 
-    # The name of the target; one is made of its values without the key.
+    # The name of the target. Without the key, a name is made of the values below.
     name: Annotated[str, _NAME] | None = None
-    # `3.11`, or `3.11.14` for machines with this patch release.
+    # The version of Python: `3.11`, or `3.11.14` for machines with this patch release.
     python: Annotated[str, PYTHON]
     # The operating system and the processor.
     platform: Platform
     # The oldest glibc that machines of the target have.
     glibc: Glibc = "2.28"
-    # The values of other components.
+    # The values of other components, by name.
     system: dict[Text, Text] = {}
 
 
 class RelaxRow(_Table, kw_only=True, frozen=True):
-    """A fact that the stack sets aside."""
+    """A fact, or some of its requirements, that the stack sets aside."""
 
     # The id of the fact.
     fact: Text
-    # The needs of the fact that are set aside; the whole fact without the key.
+    # The requirements of the fact that are set aside; the whole fact without the key.
     needs: Annotated[tuple[Text, ...], NOT_EMPTY] = ()
     # Why the stack sets it aside.
     reason: Text
 
 
 class StackFile(_Table, kw_only=True, frozen=True):
-    """A file of stacks/."""
+    """The file of a stack."""
 
-    # What the stack is called and asks for.
+    # The name and the lines of the stack.
     stack: StackTable
-    # One machine, or several, which get a lock each.
+    # The machine, or several machines, for each of which there is a lock.
     target: TargetTable | tuple[TargetTable, ...]
-    # Environments that get a lock each for every target; one with the lines of `stack` alone
-    # without the table.
+    # Environments, for each of which there is a lock for every target. Without the table, there is
+    # one environment with the lines of `stack`.
     group: dict[Annotated[str, _NAME], GroupTable] = {}
-    # Indexes of the stack's own.
+    # Indexes that only this stack uses.
     index: tuple[IndexRow, ...] = ()
-    # The indexes that projects come from.
+    # The indexes from which projects are taken.
     binding: tuple[Binding, ...] = ()
     # Which releases are candidates, and which of them are preferred.
     policy: Policy = Policy()
-    # Where the stack differs from a guide or image that it follows.
+    # The differences from a guide or image that the stack follows.
     departs: tuple[Departure, ...] = ()
     # Facts that are set aside.
     relax: tuple[RelaxRow, ...] = ()
     # Projects that must not be installed.
     absent: tuple[Absence, ...] = ()
-    # Files of indexes that may be out of reach.
+    # Wheels of indexes that may not answer, as public files describe them.
     recorded: tuple[Recorded, ...] = ()
-    # Facts of the stack's own, about any project.
+    # Facts that only this stack uses, about any project.
     fact: FactFile = FactFile()
-    # What is run to check an installation.
+    # Tests of an installed environment.
     check: Checks = Checks()

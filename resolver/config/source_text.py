@@ -1,4 +1,6 @@
-"""The references of a source, each read from its text.
+"""The reader of references, which say where a fact can be looked up (see `model/source`).
+
+A reference is written in one of these forms:
 
 ```
 OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; all after COMMIT optional
@@ -13,8 +15,8 @@ tried on linux-aarch64 (2026-11-28): WHAT        something that was run
 "TITLE" (2026-11-28)                             a document that is on no page
 ```
 
-A repository that is not on GitHub has its host before it. A text that the passage does not have is
-quoted as without `QUOTE`.
+If a repository is not on GitHub, its host stands before it, as in `HOST/OWNER/REPO`. A text that
+the cited lines do not contain is quoted as without `QUOTE`.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from resolver.model.source import (
 )
 from resolver.phrase import EMPTY, Phrase, phrase
 
-# Characters of a reference.
+# The most characters of a reference.
 _LONGEST: Final = 4_000
 _NAME: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _HOST: Final = r"[a-z0-9-]+(?:\.[a-z0-9-]+)+"
@@ -82,7 +84,7 @@ _FORMS: Final = phrase(
 
 
 def read_source(*texts: str) -> References:
-    """Return the source that has these references.
+    """Return the references in some texts, one for each text.
 
     Raises InputError with a hint for a text in no known form.
     """
@@ -90,9 +92,10 @@ def read_source(*texts: str) -> References:
 
 
 def read_reference(text: str) -> Reference:
-    """Return the reference that a text writes.
+    """Return the reference in a text.
 
-    Raises InputError with a hint for a text in no known form, such as prose or several references.
+    Raises InputError with a hint for a text in no known form, such as a sentence or several
+    references.
     """
     if len(text) > _LONGEST:
         why = phrase("it has {count} characters", count=len(text))
@@ -110,10 +113,10 @@ def read_reference(text: str) -> Reference:
 
 
 def read_own_reference(text: str) -> Reference:
-    """Return the reference of a stack's own fact: a text in no known form is a document's title.
+    """Return the reference in a text of a stack's own file.
 
-    Nobody but the stack's author has to look it up. Raises InputError as `read_reference` does for
-    a text that is empty, too long or does not print.
+    A text in no known form is the title of a document, since only the author of the stack has to
+    look it up. Raises InputError for a text that is empty, too long or has control characters.
     """
     try:
         return read_reference(text)
@@ -125,6 +128,7 @@ def read_own_reference(text: str) -> Reference:
 
 
 def _unreadable(text: str, why: Phrase) -> InputError:
+    """Return the error for a text in no known form, with the known forms as a hint."""
     return InputError(
         phrase("`{text}` is not a source that can be looked up", text=text), why=why, hint=_FORMS
     )
@@ -196,7 +200,7 @@ def _page(match: re.Match[str]) -> Page:
     return Page(address=match["address"], day=_day(match))
 
 
-# The forms in the order in which they are tried, each with what reads a match of it.
+# The forms in the order in which they are tried, each with the function that reads a match.
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Reference]], ...]] = (
     (_TRIAL, _trial),
     (_DOCUMENT, _document),

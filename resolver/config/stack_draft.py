@@ -1,4 +1,7 @@
-"""A stack made of a file of another tool: which requirements a stack can have, and its text."""
+"""Stacks made from files of other tools: which of their requirements a stack can have.
+
+`ascend-lock import` calls it. The readers of the files are in `requirement_files`.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ from resolver.model.text import Language
 from resolver.phrase import Phrase, phrase
 from resolver.redaction import without_secrets
 
-# How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
+# Names of projects that are only for CUDA: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 # A local version label: `+cpu` in `torch==2.9.0+cpu`.
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
@@ -54,11 +57,11 @@ _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\b
 # The path of a file, or an address that stands for one.
 _PATH: Final = re.compile(r"[./~]|file:")
 _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
-# The markers of any target, to see whether a marker can be evaluated.
+# The marker environment of an arbitrary target, to test whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
-# Characters of a line that a message shows.
+# The most characters of a line that a message shows.
 _LONGEST: Final = 200
-# Why a line is left out for good. Other reasons leave something to decide.
+# The codes of reasons for which a line is left out, and the user has nothing to decide.
 _SETTLED: Final = frozenset(
     (
         TEXT,
@@ -78,43 +81,51 @@ _ALL: Final = SpecifierSet(">=0")
 
 
 class Outcome(Enum):
-    """What became of a line of the file."""
+    """What the stack has in place of a line of the imported file."""
 
+    # The same line.
     KEPT = "kept"
+    # A changed line.
     CHANGED = "changed"
     # A line that the file does not have.
     ADDED = "added"
+    # Nothing.
     LEFT_OUT = "left-out"
-    # A line that is left out, and that people may want in another form.
+    # Nothing, and the user should decide whether another line is needed.
     TO_DECIDE = "to-decide"
 
 
 class DraftRow(msgspec.Struct, frozen=True):
-    """A line of the file, or a new one, and what became of it."""
+    """A line of the imported file with its outcome, or a line that was added to the stack."""
 
+    # The outcome.
     outcome: Outcome
-    # What of the file's line may be shown; empty for nothing, and for a new line.
+    # The line of the file without secrets. Empty if nothing of it may be shown, and for an added
+    # line.
     before: str
-    # The line of the stack; empty without one.
+    # The line of the stack; empty if the line was left out.
     after: str
-    # Its place, as file:line; empty for a new line.
+    # file:line of the line; empty for an added line.
     where: str
-    # Why it is not kept; None if it is.
+    # Why the line was not kept as it is; None if it was.
     why: Message | None = None
     # The list of the stack that has the line.
     key: StackKey = "requires"
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What a stack takes over of a file."""
+    """The lines of a stack that was made from a file of another tool."""
 
-    # The lines of the stack.
+    # The lines of `requires`.
     requires: tuple[str, ...]
+    # The lines of `constraints`.
     constraints: tuple[str, ...]
+    # The lines of `overrides`.
     overrides: tuple[str, ...]
-    # What became of each line of the file.
+    # Each line of the file with its outcome, and the added lines.
     rows: tuple[DraftRow, ...]
-    # The plugins without which the lines do not run on the target, and which are not among them.
+    # The plugins that the projects of the stack need on the target, such as torch-npu for torch,
+    # and that the stack does not have. Empty if they were added.
     lacking: tuple[str, ...]
 
     def text(
@@ -125,9 +136,11 @@ class Draft(msgspec.Struct, frozen=True):
         system: Mapping[str, str],
         language: Language = "en",
     ) -> str:
-        """Return the text of the stack's file, made of `file`, for this target.
+        """Return the text of the stack's file.
 
-        Its comments are in one language, its summary in all of them.
+        `name` is the name of the stack, and `file` the name of the imported file. `target` has the
+        keys of the table `target`, and `system` those of `target.system`. Comments are in
+        `language`. The summary is in English and Chinese.
         """
         summary = phrase("What {file} asks for", file=escaped(file))
         stack = {
@@ -146,7 +159,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 def _head(file: str) -> tuple[Phrase, ...]:
-    """Return the lines of the comment that a stack begins with."""
+    """Return the lines of the comment at the beginning of the stack's file."""
     return (
         phrase("What {file} asks for, as `ascend-lock import` took it over.", file=file),
         phrase("The target is an assumption where no option named it: check it."),
@@ -154,16 +167,17 @@ def _head(file: str) -> tuple[Phrase, ...]:
 
 
 class _UsableLine(NamedTuple):
-    """A line that a stack can have."""
+    """A line of the file in a form that a stack can have."""
 
-    # The line as the stack has it.
+    # The line of the stack.
     text: str
-    # Its place in the file, as file:line.
+    # file:line in the imported file.
     where: str
+    # The requirement in the line.
     need: Need
-    # What of the file's line may be shown.
+    # The line of the file without secrets.
     shown: str
-    # Why the line is not as in the file; None if it is.
+    # Why the line differs from that of the file; None if it does not.
     why: Message | None
 
 
@@ -175,41 +189,43 @@ def draft(
     *,
     with_plugins: bool = True,
 ) -> Draft:
-    """Return what a stack can have of a file, in its order and each line once.
+    """Return the lines of a stack for the requirements of a file, without repetitions.
 
-    Projects for CUDA, local version labels, and what comes with the `stated` components of the
-    target are left out. `with_plugins`, the plugins are added with which its projects run on the
-    target; one that states no component is a machine without NPU. Raises InputError if the facts
-    cannot be read.
+    `requirements` are those of the file, `matrices` is the folder of facts, and `stated` has the
+    names of the components that the target states. Projects for CUDA, local version labels, and
+    projects that are installed with a stated component are left out. With `with_plugins`, the
+    plugins that the projects need on the target are added. A target that states no component is a
+    machine without an NPU and needs none. Raises InputError if the facts cannot be read.
     """
     return _Drafter(matrices, stated, platform).draft(requirements, with_plugins)
 
 
 class _Drafter:
-    """Takes lines of a file over, and notes what becomes of each."""
+    """Makes a draft of the requirements of one file, and records the outcome of each line."""
 
     def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
         self._components = load_components(matrices)
         self._states_components = bool(stated)
         brought = _brought_projects(self._components, stated)
         self._excluded = {**_excluded_projects(matrices), **brought}
-        # What the data of imports leaves out, by project and extra; an empty extra stands for none.
+        # The rows of imports.toml by project and extra. The extra is empty for a row about the
+        # project itself.
         self._left_out: dict[tuple[NormalizedName, str], ImportRow] = {}
         for row in load_imports(matrices):
             if not row.platforms or platform in row.platforms:
                 self._left_out[row.project, row.extra or ""] = row
-        # The projects that indexes.toml says the indexes of.
+        # The projects for which indexes.toml has a binding.
         self._bound = _bound_projects(matrices)
-        # The projects that the file takes from elsewhere.
+        # The sources that the file has for projects and a stack cannot have.
         self._elsewhere: dict[NormalizedName, OtherSource] = {}
-        # Those of them that a line asks for.
+        # The projects among them that a line requires.
         self._asked_elsewhere: set[NormalizedName] = set()
         self._rows: list[DraftRow] = []
-        # The rows about extras that were left out.
+        # The rows of imports.toml about extras that were left out.
         self._dropped_extras: list[ImportRow] = []
 
     def draft(self, requirements: FileRequirements, with_plugins: bool) -> Draft:
-        """Return what a stack can have of a file, with the plugins that it lacks."""
+        """Return the draft. With `with_plugins`, the plugins that are missing are added to it."""
         for unusable, reason in requirements.left_out:
             self._leave_out(unusable, unusable.shown, reason)
         self._elsewhere = requirements.other_sources
@@ -239,7 +255,7 @@ class _Drafter:
         )
 
     def _take_overrides(self, overrides: Iterable[FileLine]) -> list[_UsableLine]:
-        """Return the lines that replace what others require; note each of them."""
+        """Return the lines of `overrides`, and record the outcome of each line."""
         taken = []
         for line in self._usable(overrides):
             if isinstance(line.need, Requirement) and not line.need.url:
@@ -252,9 +268,9 @@ class _Drafter:
     def _take_constraints(
         self, constraints: Iterable[FileLine], lines: list[_UsableLine]
     ) -> tuple[str, ...]:
-        """Return the lines that bound projects, and note each of them.
+        """Return the lines of `constraints`, and record the outcome of each line.
 
-        One that names a commit becomes a line of its project, if the lines have that.
+        A constraint that names a commit is added to `lines` instead, if they require its project.
         """
         names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
         taken: dict[str, None] = {}
@@ -273,13 +289,16 @@ class _Drafter:
         return tuple(taken)
 
     def _leave_out_sources(self) -> None:
-        """Note the sources of projects that no line asks for: other projects may require them."""
+        """Record the sources of projects that no line requires.
+
+        The user has to decide about them, since other projects may require these projects.
+        """
         for name, source in self._elsewhere.items():
             if name not in self._asked_elsewhere:
                 self._leave_out(source.line, source.line.shown, message("import.uv-source"))
 
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
-        """Yield the projects that take the place of extras, unless lines ask for them."""
+        """Yield the projects that replace extras and that no line requires, with the reasons."""
         names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
         for row in self._dropped_extras:
             if row.replacement is not None and row.replacement not in names:
@@ -287,24 +306,24 @@ class _Drafter:
                 yield row.replacement, verbatim(row.reason, row.reason_zh)
 
     def _add(self, requires: dict[str, None], line: str, why: Message) -> None:
-        """Add a line that the file does not have."""
+        """Add a line that the file does not have to `requires`, and record it."""
         requires[line] = None
         self._rows.append(DraftRow(Outcome.ADDED, "", line, "", why))
 
     def _take(self, line: _UsableLine, key: StackKey = "requires") -> None:
-        """Note a line that this list of the stack has."""
+        """Record a line that the stack has in the list `key`."""
         outcome = Outcome.KEPT if line.why is None else Outcome.CHANGED
         row = DraftRow(outcome, line.shown, line.text, line.where, line.why, key)
         self._rows.append(row)
 
     def _leave_out(self, line: FileLine | _UsableLine, shown: str, why: Message) -> None:
-        """Note a line that the stack does not have; `shown` is what of it may be quoted."""
+        """Record a line that is left out. `shown` is its text without secrets."""
         is_settled = why.code in _SETTLED
         outcome = Outcome.LEFT_OUT if is_settled else Outcome.TO_DECIDE
         self._rows.append(DraftRow(outcome, shown[:_LONGEST], "", line.where, why))
 
     def _usable(self, lines: Iterable[FileLine]) -> Iterator[_UsableLine]:
-        """Yield the lines that a stack can have; note what is wrong with the other ones."""
+        """Yield the lines in a form that a stack can have, and record lines that are left out."""
         for line in lines:
             shown = shown_requirement(line.text)
             named = _of_wheel(line.instead or line.text)
@@ -345,7 +364,10 @@ class _Drafter:
         return self._why_elsewhere(need.name) if row is None else None
 
     def _why_elsewhere(self, project: NormalizedName) -> Message | None:
-        """Return that a project is from elsewhere; None for one that indexes.toml finds."""
+        """Return why the source that the file has for a project cannot be used.
+
+        None if the file has no source for it, or only an index and indexes.toml binds the project.
+        """
         source = self._elsewhere.get(project)
         if source is None or (source.is_index and project in self._bound):
             return None
@@ -357,9 +379,9 @@ class _Drafter:
         return message("import.uv-elsewhere", where=where)
 
     def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
-        """Return what to ask for instead of a requirement, and why; None if it is fine.
+        """Return the requirement that replaces another one by imports.toml, and why; or None.
 
-        Another project takes its place, or it is without an extra.
+        It is on another project, or it lacks an extra.
         """
         if need.url:
             return None
@@ -377,7 +399,10 @@ class _Drafter:
 
 
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
-    """Return the plugins that no line asks for, each with the project that runs with it."""
+    """Return the plugins that projects of the lines need and no line requires.
+
+    The values are the projects that need them.
+    """
     names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
     return {
         plugin: project
@@ -387,9 +412,10 @@ def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
 
 
 def _overridden(line: _UsableLine, overrides: Sequence[_UsableLine]) -> _UsableLine:
-    """Return a line as the only override of its project has it, which counts for all.
+    """Return the override of a line's project in place of the line, as uv applies overrides.
 
-    So does uv. Several overrides of a project, for different machines, leave the line alone.
+    The line is returned unchanged if its project has no override, or several overrides for
+    different machines.
     """
     need = line.need
     if not isinstance(need, Requirement) or need.url:
@@ -406,9 +432,9 @@ def _overridden(line: _UsableLine, overrides: Sequence[_UsableLine]) -> _UsableL
 
 
 def _of_wheel(line: str) -> str:
-    """Return the release that a wheel at a path is, by its name, as `pip freeze` writes paths.
+    """Return the requirement `NAME==VERSION` for a line with the path of a wheel.
 
-    Any other line is returned as it is.
+    `pip freeze` writes such lines, as `NAME @ file:///PATH`. Any other line is returned unchanged.
     """
     reference, semicolon, marker = line.partition(";")
     project, _, address = reference.partition("@")
@@ -430,13 +456,13 @@ def _of_wheel(line: str) -> str:
 
 
 def _without_labels(line: str) -> str:
-    """Return a line without local version labels, which an address and a marker keep."""
+    """Return a line without local version labels. Addresses and markers are not changed."""
     head, semicolon, marker = line.partition(";")
     return line if "://" in head else _LABEL.sub("", head) + semicolon + marker
 
 
 def _why_without_labels(line: str) -> Message:
-    """Return why a stack has a line without its local version labels."""
+    """Return why the local version label of a line was removed."""
     label = _LABEL.search(line)
     assert label is not None  # noqa: S101  the line has one
     code = "import.label-cuda" if label[0].lower().startswith("+cu") else "import.label"
@@ -444,12 +470,18 @@ def _why_without_labels(line: str) -> Message:
 
 
 def _in_single_quotes(line: str) -> str:
-    """Return a line with single quotes, which TOML need not escape, if it has no mixed ones."""
+    """Return a line with single instead of double quotes, which TOML need not escape.
+
+    A line that already has single quotes is returned unchanged.
+    """
     return line if "'" in line else line.replace('"', "'")
 
 
 def _need(line: str, plain_line: str, components: Components) -> Need | Message:
-    """Return the requirement in a line without labels, or why a stack cannot have the line."""
+    """Return the requirement in a line, or why a stack cannot have the line.
+
+    `plain_line` is the line without local version labels, which is parsed.
+    """
     if line.startswith("git+"):
         return message("import.unnamed")
     if _ADDRESS.match(line):
@@ -459,7 +491,7 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
         if isinstance(need, Requirement):
             need.applies(_MARKERS)
     except InputError:
-        # The error quotes the line, of which nothing may be shown.
+        # The error quotes the line, which may contain a secret.
         return message("import.unread")
     except ValueError as error:
         return _error_text(error, line)
@@ -467,7 +499,7 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
 
 
 def _error_text(error: Exception, line: str) -> Message:
-    """Return why a line cannot be used, by an error that may quote the line."""
+    """Return why a line cannot be used, from an error whose message may quote the line."""
     try:
         requirement = texts.requirement(line)
     except InvalidRequirement:
@@ -478,7 +510,7 @@ def _error_text(error: Exception, line: str) -> Message:
 
 
 def _bound_projects(matrices: Path) -> frozenset[NormalizedName]:
-    """Return the projects that indexes.toml binds to indexes: a lock looks nowhere else."""
+    """Return the projects that indexes.toml binds to indexes. Locks take them from these alone."""
     indexes = load_indexes(matrices)
     if indexes is None:
         return frozenset()
@@ -491,9 +523,10 @@ def _bound_projects(matrices: Path) -> frozenset[NormalizedName]:
 
 
 def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
-    """Return the projects that no stack can have, with the reason that a fact gives.
+    """Return the projects that an import leaves out because of a fact, with the fact's reason.
 
-    A fact excludes all their releases, or says that another project replaces them.
+    An `excludes` or `names` fact is about all their releases, or an `absent` fact says that they
+    must not be installed.
     """
     reasons = {}
     for file in load_facts(matrices):
@@ -508,7 +541,10 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
 def _brought_projects(
     components: Components, stated: Collection[str]
 ) -> dict[NormalizedName, Message]:
-    """Return the projects that come with components of the target, with that as the reason."""
+    """Return the projects that are installed with a stated component, with a reason that says so.
+
+    `stated` has the names of the components that the target states.
+    """
     reasons = {}
     for component in components.values():
         if component.name in stated:

@@ -1,6 +1,6 @@
-"""The lines of a stack's file that require something, numbered in the order of the file's tables.
+"""The lines of a stack (`requires` of the stack and its groups) with their numbers.
 
-Edits name a line by its number.
+Edits name a line by its number (see `model/edit`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from resolver.config.schema import GroupTable, StackFile
 
 
 class FileLine(NamedTuple):
-    """A line of `requires` of the stack or of one of its groups."""
+    """A line of `requires`, of the stack or of one of its groups."""
 
-    # The requirement.
+    # The requirement, as written.
     text: str
-    # The keys that lead to it.
+    # The keys and the position that lead to the line in the file.
     path: tuple[str | int, ...]
-    # The name of its group; empty for a line of every group.
+    # The name of the group; empty for a line of every group.
     group: str
 
 
 def stack_lines(content: StackFile) -> tuple[FileLine, ...]:
-    """Return the lines of a stack's file: first those of every group, then of each group."""
+    """Return the lines of a stack's file in the order of their numbers, which begin with 0.
+
+    The lines of the table `stack` come first, and then those of each group.
+    """
     groups = {name: table.requires for name, table in content.group.items()}
     return tuple(number_lines(content.stack.requires, groups))
 
@@ -33,7 +36,10 @@ def stack_lines(content: StackFile) -> tuple[FileLine, ...]:
 def number_lines(
     requires: Iterable[str], groups: Mapping[str, Iterable[str]]
 ) -> Iterable[FileLine]:
-    """Yield lines in the order of their numbers, from 0."""
+    """Yield lines in the order of their numbers, which begin with 0.
+
+    `requires` are the lines of the table `stack`, and `groups` has those of each group.
+    """
     for position, text in enumerate(requires):
         yield FileLine(text, ("stack", "requires", position), "")
     for name, lines in groups.items():
@@ -42,7 +48,10 @@ def number_lines(
 
 
 def with_lines(content: StackFile, lines: Iterable[tuple[str, str]]) -> StackFile:
-    """Return the content with these lines in place of its own: the group and the text of each."""
+    """Return the content with these lines in place of its own.
+
+    A line is given by its group, empty for a line of every group, and its text.
+    """
     by_group: dict[str, list[str]] = {"": [], **{name: [] for name in content.group}}
     for group, text in lines:
         by_group[group].append(text)

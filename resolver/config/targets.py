@@ -1,4 +1,4 @@
-"""The targets of a stack, with their properties of wheel variants."""
+"""The compiler of the targets of a stack, and of their features of wheel variants."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def compile_targets(inputs: Inputs) -> tuple[Target, ...]:
 
 
 def _targets(document: Document[StackFile], components: Components) -> Sequence[Target]:
+    """Return the targets of a stack without features. Raises InputError."""
     tables = document.content.target
     if not tables:
         raise InputError(phrase("the stack has no target"), where=document.place("target"))
@@ -48,7 +49,7 @@ def _targets(document: Document[StackFile], components: Components) -> Sequence[
 
 
 def target_name(table: TargetTable, components: Components) -> str:
-    """Return the name of a target, which is made of its values if the table has none."""
+    """Return the name of a target. Without the key `name`, it is made of the values."""
     if table.name is not None:
         return table.name
     system = {name: components[name].parse_stated(text) for name, text in table.system.items()}
@@ -61,7 +62,10 @@ def _target(
     path: tuple[str | int, ...],
     components: Components,
 ) -> Target:
-    """Return the target of the table at a path of the stack's file."""
+    """Return the target in a table of the stack's file. Raises InputError with file:line:key.
+
+    `path` are the keys that lead to the table.
+    """
     texts = {"python": table.python, "glibc": table.glibc}
     paths = {"python": (*path, "python"), "glibc": (*path, "glibc")}
     for name, text in table.system.items():
@@ -70,7 +74,7 @@ def _target(
             others = [other for other in components if other not in BUILT_IN]
             raise document.unknown(phrase("there is no component"), name, others, *paths[name])
         texts[name] = text
-    # Sorted, since reports list components in this order.
+    # The components are sorted by name, since reports list them in this order.
     system = {}
     for name in sorted(texts):
         read = components[name].parse_stated
@@ -91,9 +95,9 @@ def _target(
 def _features(
     target: Target, variants: Document[VariantsFile], components: Components
 ) -> tuple[TargetFeature, ...]:
-    """Return the properties of wheel variants that a target has.
+    """Return the features of wheel variants with the values that a target has (PEP 825).
 
-    Raises InputError for a row of variants.toml that is wrong.
+    Raises InputError for a mistake in variants.toml.
     """
     features: dict[str, TargetFeature] = {}
     for number, row in enumerate(variants.content.property):
@@ -110,7 +114,11 @@ def _check_property(
     components: Components,
     earlier: Collection[str],
 ) -> None:
-    """Raise InputError if a row is malformed, repeats an earlier one or names an unknown value."""
+    """Raise InputError for a mistake in a table of variants.toml.
+
+    It must be well-formed, must not repeat a feature of the `earlier` tables, and must name a known
+    component and known values. `number` is its position in the file.
+    """
     path = ("property", number)
     if fault := row.fault():
         raise InputError(fault, where=variants.place(*path))
@@ -118,10 +126,10 @@ def _check_property(
         where = variants.place(*path, "name")
         raise InputError(phrase("two rows are about `{name}`", name=row.name), where=where)
     if row.component not in components:
-        what = phrase("there is no component")
-        raise variants.unknown(what, row.component, components, *path, "component")
+        complaint = phrase("there is no component")
+        raise variants.unknown(complaint, row.component, components, *path, "component")
     known_texts = [str(value) for value in components[row.component].known]
     for value in row.values:
         if value not in known_texts:
-            what = phrase("there is no {name}", name=row.component)
-            raise variants.unknown(what, value, known_texts, *path, "values", value)
+            complaint = phrase("there is no {name}", name=row.component)
+            raise variants.unknown(complaint, value, known_texts, *path, "values", value)

@@ -1,1 +1,4 @@
-"""Frozen types that every other part shares. No I/O, no clock, no environment."""
+"""Frozen types that all other packages share.
+
+Nothing here does I/O, reads a clock or reads the environment.
+"""

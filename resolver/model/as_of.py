@@ -1,4 +1,7 @@
-"""The day of a lock: releases uploaded by the end of that day are preferred to later ones."""
+"""The day of a lock: releases uploaded by the end of that day are preferred to later ones.
+
+docs/solving.md ("A lock is of its time") says how the day is found.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from packaging.utils import NormalizedName
 
 from resolver.phrase import phrase
 
+# The policy whose day follows from the releases that the stack pins.
 AUTO: Final = "auto"
+# The policy without a day: the newest releases are preferred.
 NEWEST: Final = "newest"
 
 
@@ -51,14 +56,14 @@ class AsOf(
     omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """The day of a lock, and where it is from."""
+    """The day of a lock, and what it follows from."""
 
     # What the stack or the command line says: `auto`, `newest` or a day.
     policy: str
     # The last day whose releases are preferred, in ISO 8601; empty if the newest are preferred.
     day: str = ""
-    # With `auto`, the last release to appear among the stack's own pins; None if no day is known
-    # for any of them.
+    # With `auto`, the release that appeared last among the releases that decide the day; None if
+    # the day of none of them is known.
     latest: DatedRelease | None = None
     # The pins for which no day is known. If the lock has no day, only pins that the stack names.
     undated: tuple[NormalizedName, ...] = ()
@@ -80,7 +85,7 @@ class NewerPin(
     version: str
     # The day on which it appeared, in ISO 8601.
     day: str
-    # What excludes the newest release of the lock's day: `name version` of a pin, or `stack`. Empty
+    # What excludes the newest release of the lock's day: pins as `name version`, or `stack`. Empty
     # if only several together exclude it, or if no release of that day can be used.
     needed_by: tuple[str, ...] = ()
     # Whether it was chosen only because the previous lock has it.

@@ -1,7 +1,7 @@
-"""Components of a target: what a machine has that no index serves, such as a driver.
+"""Components of a target: parts of a machine that no index serves, such as a driver.
 
-`python` and `glibc` are components of every target. The others, and how their values are written
-and compared, are rows of systems.toml.
+Every target has the components `python` and `glibc`. All others are described by entries of
+matrices/systems.toml, which say how the values of a component are written and compared.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Value = SystemVersion | Version | str
 class Grammar(msgspec.Struct, frozen=True, kw_only=True):
     """How the values of components are written and compared."""
 
-    # Returns the value that a text spells. Raises ValueError if it spells none.
+    # Returns the value that is written in a text. Raises ValueError if the text is no value.
     parse: Callable[[str], Value]
-    # Whether values have an order.
+    # Whether values have an order, as versions do and names of chips do not.
     is_ordered: bool = True
-    # How many numbers a release line may have: 2 for `8.5.*`.
+    # The most numbers that a release line may have: 2 if `8.5.*` is one and `8.5.0.*` is not.
     line_numbers: int = 9
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
-    """A component of targets."""
+    """A component that targets can have, such as a driver: its name, its values, their grammar."""
 
     # The name in facts and stacks, in lower case.
     name: str
@@ -43,22 +43,25 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     # The title in Chinese; may be empty.
     title_zh: str = ""
+    # How values are written and compared.
     grammar: Grammar
-    # A value, for messages.
+    # An example of a value, for error messages.
     example: str
-    # The values that exist, oldest first.
+    # The values that are known to exist, oldest first.
     known: tuple[Value, ...] = ()
-    # Whether a target may only have a known value.
+    # Whether a target may only have a value of `known`.
     closed: bool = False
-    # Whether the value of a target is the oldest that its machines have.
+    # Whether a target states a minimum: its machines have this value or a newer one.
     minimum: bool = False
-    # Whether what was made for one release is likely to work with others of its release line.
+    # Whether software that was made for one release of the component is likely to work with other
+    # releases of the same release line (8.5.0 and 8.5.2).
     by_line: bool = False
-    # Other names that people use for it. On indexes these are names of projects.
+    # Other names that people use for the component. On indexes these are names of projects.
     aliases: tuple[str, ...] = ()
-    # The Python distributions that come with it, and that no index serves.
+    # The Python distributions that are installed with the component, and that no index serves.
     packages: tuple[NormalizedName, ...] = ()
-    # The value that machines of some name have, such as a chip's family by the name of the chip.
+    # The value of the component by the name of a machine or product: the family of a chip by the
+    # name of the chip.
     names: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __hash__(self) -> int:
@@ -66,11 +69,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> Message:
-        """Return the name as people write it, in every language."""
+        """Return a message with the title in each language."""
         return verbatim(self.title, self.title_zh)
 
     def parse(self, text: str) -> Value:
-        """Return the value that a text spells. Raise ValueError, which quotes the text."""
+        """Return the value that is written in a text.
+
+        Raises ValueError, with a message that quotes the text, if it is no value of the component.
+        """
         text = text.strip()
         try:
             return self.grammar.parse(text)
@@ -78,19 +84,20 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
             kind = phrase("a value")
             if self.grammar.is_ordered:
                 kind = phrase("a version")
-            what = phrase(
+            complaint = phrase(
                 "`{text}` is not {kind} of {title} such as {example}",
                 text=text,
                 kind=kind,
                 title=self.title,
                 example=self.example,
             )
-            raise ValueError(what) from None
+            raise ValueError(complaint) from None
 
     def parse_stated(self, text: str) -> Value:
-        """Return the value of a machine, which may be given by the name of such machines.
+        """Return the value that a target states, as a value or as a key of `names`.
 
-        Raise ValueError, which quotes the text.
+        Raises ValueError, with a message that quotes the text, if it is neither. If the text is the
+        beginning of known values, the message names one of them.
         """
         try:
             return self.parse(self.named(text) or text)
@@ -108,9 +115,9 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
     def named(self, text: str) -> str:
-        """Return the value that machines of this name have; empty if no such name is known.
+        """Return the value that `names` has for a name; empty if it has none.
 
-        Names are the same in any case and with any separators, and without a final LTS.
+        Letter case, separators and a final `LTS` make no difference.
         """
         for name, value in self.names.items():
             if _plain(name) == _plain(text):
@@ -118,7 +125,10 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     def require_known(self, value: Value, where: str) -> None:
-        """Raise InputError if the component is closed, and this is none of its known values."""
+        """Raise InputError if the component is closed and the value is not a known one.
+
+        `where` is the file:line that the error shows.
+        """
         if self.closed and self.known and value not in self.known:
             raise InputError(
                 phrase("`{value}` is not a known {title}", value=value, title=self.title),
@@ -132,7 +142,7 @@ Components = Mapping[str, Component]
 
 
 def _name(text: str) -> str:
-    """Return a name in capitals. Raise ValueError for a text that is no name."""
+    """Return a name in upper case. Raise ValueError for a text that is no name."""
     if not patterns.VALUE_NAME.matches(text):
         raise ValueError(
             phrase(
@@ -145,14 +155,17 @@ def _name(text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name in one spelling for openEuler-22.03 and openeuler 22.03 LTS."""
+    """Return the lower-case letters and digits of a name, without a final `LTS`.
+
+    openEuler-22.03 and openeuler 22.03 LTS give the same result.
+    """
     lower = name.lower().removesuffix("lts")
     return "".join(character for character in lower if character.isalnum())
 
 
-# Versions by PEP 440. `InvalidVersion` is a ValueError.
+# Versions by PEP 440. `Version` raises InvalidVersion, which is a ValueError.
 PEP_440: Final = Grammar(parse=Version)
-# Names without an order. Letter case does not count.
+# Names without an order, such as names of chips. Letter case makes no difference.
 NAMES: Final = Grammar(parse=_name, is_ordered=False)
 
 # The components of every target.
@@ -163,7 +176,7 @@ BUILT_IN: Final[Components] = {
 
 
 def find_component(name: str, components: Components) -> Component:
-    """Return the component of this name. Raise ValueError if there is none."""
+    """Return the component with this name. Raise ValueError if there is none."""
     if name not in components:
         raise ValueError(
             phrase(
@@ -176,9 +189,10 @@ def find_component(name: str, components: Components) -> Component:
 
 
 def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
-    """Return distinct values, the nearest to `value` first, and the newer of two equally near.
+    """Return the distinct values, sorted by their distance from `value`.
 
-    `value` is one of `values`. How near two values are is how many known values are between them.
+    The distance of two values is the difference of their positions in the order of all `values`. Of
+    two values with the same distance the newer one comes first. `value` must be one of `values`.
     """
     ordered = sorted(dict.fromkeys(values), key=lambda other: (isinstance(other, str), other))
     positions = {other: position for position, other in enumerate(ordered)}

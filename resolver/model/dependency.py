@@ -1,4 +1,4 @@
-"""Candidates for packages, and edges: their requirements on other packages."""
+"""The dependency graph: candidates for packages, and edges, which are their requirements."""
 
 from __future__ import annotations
 
@@ -16,29 +16,35 @@ from resolver.model.requirement import ComponentRequirement
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """A candidate for a package.
+    """A choice for a package, such as a release of a project.
 
-    There is one object for each candidate, so that two are equal only if they are identical.
+    There is one object for each candidate, so candidates are compared by identity.
     """
 
+    # The package that the choice is for.
     package: Package
-    # The release of a project, the value of a component, or the name of the distribution that has a
-    # module. For `PackageKind.VERSION` the version of the project, or NOT_INSTALLED.
+    # The choice, by the kind of the package. PROJECT: a release. COMPONENT: a value. MODULE: the
+    # name of the distribution that installs the module. VERSION: the version of the project, or
+    # NOT_INSTALLED.
     chosen: Release | Value
 
     @property
     def release(self) -> Release:
-        """Return the release of a project's candidate; other candidates have none."""
+        """Return the release; only a candidate for a project has one."""
         assert isinstance(self.chosen, Release)  # noqa: S101  only asked of projects
         return self.chosen
 
     @property
     def version(self) -> Version:
-        """Return the version of a project's candidate."""
+        """Return the version of the release; only a candidate for a project has one."""
         return self.release.version
 
     def satisfies(self, allows: Allows) -> bool:
-        """Return whether a requirement on a component, module or version admits it."""
+        """Return whether a requirement admits the candidate.
+
+        `allows` is a requirement on a component, a module or a version. For a release of a project
+        the result is False: `resolve/project.py` compares releases by their positions.
+        """
         match allows:
             case ComponentRequirement():
                 return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
@@ -59,40 +65,44 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
 
 
 class ModuleOwner(msgspec.Struct, frozen=True):
-    """A requirement that a module is from this distribution."""
+    """A requirement on a module: it is installed by a certain distribution."""
 
     # The name of the distribution.
     name: str
 
 
 class ReleaseMask(msgspec.Struct, frozen=True):
-    """A requirement that admits some releases of a project, by their positions."""
+    """A requirement on a project: one of the releases in a bit mask is chosen."""
 
     # A bit mask: bit n is set if the release at position n is admitted (see `resolve/project.py`).
     positions: int
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """A requirement of a release on the `PackageKind.VERSION` of its project: its own version."""
+    """A requirement on a `PackageKind.VERSION`: the project is installed at a certain version.
+
+    Each release of the project has this requirement, with its own version.
+    """
 
     version: Version
 
 
-# The candidate for a `PackageKind.VERSION` if the project is not installed. It meets all bounds.
+# The choice for a `PackageKind.VERSION` if the project is not installed. Every bound admits it.
 NOT_INSTALLED: Final = "not installed"
 
-# What a requirement admits.
+# The candidates that an edge admits. A SpecifierSet is a bound on a `PackageKind.VERSION`.
 Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner | Installed
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):
-    """A requirement on a package."""
+    """A requirement of a candidate, or of the stack, on a package."""
 
+    # The package that is required.
     package: Package
-    # The candidates that meet it.
+    # The candidates that the requirement admits.
     allows: Allows
-    # The constraint that it is from. None for what always holds, such as that `project[extra]`
-    # requires the same release of `project`.
+    # The constraint that the requirement is from. None for a rule that nobody can change, such as
+    # that `project[extra]` requires the same release of `project`.
     constraint: Constraint | None
 
     def __str__(self) -> str:

@@ -1,8 +1,9 @@
-"""Edits of a stack: what a way out changes in its file.
+"""Edits of a stack. A way out of a conflict consists of such edits.
 
-They are about the stack as it was read: numbers of lines and targets do not move when others are
-edited. So an edit is taken back by leaving it out, and changed stacks are the same if their edits
-are. `config/edits` applies them to a stack's content, `explain/stack_text` to its text.
+Line and target numbers in an edit are those of the file as it was read. They do not change when
+other edits add or drop a line. So an edit is undone by leaving it out, and two changed stacks are
+the same if their edits are equal. `config/edits` applies edits to the content of a stack, and
+`explain/stack_text` applies them to its text.
 """
 
 from __future__ import annotations
@@ -11,71 +12,74 @@ import msgspec
 
 
 class SetLine(msgspec.Struct, frozen=True):
-    """Another text for a line of `requires`, which takes the line's place."""
+    """Replace, add or drop a line of `requires`."""
 
-    # The number of the line in the file, from 0. A number after the last one adds a line.
+    # The number of the line in the file, from 0. A number after the last line adds a line.
     number: int
-    # The requirement; empty to drop the line.
+    # The new requirement; empty to drop the line.
     text: str
     # The group that an added line belongs to; empty for a line of every group.
     group: str = ""
 
 
 class SetComponent(msgspec.Struct, frozen=True):
-    """Another value of a component of a target."""
+    """Give a component of a target another value."""
 
     # The number of the target in the file, from 0.
     target: int
+    # The name of the component.
     component: str
+    # The new value.
     value: str
 
 
 class DropConstraint(msgspec.Struct, frozen=True):
-    """A line that `constraints` loses."""
+    """Drop a line of `constraints`."""
 
     # The line as it is in the file.
     text: str
 
 
 class TurnOnPractice(msgspec.Struct, frozen=True):
-    """A practice that is in force."""
+    """Turn on a practice, which is a fact of the strength `practice` (see `Strength`)."""
 
-    # The id of the fact.
+    # The id of the practice.
     name: str
 
 
 class UseFacts(msgspec.Struct, frozen=True):
-    """A file of facts that the stack left out and now uses."""
+    """Use a file of facts that the stack left out."""
 
-    # The project that the file is named after.
+    # The project that gives the file its name.
     project: str
 
 
 class AllowPrereleases(msgspec.Struct, frozen=True):
-    """A project whose pre-releases are candidates like others."""
+    """Admit all pre-releases of a project (the policy `allow`)."""
 
+    # The project.
     project: str
 
 
 class DropCutoff(msgspec.Struct, frozen=True):
-    """No `exclude-newer`: uploads count whenever they were made."""
+    """Drop `exclude-newer` of the policy, so that files of any upload time are candidates."""
 
 
 class SetAside(msgspec.Struct, frozen=True):
-    """A fact, or one of its needs, that does not hold."""
+    """Set aside a fact, or one of its requirements, so that it no longer counts."""
 
     # The id of the fact.
     fact: str
-    # The need; empty for the whole fact.
+    # The requirement that is set aside; empty for the whole fact.
     need: str
-    # Why, as the stack says.
+    # The reason that is written into the stack.
     reason: str
 
 
 class AddRows(msgspec.Struct, frozen=True):
-    """More facts of the stack's own, or more projects that must be absent."""
+    """Add facts, or projects that must be absent, to the stack's file."""
 
-    # The rows in TOML, with headers such as `[[fact.metadata]]`.
+    # The added tables in TOML, with headers such as `[[fact.metadata]]`.
     text: str
 
 
@@ -90,12 +94,15 @@ Edit = (
     | SetAside
     | AddRows
 )
-# In the order in which rows, lines and names are added.
+# Edits in the order in which they add tables, lines and names.
 Edits = tuple[Edit, ...]
 
 
 def place_of(edit: Edit) -> object:
-    """Return what an edit sets: of several with the same place only the last one counts."""
+    """Return a key for the part of the stack that an edit sets.
+
+    Of several edits with the same key only the last one counts.
+    """
     match edit:
         case SetLine():
             return edit.number

@@ -1,4 +1,10 @@
-"""Why a problem has no solution, and the changes that were solved instead."""
+"""Explanations: why a problem has no solution, and which changes of the stack give one.
+
+Some terms: a contradiction is a minimal set of reasons that cannot all hold. A way out (in code: a
+fix) is a set of changes with which the stack was solved and locked. A practice is a fact about what
+an image of the vendor does against metadata (see `Strength`). It is off unless the stack turns it
+on.
+"""
 
 from __future__ import annotations
 
@@ -16,251 +22,283 @@ from resolver.phrase import EMPTY, Phrase
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a derivation: some of the reasons leave no candidate for a package."""
+    """The end of a derivation: a package for which some of the reasons leave no candidate."""
 
-    # the name of the package: a project, or a component as people call it
+    # The name of the package: a project, or the title of a component.
     subject: str | Message
-    # the numbers of these reasons in the contradiction, from 1
+    # The numbers of the reasons that leave no candidate, counted from 1 in the contradiction.
     numbers: tuple[int, ...]
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A case in a derivation: one of some releases of a project is chosen.
+    """A case of a derivation: what follows if one of certain releases of a project is chosen.
 
-    It has a closing or branches.
+    A branch has either a closing or branches of its own.
     """
 
-    # the project
+    # The project.
     subject: str
-    # the releases of this case
+    # The releases of this case.
     versions: tuple[ReleaseRange, ...]
-    # what the reasons leave no candidate for in this case
+    # The package without a candidate in this case; None if the case has branches.
     closing: Closing | None
-    # the cases within this one
+    # The cases within this case.
     branches: tuple[Branch, ...] = ()
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Reasons that cannot all hold, though they can without any one of them."""
+    """Reasons that cannot all hold. Without any one of them, the others can all hold."""
 
+    # The reasons.
     reasons: tuple[Reason, ...]
-    # what they leave no candidate for; None if that differs between the branches
+    # The package without a candidate; None if it is not the same in all branches.
     closing: Closing | None
+    # The cases of the derivation, if it needs cases.
     branches: tuple[Branch, ...] = ()
-    # known faults of the releases in the reasons
+    # The warnings of facts about the releases in the reasons.
     notes: tuple[Warns, ...] = ()
 
 
 class ChangeKind(Enum):
-    """What a fix changes."""
+    """The kinds of changes. Names in backticks are fields of `Change`."""
 
-    # practices are turned on: `subject` names them
+    # Practices are turned on. `subject` has their ids.
     PRACTICE = "practice"
-    # the line `after` about `subject` is added, so that `before` must be absent if it is not empty
+    # The line `after` about the project `subject` is added. If `before` is not empty, a fact says
+    # that the project `before` must be absent if a line names `subject`.
     LINE = "line"
-    # a line of the stack gets another specifier
+    # A line of the stack gets another specifier.
     VERSION = "version"
-    # a line of the stack loses an extra
+    # A line of the stack loses an extra.
     EXTRA = "extra"
-    # a line of the stack is removed
+    # A line of the stack is removed.
     DROP = "drop"
-    # another value of a component, such as another Python or driver
+    # A component of the target gets another value, such as another Python or driver.
     COMPONENT = "component"
-    # another policy of the stack
+    # The stack gets another policy.
     POLICY = "policy"
-    # the stack uses another file of facts, `after`
+    # The stack uses one more file of facts, `after`.
     FACTS = "facts"
-    # a fact against metadata is added to the stack, which is a risk: `after` is its TOML
+    # A fact that contradicts metadata is added to the stack. `after` is its TOML. This is a risk.
     ADD = "add"
-    # a fact is added that states what the archive `before`, without static metadata, requires
+    # A fact is added that states what a source archive without static metadata requires. `before`
+    # is the name of the archive.
     STATE = "state"
-    # rows of the shipped stack `before` about the projects `subject` are added: `after`
+    # Lines and facts of the shipped stack `before` about the projects `subject` are added. `after`
+    # is their TOML.
     SOURCE = "source"
-    # a fact is set aside, which is a risk
+    # A fact is set aside. This is a risk.
     RELAX = "relax"
-    # the lines are locked in two environments
+    # The lines are divided between two environments.
     SPLIT = "split"
 
 
 class Change(msgspec.Struct, frozen=True):
     """One change of a stack.
 
-    A split has a change for each environment: `subject` is its name, `after` its lines.
+    A split has one change for each environment, with the environment's name as `subject` and its
+    lines as `after`.
     """
 
+    # What kind of change it is.
     kind: ChangeKind
-    # the project, the component or the id of the fact
+    # The project, the component or the id of the fact that the change is about.
     subject: str
-    # what stood there; for a fact that is set aside or added, the requirement that it removes
+    # The text before the change. For a fact that is set aside or added: the requirement that no
+    # longer counts.
     before: str = ""
-    # what stands there now
+    # The text after the change.
     after: str = ""
-    # file:line of what changes
+    # file:line of what changes.
     where: str = ""
-    # the number of releases from the requested version to the new one; negative if that is older
+    # The number of releases from the requested version to the new one; negative if the new one is
+    # older.
     steps: int = 0
-    # the full years between their uploads, with the same sign; 0 if unknown
+    # The full years between the uploads of these two releases, with the same sign; 0 if unknown.
     years: int = 0
-    # the target whose component changes, if that is not the explained one
+    # The name of the target whose component changes; empty for the target that is explained.
     target: str = ""
-    # the component that changes; None for other kinds of changes
+    # The component that changes; None for other kinds of changes.
     component: Component | None = None
-    # what it does to the stack; None for a split, which makes two of it
+    # How the change edits the stack; None for a split, which makes two stacks.
     edit: Edit | None = None
 
     @property
     def is_other_machine(self) -> bool:
-        """Return whether another machine is needed: values without an order are machines."""
+        """Return whether the change means another machine.
+
+        It does if the values of the component have no order, as the names of chips.
+        """
         return self.component is not None and not self.component.grammar.is_ordered
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
     """A pin of a fix's lock that a report shows."""
 
+    # The project.
     name: str
+    # The pinned version.
     version: str
-    # whether a line of the stack asks for it; otherwise a contradiction names it
+    # True if a line of the stack names the project. Otherwise a contradiction is about it.
     wished: bool
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """The lock of a fix."""
+    """The lock of a changed stack, as far as a report shows it."""
 
-    # the name of its stack
+    # The name of the changed stack.
     name: str
-    # the lines of its stack
+    # The lines of the changed stack.
     requires: tuple[str, ...]
-    # the pins that matter
+    # The pins of projects that the lines name or the contradictions are about.
     pins: tuple[ShownPin, ...]
-    # how many pins there are in all
+    # The number of all pins.
     count: int
-    # facts that apply to it and, as far as is known, not to the requested versions
+    # The warnings that apply to the lock and, as far as is known, not to the requested versions.
     warnings: tuple[Warns, ...] = ()
-    # Projects that it lacks though no line about them was dropped: the contradictions are about
-    # them, or a change removed the need for them. Also extras of lines (`trl[vllm]`) that the
-    # locked releases do not have.
+    # The projects that are not in the lock although no line about them was dropped: a contradiction
+    # is about them, or a change removed the requirement on them. Also the extras of lines, such as
+    # `trl[vllm]`, that the locked releases do not have.
     gone: tuple[str, ...] = ()
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes with which the stack was solved and locked: in one environment, or in two."""
+    """A way out: changes with which the stack was solved and locked, in one or two environments."""
 
-    # a letter
+    # A letter, by which commands name the fix.
     name: str
+    # The changes.
     changes: tuple[Change, ...]
+    # The locks of the changed stack: two if the lines are split, otherwise one.
     environments: tuple[Environment, ...]
-    # for each environment, the name of its stack and the text of that stack's TOML file
+    # For each environment, the name of its stack and the text of that stack's TOML file.
     files: tuple[tuple[str, str], ...]
-    # whether it goes against a fact or metadata
+    # Whether a change contradicts a fact or metadata.
     risky: bool
-    # for each environment, the text with its changes, but with the name of the original stack
+    # For each environment, the TOML with the changes and with the name of the original stack.
     texts: tuple[str, ...] = ()
 
 
 class AttemptOutcome(Enum):
-    """How an attempt without a fix ended."""
+    """Why changes that were tried gave no lock."""
 
-    # the changed stack has no solution either
+    # The changed stack has no solution either.
     CONFLICT = "conflict"
-    # the limit of time or search was reached
+    # A limit of time or search was reached.
     UNDECIDED = "undecided"
-    # something else failed, such as an index or a file that cannot be read
+    # Something else failed, such as an index or a file that cannot be read.
     FAILED = "failed"
-    # it can be locked for this target, but not for another one of the stack
+    # The changed stack can be locked for this target, but not for another target of the stack.
     ELSEWHERE = "other-target"
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock."""
 
+    # The changes.
     changes: tuple[Change, ...]
+    # Why there is no lock.
     outcome: AttemptOutcome
-    # a contradiction that remains
+    # A contradiction of the changed stack; empty if the outcome is another one than a conflict.
     because: tuple[Reason, ...] = ()
-    # what else failed
+    # What failed; empty for a conflict.
     why: Phrase = EMPTY
-    # the target for which there was no lock; empty for the explained one
+    # The name of the target without a lock; empty for the target that is explained.
     target: str = ""
 
 
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on which the answer depends, as an index that may have it could not be reached."""
+    """A project on which the answer depends: an index that may have it could not be reached."""
 
-    # these indexes
+    # The names of the indexes that could not be reached.
     indexes: tuple[str, ...]
+    # The project.
     project: str
-    # the requirements on it
+    # The requirements on the project.
     needs: tuple[str, ...]
-    # the releases with these requirements; none for the stack's own lines
+    # The releases with these requirements; empty if only lines of the stack have them.
     by: tuple[str, ...] = ()
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be locked where the indexes answer, by what public files say of the wheels."""
+    """The pins that are expected once all indexes answer.
 
-    # versions by project
+    They follow from public files that describe the wheels of an index (see `Recorded`).
+    """
+
+    # The version of each project.
     pins: dict[str, str]
-    # the wheels among them of which no public file has the sha256
+    # The wheels among them whose sha256 is in no public file.
     unhashed: tuple[Recorded, ...]
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The contradictions of a problem and its fixes."""
+    """Why a problem has no solution, and the ways out that were found."""
 
+    # The problem without a solution.
     problem: Problem
+    # The contradictions that were found; there may be others.
     contradictions: tuple[Contradiction, ...]
+    # The ways out, the best first.
     fixes: tuple[Fix, ...]
+    # Changes that gave no lock.
     attempts: tuple[Attempt, ...]
-    # whether time was up, so that there may be more
+    # Whether the search ended at its time limit, so that there may be more ways out.
     limited: bool
-    # further projects that lines require and no index has, too many for a contradiction each
+    # More projects that lines require and no index has: there are too many of them for a
+    # contradiction each.
     missing: tuple[str, ...] = ()
-    # the options with which a command finds the same fixes
+    # The options with which `ascend-lock explain` finds the same fixes again.
     options: tuple[str, ...] = ()
-    # With such projects the problem is undecided: there is no solution without them.
+    # The projects on which the answer depends. If there are any, the problem is undecided: without
+    # these projects it has no solution.
     awaited: tuple[Awaited, ...] = ()
-    # projects that further fixes need, each with the indexes that could not be reached
+    # The projects that more fixes would need, each with the indexes that could not be reached.
     unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # of a problem with `awaited` projects, if they are recorded
+    # What would be locked with the `awaited` projects; None if nothing is recorded about them.
     expected: Expected | None = None
-    # the relative path from the report's folder to that of facts and stacks; empty if no link may
-    # lead there
+    # The relative path from the folder of the report to the folder of facts and stacks; empty if
+    # the report must not link to it.
     way_to_matrices: str = "../../../matrices"
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Why a project is pinned to a version in a solved problem."""
 
+    # The solved problem.
     problem: Problem
+    # The project.
     name: str
+    # The pinned version.
     version: str
-    # the requirements on it
+    # The requirements on the project.
     requirements: tuple[Reason, ...]
-    # what facts say of it
+    # The facts about the project.
     facts: tuple[Reason, ...]
-    # the newer releases, newest first
+    # The releases newer than the pin, newest first.
     newer: tuple[str, ...]
-    # the release that was tried instead; empty for none
+    # The release that was tried in place of the pin; empty if none was tried.
     tried: str
-    # what it clashes with; empty if it is possible
+    # The contradictions with the release that was tried; empty if it is possible.
     contradictions: tuple[Contradiction, ...]
-    # the pins that change with it: name, old version, new version
+    # The pins that change if the tried release is taken: name, old version, new version.
     moves: tuple[tuple[str, str, str], ...] = ()
-    # the requirements that admit nothing newer
+    # The requirements that admit no newer release.
     bound: tuple[Reason, ...] = ()
-    # indexes that may have more releases and could not be reached
+    # The indexes that may have more releases and could not be reached.
     unreachable: tuple[str, ...] = ()
-    # why no release was decided, if an index failed or the engine gave up
+    # Why it is not known whether another release is possible: an index failed, or the engine gave
+    # up. Empty if it is known.
     untried: Phrase = EMPTY
-    # whether time was up before a release was decided
+    # Whether the time limit was reached before that was known.
     limited: bool = False
-    # newer releases of lower preference, each with the facts that say so
+    # The newer releases that are less preferred than the pin, each with the facts that say so.
     later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()
-    # the day whose releases are preferred
+    # The day whose releases are preferred, in ISO 8601.
     day: str = ""
-    # how many of the newer releases appeared after it
+    # How many of the newer releases appeared after that day.
     after_day: int = 0
-    # the stack's lines that do not admit the release that was tried, and did not count
+    # The stack's lines that do not admit the release that was tried. They were ignored for it.
     gave_way: tuple[str, ...] = ()
-    # practices that drop a requirement in the contradictions
+    # The practices that would drop a requirement of the contradictions.
     practices: tuple[Practice, ...] = ()

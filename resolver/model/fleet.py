@@ -1,4 +1,7 @@
-"""The nodes of a cluster, each as verify.py reported it, compared with each other."""
+"""The nodes of a cluster, compared with each other by the reports of verify.py.
+
+The command `ascend-lock fleet` reads the reports and shows the result.
+"""
 
 from __future__ import annotations
 
@@ -18,40 +21,47 @@ _NUMBERED: Final = re.compile(
 
 
 class NodeFinding(msgspec.Struct, frozen=True):
-    """What verify.py found on a node."""
+    """A difference that verify.py found between a node and its lock."""
 
-    # The code: what stands before `-what` in `locale/`.
+    # The code of the check. Its texts in `locale/` have this code with `-what`, `-why` and `-mend`.
     code: str
+    # Whether the difference is an error or only a warning.
     state: Literal["wrong", "warning"]
-    # What is so, in a sentence. verify.py chose its language.
+    # The difference in a sentence, in the language in which verify.py ran.
     what: str | Message
-    # What mends it: a command, or a sentence.
+    # How to correct it: a command or a sentence; may be empty.
     mend: str = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of a cluster."""
+    """A node of a cluster, as its report describes it."""
 
+    # The name of the node.
     name: str
-    # The lock that it was compared with: stack, target, and the sha256 of lock.toml. All are empty
-    # if there is no report.
+    # The stack of the lock that the node was compared with; empty if there is no report.
     stack: str = ""
+    # The target of that lock; empty if there is no report.
     target: str = ""
+    # The sha256 of that lock.toml; empty if there is no report.
     lock: str = ""
-    # Which checks verify.py made: `all`, `quick` or those of the `machine` alone.
+    # Which checks verify.py made: `all`, `quick`, or only the checks of the `machine`.
     checks: str = ""
-    # What the machine has, by the names that verify.py uses: `glibc`, `python`, components.
+    # The values of the machine by the names that verify.py uses: `glibc`, `python`, components.
     machine: Mapping[str, str] = {}
+    # The differences from the lock.
     findings: tuple[NodeFinding, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether it differs from its lock, or has no report."""
+        """Return whether a finding is an error. A node without a report has such a finding."""
         return any(finding.state == "wrong" for finding in self.findings)
 
     @property
     def properties(self) -> dict[str, str]:
-        """Return what nodes are compared by, with the lock; empty without a report."""
+        """Return the values by which nodes are compared: lock, checks and machine.
+
+        Empty if there is no report.
+        """
         if not self.stack:
             return {}
         name = f"{self.stack}/{self.target} {self.lock[:12]}"
@@ -61,11 +71,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes with the same properties and the same findings."""
 
-    # Their names, in the order of the fleet.
+    # The names of the nodes, in the order of the fleet.
     names: tuple[str, ...]
-    # One of them; in all but the name it is each of them.
+    # The first of the nodes. All others have the same properties and findings.
     node: Node
-    # The names of the properties of which they do not have the most frequent value.
+    # The names of the properties whose value differs from the value that most nodes have.
     deviations: frozenset[str]
 
 
@@ -76,7 +86,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """Return the names of all properties, in the order in which verify.py has them."""
+        """Return the names of all properties, in the order in which they first appear."""
         names: dict[str, None] = {}
         for node in self.nodes:
             names |= dict.fromkeys(node.properties)
@@ -84,7 +94,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether a node differs from its lock, or has no report."""
+        """Return whether a node has an error, or no report."""
         return any(node.is_wrong for node in self.nodes)
 
     @property
@@ -98,7 +108,10 @@ class Fleet(msgspec.Struct, frozen=True):
         return all(node.checks == "machine" for node in self.nodes)
 
     def groups(self) -> list[NodeGroup]:
-        """Return the nodes in groups of alike ones, the largest first, then by the first name."""
+        """Return the nodes in groups with equal properties and findings, the largest group first.
+
+        Groups of the same size are in the order of their first nodes.
+        """
         alike: dict[object, list[Node]] = {}
         for node in self.nodes:
             key = (frozenset(node.properties.items()), node.findings)
@@ -108,7 +121,10 @@ class Fleet(msgspec.Struct, frozen=True):
         return sorted(groups, key=lambda group: -len(group.names))
 
     def _usual_values(self) -> dict[str, str]:
-        """Return the value that most nodes have of each property; none if two are as frequent."""
+        """Return the most frequent value of each property among the nodes with a report.
+
+        A property is left out if its two most frequent values are equally frequent.
+        """
         usual: dict[str, str] = {}
         reported = [node.properties for node in self.nodes if node.properties]
         for name in self.properties:
@@ -120,7 +136,10 @@ class Fleet(msgspec.Struct, frozen=True):
 
 
 def _group(nodes: Sequence[Node], usual: Mapping[str, str]) -> NodeGroup:
-    """Return nodes that are alike as a group."""
+    """Return the group of some nodes that have the same properties and findings.
+
+    `usual` has the most frequent value of each property.
+    """
     properties = nodes[0].properties
     deviations = {
         name for name, value in usual.items() if properties and properties.get(name, "") != value
@@ -130,16 +149,20 @@ def _group(nodes: Sequence[Node], usual: Mapping[str, str]) -> NodeGroup:
 
 
 class NodeRun(msgspec.Struct, frozen=True):
-    """Nodes whose names differ in a number, and have successive ones."""
+    """Nodes whose names differ only in a number, with consecutive numbers."""
 
-    # As Slurm writes it: `n[01-03]`, or the name of the only one.
+    # The names in the notation of Slurm, `n[01-03]`, or the name of a single node.
     text: str
-    # How many nodes it is.
+    # The number of nodes.
     count: int
 
 
 def folded(names: Iterable[str]) -> list[NodeRun]:
-    """Return names of nodes as runs, sorted. Numbers of another width are apart."""
+    """Return the names of nodes as runs with consecutive numbers, sorted.
+
+    Numbers of different widths, such as 7 and 07, are in different runs. A name without a number is
+    a run of one node.
+    """
     numbers: dict[tuple[str, int, str], set[int]] = {}
     runs: list[NodeRun] = []
     for name in names:
@@ -159,7 +182,10 @@ def folded(names: Iterable[str]) -> list[NodeRun]:
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first and the last number of each run of successive ones."""
+    """Return the first and the last number of each run of consecutive numbers.
+
+    `numbers` must be sorted.
+    """
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:

@@ -1,7 +1,7 @@
-"""Linkage: what the binaries of a wheel need of other binaries, and what they offer.
+"""Linkage: which libraries and symbols the binaries of a wheel need, and which they offer.
 
-Symbols are kept as hashes of four bytes, since PyTorch offers tens of thousands of them with long
-names.
+`index/parse/elf` reads it from the ELF objects of a wheel. A symbol is stored as a hash of four
+bytes, since PyTorch offers tens of thousands of symbols with long names.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ from hashlib import sha256
 import msgspec
 from packaging.utils import NormalizedName
 
-# The project of PyTorch, whose symbols other wheels take.
+# The project of PyTorch, whose symbols other wheels use.
 TORCH = NormalizedName("torch")
-# The length of a symbol's hash.
+# The length of a symbol's hash in bytes.
 SYMBOL_BYTES = 4
 
 
 class SharedObject(
     msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """An ELF object of a wheel."""
+    """An ELF object in a wheel: a shared library or an extension module."""
 
     # The path in the wheel.
     path: str
-    # Whether its content was read. If not, since it is larger than a limit, the other fields are
-    # unknown.
+    # Whether the content was read. An object that is larger than a limit is not read, and all other
+    # fields keep their defaults.
     read: bool = True
     # The name by which others need it (DT_SONAME); empty if it has none.
     soname: str = ""
-    # The names of the libraries that the dynamic loader must find for it, in its order (DT_NEEDED).
+    # The names of the libraries that the dynamic loader must find (DT_NEEDED), in the order of the
+    # object.
     needs: tuple[str, ...] = ()
     # The folders in which the loader looks for them (DT_RUNPATH, else DT_RPATH).
     run_path: tuple[str, ...] = ()
@@ -39,14 +40,18 @@ class SharedObject(
     glibcxx: str = ""
     # The highest CXXABI_x.y that it requires; empty if it requires none.
     cxxabi: str = ""
-    # The hashes of the symbols that it takes from PyTorch's libraries (see `packed`).
+    # The hashes of the symbols that PyTorch's libraries must offer to it, as `packed` returns them.
     takes: bytes = b""
-    # The hashes of the symbols that it offers, if it is one of PyTorch's libraries (see `packed`).
+    # For one of PyTorch's own libraries: the hashes of the symbols that it offers to others, as
+    # `packed` returns them.
     offers: bytes = b""
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names by which another object can need this one."""
+        """Return the names by which another object can require this one in DT_NEEDED.
+
+        They are the file name and the soname.
+        """
         file_name = self.path.rpartition("/")[2]
         names = {file_name, self.soname}
         # An object without a soname has an empty one.
@@ -54,7 +59,7 @@ class SharedObject(
 
 
 class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The linkage of one wheel."""
+    """The ELF objects of one wheel, with what they need and offer."""
 
     # The ELF objects, in the order of their paths.
     objects: tuple[SharedObject, ...] = ()
@@ -74,28 +79,29 @@ class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     @property
     def takes_symbols(self) -> bool:
-        """Return whether an object takes symbols from PyTorch."""
+        """Return whether an object of the wheel uses symbols of PyTorch."""
         return any(shared_object.takes for shared_object in self.objects)
 
 
 def hashed(symbol: bytes) -> bytes:
-    """Return the hash that stands for a symbol's name: the first four bytes of its sha256."""
+    """Return the hash of a symbol's name: the first four bytes of its sha256."""
     return sha256(symbol).digest()[:SYMBOL_BYTES]
 
 
 def packed(hashes: set[bytes]) -> bytes:
-    """Return hashes of symbols one after the other, sorted."""
+    """Return the sorted hashes of symbols, joined without separators."""
     return b"".join(sorted(hashes))
 
 
 def numbers(hashes: bytes) -> memoryview[int]:
-    """Return the hashes that `packed` joined, as numbers.
+    """Return the hashes that `packed` joined as a sequence of numbers.
 
-    The numbers depend on the byte order of the machine: compare them only with each other.
+    The numbers depend on the byte order of the machine. So they must only be compared with numbers
+    from this function, and never be stored.
     """
     return memoryview(hashes).cast("I")
 
 
 def unpacked(hashes: bytes) -> frozenset[int]:
-    """Return the set of `numbers`."""
+    """Return the hashes that `packed` joined as a set of numbers (see `numbers`)."""
     return frozenset(numbers(hashes))

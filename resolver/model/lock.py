@@ -1,6 +1,7 @@
-"""The lock of one target: pins, the order of installation, and the reasons.
+"""The lock of one target: the pins, the order of installation, and the facts behind them.
 
-All other files are rendered from it.
+`lock/file` writes these types as lock.toml and reads them. All other files of a lock's folder are
+rendered from them by `report`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from resolver.model.target import Platform
 # The version of the format of lock.toml.
 FORMAT = 3
 
-# How a pin is installed: as a wheel, built in an isolated environment, or built in the environment
-# itself.
+# How a pin is installed: as a wheel of an index ("wheels"), built in an isolated environment
+# ("built-apart"), or built in the environment where it is installed ("built-here").
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
-# The forms of texts are checked when a lock is read: scripts are made of them, and the file may
-# have been edited.
+# msgspec checks the patterns of these texts when a lock is read. Scripts are made of the texts, and
+# somebody may have edited the file.
 FolderName = Annotated[str, Meta(pattern=patterns.NAME.whole)]
 PythonVersion = Annotated[str, Meta(pattern=patterns.PYTHON.whole)]
 _Project = Annotated[str, Meta(pattern=patterns.PROJECT.whole)]
@@ -46,7 +47,7 @@ _Glibc = Annotated[str, Meta(pattern=patterns.GLIBC.whole)]
 
 
 def bundle_name(project: str, commit: str) -> str:
-    """Return the path of a git source in a wheelhouse.
+    """Return the path in a bundle's folder of the git bundle of a commit.
 
     `ascend-lock bundle` writes the file, and install.sh reads it.
     """
@@ -65,9 +66,10 @@ class _Row(
 
 
 class LockedFile(_Row, kw_only=True, frozen=True):
-    """A file by name and hash, never by address.
+    """A file by name and hash.
 
-    It has no size: not every mirror states one, and another mirror must not change the lock.
+    It has no address and no size: the lock must be the same with another mirror, and some mirrors
+    state no sizes.
     """
 
     # The name of the file.
@@ -77,19 +79,19 @@ class LockedFile(_Row, kw_only=True, frozen=True):
 
 
 class LockedVariant(_Row, kw_only=True, frozen=True):
-    """The wheel variant that the files of a pin are (PEP 825)."""
+    """The wheel variant of a pin's files (PEP 825)."""
 
     # The label at the end of the files' names.
     label: _VariantLabel
-    # What the label stands for, as `namespace :: feature :: value`, sorted; none for the null
-    # variant.
+    # The properties that the label stands for, as `namespace :: feature :: value`, sorted; none for
+    # the null variant.
     properties: tuple[_Property, ...] = ()
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
-    """A submodule at the commit that the repository around it names."""
+    """A git submodule, at the commit that the outer repository names."""
 
-    # The folder in the checkout.
+    # The folder in the checkout of the outermost repository.
     path: str
     # The address of the submodule's repository.
     url: str
@@ -114,27 +116,28 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     steps: tuple[Step, ...] = ()
     # The pins whose installed files the project changes.
     rewrites: tuple[_Project, ...] = ()
-    # Each submodule comes after the one that contains it.
+    # The submodules. A submodule comes after the submodule that contains it.
     submodules: tuple[LockedSubmodule, ...] = ()
-    # Why the requirements were not verified; None if they were read at the commit.
+    # Why the requirements were taken from a fact without a check; None if they were read at the
+    # commit.
     trust: Message | None = None
 
     @property
     def reference(self) -> str:
-        """Return the direct reference without the project's name (PEP 508)."""
+        """Return the part of a direct reference after `@` (PEP 508): `git+URL@COMMIT`."""
         fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
         return f"git+{self.url}@{self.commit}{fragment}"
 
     @property
     def commits(self) -> tuple[tuple[str, str], ...]:
-        """Return address and commit of the repository and of each submodule."""
+        """Return the address and the commit of the repository, then of each submodule."""
         commits = [(self.url, self.commit)]
         commits.extend((submodule.url, submodule.commit) for submodule in self.submodules)
         return tuple(commits)
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):
-    """A project at one version."""
+    """A pin: a project that is installed at one version, with its files or its commit."""
 
     # The normalised name of the project.
     name: _Project
@@ -150,19 +153,20 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     env: dict[_Variable, str] = {}
     # The local version (PEP 440) that a source build appends to its version.
     label: _Label = ""
-    # What its build needs of the machine, except for what the lock has itself.
+    # The compilers and other programs that the build needs from the machine. Programs that the lock
+    # installs for the build are left out.
     external: tuple[MachineNeed, ...] = ()
     # Why the release was yanked, which may be empty; None if it was not (PEP 592).
     yanked: str | None = None
-    # Of a build tool: the pins that are built in its environment, if there are several such
-    # environments.
+    # For a tool of an isolated build: the pins that are built in its environment. Empty if the lock
+    # has only one such environment.
     builds: tuple[_Project, ...] = ()
     # The requirements of its metadata that apply to the target.
     requires: tuple[str, ...] = ()
     # The requirements of its build.
     build_requires: tuple[str, ...] = ()
-    # The requirements that facts add, by the id of the fact, and those of the stack's overrides, by
-    # file:line.
+    # More requirements: the ones that facts add, by the id of the fact, and the stack's overrides,
+    # by file:line.
     fact_requires: dict[str, tuple[str, ...]] = {}
     # The files that may be installed; pip chooses the first on the target. Empty if the pin is
     # built from git.
@@ -174,7 +178,10 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     variant: LockedVariant | None = None
 
     def _runtime_requirements(self) -> Iterator[tuple[str, str]]:
-        """Yield the lines that it requires, with the id of the fact; empty for metadata."""
+        """Yield each requirement with its origin, as a key of `fact_requires`.
+
+        The origin of a requirement from metadata is empty.
+        """
         for line in self.requires:
             yield line, ""
         for fact, lines in self.fact_requires.items():
@@ -183,13 +190,17 @@ class LockedPin(_Row, kw_only=True, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return all lines that it and its build require."""
+        """Return all requirements of the pin and of its build."""
         runtime = [line for line, _ in self._runtime_requirements()]
         return (*runtime, *self.build_requires)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the projects that must be installed in its environment, sorted."""
+        """Return the projects that must be in the environment for the pin, sorted.
+
+        These are the projects that it requires, and for the mode `built-here` also the projects
+        that its build requires.
+        """
         lines = [line for line, _ in self._runtime_requirements()]
         if self.mode == "built-here":
             lines.extend(self.build_requires)
@@ -197,7 +208,10 @@ class LockedPin(_Row, kw_only=True, frozen=True):
         return tuple(sorted(names - {self.name}))
 
     def reasons(self, *, build: bool) -> Iterator[tuple[str, Message]]:
-        """Yield projects that it requires, or that its `build` requires, each with the reason."""
+        """Yield each project that the pin requires, with a sentence that says so.
+
+        With `build`, yield the projects that its build requires instead.
+        """
         package = f"{self.name} {self.version}"
         if build:
             for line in self.build_requires:
@@ -217,25 +231,28 @@ class LockedPin(_Row, kw_only=True, frozen=True):
 class LockedStage(_Row, kw_only=True, frozen=True):
     """Pins that are installed together, after the pins of earlier stages."""
 
-    # How they are installed.
+    # How the pins are installed.
     mode: Mode
-    # Their names.
+    # The names of the pins.
     pins: tuple[str, ...]
-    # The facts that the order follows.
+    # Why these pins are not in an earlier stage: sentences about the facts that say so.
     because: tuple[Message, ...] = ()
 
 
 class LockedIndex(_Row, kw_only=True, frozen=True):
-    """An index that files are from."""
+    """An index from which files are installed."""
 
-    # What pins call the index.
+    # The name of the index in the field `index` of pins.
     name: str
-    # Empty for `pypi`, the index that pip is configured with.
+    # The address; empty for `pypi`, the index that pip is configured with.
     url: str = ""
 
 
 class LockedComponent(_Row, kw_only=True, frozen=True):
-    """What reports say of a component of the target, as systems.toml has it."""
+    """How reports call a component of the target, and whether its value is a minimum.
+
+    Both are copied from matrices/systems.toml.
+    """
 
     # A key of the target's `system`.
     name: str
@@ -260,12 +277,15 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     glibc: _Glibc
     # The values of the other components, such as the version of a driver.
     system: dict[_Component, _Value] = {}
-    # What reports say of these components.
+    # The titles of these components.
     component: tuple[LockedComponent, ...] = ()
 
     @property
     def components(self) -> list[LockedComponent]:
-        """Return what reports say of each component of `system`, in its order."""
+        """Return the title of each component of `system`, in the order of `system`.
+
+        A component without an entry in `component` has its name as its title.
+        """
         described = {component.name: component for component in self.component}
         plain = {name: LockedComponent(name=name, title=name) for name in self.system}
         return [described.get(name, plain[name]) for name in self.system]
@@ -277,31 +297,32 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
 
 
 class LockedFact(_Row, kw_only=True, frozen=True):
-    """A fact that the lock rests on."""
+    """A fact that the lock cites: the pins, their order or a warning follow from it."""
 
     # The fact's `id`, unique in all files of facts.
     id: str
     # file:line of the fact.
     where: str
-    # How certain it is.
+    # How certain the fact is.
     strength: Strength
-    # Why it holds, in one sentence.
+    # Why the fact is true, in one sentence.
     reason: str
     # The reason in Chinese; may be empty.
     reason_zh: str = ""
-    # Where it can be looked up.
+    # Where the fact can be looked up.
     source: str
     # The day on which somebody last looked, in ISO 8601.
     checked: str
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """A requirement on the driver that a machine of the target may not meet.
+    """A requirement on the driver that some machines of the target may not meet.
 
-    A driver is a component of which the target states the oldest value, or none.
+    install.sh and verify.py compare it with the driver of the machine. A driver is a component of
+    which the target states only the oldest value, or no value.
     """
 
-    # The release, or the stack, that requires it.
+    # The release or the stack that has the requirement.
     by: str
     # The requirements on the driver; one of them must be met.
     needs: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -311,20 +332,21 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
     text_zh: str = ""
     # The id of the fact, or file:line of the stack's own line.
     fact: str
-    # Whether a machine that does not meet it fails. That is so if a line of the stack requires it,
-    # or a fact that is more than an observation. Otherwise the machine is only warned.
+    # True if the installation fails on a machine that does not meet the requirement. The
+    # requirement is then from a line of the stack, or from a `requires` fact that is more certain
+    # than `observed`. False if the machine only gets a warning.
     binding: bool = False
 
     @property
     def component(self) -> str:
-        """Return the name of the component that the driver is."""
+        """Return the name of the component that the requirement is about."""
         written = written_comparisons(self.needs[0])
         assert written is not None  # noqa: S101  or the lock could not be read
         return written.component
 
 
 class Override(_Row, kw_only=True, frozen=True):
-    """A requirement in metadata that the lock ignores, so that `pip check` complains."""
+    """A requirement that the lock ignores although a pin has it; `pip check` complains about it."""
 
     # The pin whose metadata has the requirement.
     package: _Project
@@ -332,17 +354,17 @@ class Override(_Row, kw_only=True, frozen=True):
     version: str
     # The project that is required.
     name: str
-    # The requirement.
+    # The requirement that is ignored.
     dropped: str
-    # The id of the fact, or file:line of the stack's own row, that has it ignored.
+    # Why it is ignored: the id of the fact, or file:line of the stack.
     fact: str
 
 
 class SkippedRelease(_Row, kw_only=True, frozen=True):
-    """A release that all requirements admit, newer than the pin of its project, but not usable.
+    """A release that is newer than the pin and that all requirements admit, but cannot be used.
 
-    It cannot be used because a source archive has no static metadata: its own archive, or the
-    archive of another release that it needs.
+    The reason is a source archive without static metadata. It is the release's own archive, or the
+    archive of another release that it requires.
     """
 
     # The project of the release.
@@ -351,9 +373,9 @@ class SkippedRelease(_Row, kw_only=True, frozen=True):
     version: _Version
     # The name of the archive.
     archive: str
-    # The project that the archive is of.
+    # The project of the archive.
     archive_of: _Project
-    # The version that the archive is of.
+    # The version of the archive.
     archive_version: _Version
     # The name of the index that has the archive.
     index: str
@@ -364,26 +386,30 @@ class LockedExport(_Row, kw_only=True, frozen=True):
 
     # The name of the variable.
     name: _Variable
-    # Its value, in which nothing is expanded.
+    # The literal value: nothing in it is expanded.
     value: str
-    # Whether activate.sh has it as a comment only.
+    # Whether activate.sh only has a comment that suggests the variable.
     optional: bool = False
-    # The ids of the facts that it is from.
+    # The ids of the facts that set the variable.
     facts: tuple[str, ...]
 
 
 class LockedOptional(_Row, kw_only=True, frozen=True):
-    """What of a pin may fail to start: verify.py reports such a failure without counting it."""
+    """Modules and commands of a pin that may fail to start.
+
+    verify.py reports such a failure, and does not count it as an error.
+    """
 
     # The pin that has the modules and commands.
     package: _Project
-    # Modules, by dotted name.
+    # The dotted names of the modules.
     modules: tuple[_Module, ...] = ()
-    # Commands, and other entry points.
+    # The names of commands and other entry points.
     scripts: tuple[str, ...] = ()
-    # Whether they may fail only where there is no accelerator; otherwise they may fail anywhere.
+    # True if they may fail only on a machine without an accelerator, False if they may fail on any
+    # machine.
     device: bool = False
-    # The id of the fact, which has the reason.
+    # The id of the fact that says why.
     fact: str
 
 
@@ -392,16 +418,16 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
 
     # The project of the distribution.
     name: _Project
-    # Why, in one sentence.
+    # Why it must not be installed, in one sentence.
     reason: str
     # The reason in Chinese; may be empty.
     reason_zh: str = ""
-    # The id of the fact, or file:line of the stack.
+    # What says so: the id of the fact, or file:line of the stack.
     because: str
 
 
 class PinChange(_Row, kw_only=True, frozen=True):
-    """A difference from the previous lock."""
+    """A pin that differs from the previous lock."""
 
     # The project whose pin differs.
     name: str
@@ -420,9 +446,9 @@ class Lock(_Row, kw_only=True, frozen=True):
     stack: FolderName
     # What the stack is for; may have several lines.
     summary: str = ""
-    # The same in Chinese; may be empty.
+    # The summary in Chinese; may be empty.
     summary_zh: str = ""
-    # Where the stack is from, such as a guide.
+    # The origin of the stack, such as a guide.
     source: str = ""
     # The sha256 of the files that the lock was made from.
     inputs: Sha256
@@ -438,11 +464,11 @@ class Lock(_Row, kw_only=True, frozen=True):
     pin: tuple[LockedPin, ...]
     # The tools of isolated builds.
     build_pin: tuple[LockedPin, ...] = ()
-    # The facts that the lock rests on.
+    # The facts that the lock cites.
     fact: tuple[LockedFact, ...] = ()
-    # Requirements on the driver.
+    # Requirements on the driver that some machines of the target may not meet.
     driver: tuple[LockedDriver, ...] = ()
-    # Requirements in metadata that are ignored.
+    # Requirements that are ignored.
     override: tuple[Override, ...] = ()
     # Releases newer than the pins that cannot be used.
     skipped: tuple[SkippedRelease, ...] = msgspec.field(default=(), name="passed-over")
@@ -452,9 +478,9 @@ class Lock(_Row, kw_only=True, frozen=True):
     absent: tuple[LockedAbsent, ...] = ()
     # The differences between the stack and the guide that it replaces.
     departs: tuple[Departure, ...] = ()
-    # What a user must know before the installation, the gravest first.
+    # Messages that a user must read before the installation, the gravest first.
     warnings: tuple[Message, ...] = ()
-    # What a user may want to know.
+    # Messages that a user may want to read.
     notes: tuple[Message, ...] = ()
     # The moment after which uploads are ignored; empty if the stack sets none.
     exclude_newer: str = ""
@@ -466,28 +492,34 @@ class Lock(_Row, kw_only=True, frozen=True):
     imports: tuple[_Module, ...] = ()
     # The environment variables of that test.
     import_env: dict[_Variable, str] = {}
-    # What may fail when verify.py starts everything.
+    # Modules and commands that may fail when verify.py starts them.
     optional: tuple[LockedOptional, ...] = ()
-    # The differences from the previous lock.
+    # The pins that differ from the previous lock.
     change: tuple[PinChange, ...] = ()
     # Whether there was no previous lock.
     first: bool = False
 
     @property
     def title(self) -> str:
-        """Return what the lock is for, for the heads of other files; may have several lines."""
+        """Return the name and the summary of the lock, for the first lines of other files.
+
+        The summary may have several lines.
+        """
         title = f"{self.stack} for {self.target.name}"
         return f"{title}: {self.summary}" if self.summary else title
 
     def build_environments(self) -> tuple[tuple[LockedPin, ...], ...]:
-        """Return the tools of each isolated build environment, in the order of `build_pin`."""
+        """Return the tools of each isolated build environment.
+
+        The environments, and the tools in each, are in the order of `build_pin`.
+        """
         environments: dict[tuple[str, ...], list[LockedPin]] = {}
         for tool in self.build_pin:
             environments.setdefault(tool.builds, []).append(tool)
         return tuple(tuple(tools) for tools in environments.values())
 
     def external(self) -> dict[MachineNeed, list[str]]:
-        """Return what source builds need of the machine, each with the pins that need it."""
+        """Return the needs of source builds from the machine, with the pins that have each need."""
         users: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
             for need in pin.external:
@@ -502,10 +534,11 @@ class Lock(_Row, kw_only=True, frozen=True):
         return frozenset(text.requirement(line).name for line in self.requires)
 
     def reasons(self, tools: Sequence[LockedPin] = ()) -> dict[str, list[Message]]:
-        """Return what requires each project: the stack's lines, then facts, then metadata.
+        """Return the requirements on each project as sentences, by the name of the project.
 
-        With the `tools` of an isolated build environment, return what requires each tool: the
-        builds in that environment, and other tools.
+        The lines of the stack come first, then facts, then metadata. With the `tools` of an
+        isolated build environment, return the requirements on each of these tools: those of the
+        builds in that environment, and those of other tools.
         """
         found: list[tuple[str, Message]] = []
         for pin in tools or self.pin:
@@ -523,9 +556,11 @@ class Lock(_Row, kw_only=True, frozen=True):
         return reasons
 
     def _built_with(self, tools: Sequence[LockedPin]) -> list[LockedPin]:
-        """Return the pins that are built with these tools; without any, in the environment itself.
+        """Return the pins that are built in the isolated environment with these tools.
 
-        All tools of an environment have the same `builds`, empty if it is the only environment.
+        Without tools, return the pins that are built in the environment where they are installed.
+        All tools of an isolated environment have the same `builds`, which is empty if the lock has
+        only one such environment.
         """
         if not tools:
             return [pin for pin in self.pin if pin.mode == "built-here"]
@@ -534,7 +569,10 @@ class Lock(_Row, kw_only=True, frozen=True):
         return [pin for pin in pins if pin.name in builds] if builds else pins
 
     def needed_by(self) -> dict[str, list[str]]:
-        """Return the pins that need each pin, sorted; a pin that nothing needs is left out."""
+        """Return the names of the pins that need each project, sorted.
+
+        A project that no pin needs has no key.
+        """
         dependents: dict[str, list[str]] = {}
         for pin in sorted(self.pin, key=lambda pin: pin.name):
             for name in pin.needs:
@@ -542,12 +580,12 @@ class Lock(_Row, kw_only=True, frozen=True):
         return dependents
 
     def facts_of(self, export: LockedExport) -> tuple[LockedFact, ...]:
-        """Return the facts that an environment variable is from, in the order of `fact`."""
+        """Return the facts that set an environment variable, in the order of `fact`."""
         return tuple(fact for fact in self.fact if fact.id in export.facts)
 
     @property
     def all_warnings(self) -> tuple[Message, ...]:
-        """Return the warnings, and one for each pin whose requirements were not verified."""
+        """Return `warnings`, then a warning for each commit whose requirements were not checked."""
         warnings = list(self.warnings)
         for pin in self.pin:
             if pin.git is not None and pin.git.trust is not None:

@@ -1,4 +1,8 @@
-"""The grid of releases, uses and machines: its cells, and the outcome of solving each."""
+"""The matrix of `ascend-lock matrix`: which release of a project locks for which use and machine.
+
+A grid (grid.toml) has uses, releases and machines. A cell is one combination of them, and is solved
+as a stack of its own. A matrix has the outcome of each cell.
+"""
 
 from __future__ import annotations
 
@@ -17,66 +21,79 @@ from resolver.model.repository import specifier
 from resolver.model.target import Glibc, Platform
 from resolver.model.text import NOT_EMPTY, Text, matching
 
+# The practices that a stack turns on: all of them, or some by their ids.
 Practices = Literal["all"] | tuple[str, ...]
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """What a machine is used for, such as serving.
+    """A purpose of a machine, such as serving.
 
-    The cells of a use are the releases of a project on each machine, or the targets of a shipped
-    stack.
+    A use has a cell for each release of a project on each machine. A use with a `stack` has a cell
+    for each target of that shipped stack instead.
     """
 
     # A short name, which is part of the names of cells.
     name: Annotated[str, matching(patterns.USE)]
-    # What it is, in a few words.
+    # The purpose in a few words.
     summary: Text
     # The summary in Chinese; may be empty.
     summary_zh: Text = ""
     # The project whose releases are tried; empty for the project of the grid. With a `stack`, the
     # project that the stack is for.
     package: Text = ""
-    # The lines that the stack of each cell has besides the release.
+    # The lines that the stack of each cell has in addition to the release.
     requires: tuple[Text, ...] = ()
-    # How many of the newest releases are tried; None for the number of the grid.
+    # How many of the newest releases are tried; None for all releases that the grid has.
     newest: int | None = None
-    # The releases that are tried; empty for all.
+    # The versions that are tried, as a specifier set; empty for all.
     versions: Annotated[str, specifier] = ""
-    # Whether only one release is tried of a version and its pre- and post-releases: the newest
-    # final one, or else the newest.
+    # Whether only one release is tried of those that differ in a pre-release or post-release suffix
+    # alone: the newest final release, or else the newest pre-release.
     one_of_series: bool = False
-    # The versions of Python that are tried; empty for all of the machines.
+    # The versions of Python that are tried; empty for those of all machines.
     python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
-    # The name of a shipped stack, whose targets are the cells; empty if the cells are releases.
+    # The name of a shipped stack whose targets are the cells; empty if the cells are releases.
     stack: Text = ""
 
 
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The machines of the grid: all combinations of these values."""
+    """Some machines of the grid: all combinations of these values."""
 
+    # The chips (SoC).
     chip: Annotated[tuple[Annotated[str, matching(patterns.VALUE_NAME)], ...], NOT_EMPTY] = (
         msgspec.field(name=CHIP)
     )
+    # The operating systems with processors.
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
+    # The versions of Python without patch numbers.
     python: Annotated[tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...], NOT_EMPTY]
+    # The oldest glibc of these machines.
     glibc: Glibc
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One release of a project, for one use, on one machine."""
+    """A cell of the matrix: one release of a project, for one use, on one machine."""
 
+    # The name of the use.
     use: str
+    # The project.
     package: str
+    # The version of the release.
     release: str
+    # The version of the toolkit (CANN).
     toolkit: str = msgspec.field(name=TOOLKIT)
+    # The chip (SoC).
     chip: str = msgspec.field(name=CHIP)
+    # The operating system and the processor.
     platform: str
+    # The version of Python.
     python: str
+    # The oldest glibc of the machine.
     glibc: str
 
     @property
     def name(self) -> str:
-        """Return the name of the cell's stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
+        """Return the name of the cell's stack, such as serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
         processor = self.platform.rpartition("-")[2]
         python = self.python.replace(".", "")
         name = (
@@ -85,7 +102,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return name.lower()
 
     def value(self, key: str) -> str:
-        """Return the value of a key of the cell in JSON."""
+        """Return the value that the cell has in JSON under a key.
+
+        The keys are the names of the fields, except for the names of the toolkit and the chip.
+        """
         attributes = {TOOLKIT: self.toolkit, CHIP: self.chip}
         return attributes[key] if key in attributes else str(getattr(self, key))
 
@@ -96,19 +116,22 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def machine(self) -> tuple[str, ...]:
-        """Return the machine and its use, without the release."""
+        """Return the use and the values of the machine, without the release."""
         return self.use, self.toolkit, self.chip, self.platform, self.python, self.glibc
 
 
 def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> str:
-    """Return the TOML of a cell's stack, by default under the cell's name."""
+    """Return the stack of a cell as TOML.
+
+    `name` is the name of the stack; empty for the name of the cell. `practices` are turned on.
+    """
     stack = {
         "name": name or cell.name,
         "summary": use.summary,
         "requires": [f"{cell.package}=={cell.release}", *use.requires],
         "practices": practices,
     }
-    # The stacks of cells are many, and people do not read them.
+    # A stack without a name of its own is only solved, and nobody reads its summary.
     if name and use.summary_zh:
         stack["summary-zh"] = use.summary_zh
     system = {TOOLKIT: cell.toolkit, CHIP: cell.chip}
@@ -122,56 +145,62 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
 
 
 class CellOutcome(Enum):
-    """The outcome of a cell."""
+    """The outcome of solving a cell."""
 
+    # The cell can be locked without practices.
     LOCKS = "locks"
-    # It locks with practices, and not without.
+    # The cell can be locked, but only with practices (see `Strength`).
     PRACTICES = "locks-with-practices"
-    # It will lock once an index answers that did not: only the sha256 of a wheel is missing.
+    # An index did not answer. The cell has a solution with what is recorded of the index's wheels,
+    # and it can be locked once the index answers: only the sha256 of a wheel is missing.
     EXPECTED = "expected"
+    # The cell has no solution.
     CONFLICT = "conflict"
-    # It depends on an index that did not answer, or something failed.
+    # The answer depends on an index that did not answer, or something failed.
     UNDECIDED = "undecided"
 
 
+# The outcomes of cells that can be locked.
 LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A solved cell."""
+    """A solved cell, with its outcome."""
 
+    # The cell.
     cell: Cell
+    # The outcome.
     outcome: CellOutcome
     # The TOML of the stack that was solved.
     stack: str
-    # The ids of the practices in force, if it locks.
+    # If the cell can be locked: the ids of the practices that it needs.
     practices: tuple[str, ...] = ()
-    # The version of each project, if it locks or is expected to.
+    # If the outcome is a lock or EXPECTED: the version of each project.
     pins: dict[str, str] = {}
-    # The wheels whose sha256 is missing, if it is expected to lock.
+    # If the outcome is EXPECTED: the file names of the wheels whose sha256 is missing.
     unhashed: tuple[str, ...] = ()
-    # What the vendor's tables have together with the release, if it does not lock.
+    # If the cell cannot be locked: the requirements that the vendor's tables have for the release.
     pairing: tuple[str, ...] = ()
-    # Of what locks: releases of two projects that the vendor's tables do not have together, though
-    # they have other releases of the two.
+    # If the cell can be locked: pins of two projects that the vendor's tables do not pair, although
+    # they pair other releases of these projects.
     unpaired: tuple[str, ...] = ()
     # The warnings of the lock.
     warnings: tuple[Message, ...] = ()
-    # The contradiction in one line, or the failure, if it does not lock.
+    # If the cell cannot be locked: the contradiction or the failure in one line.
     reason: Message | None = None
-    # The projects that no candidate is left for, if it does not lock.
+    # If the cell cannot be locked: the projects that have no candidate left.
     cause: str = ""
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     """A solved grid.
 
-    A release and a CANN without an answer are not together in the vendor's tables.
+    It has no answer for a release with a CANN that the vendor's tables do not pair with it.
     """
 
     # The project of the grid.
     package: str
-    # The day on which it was solved, in ISO 8601.
+    # The day on which the grid was solved, in ISO 8601.
     date: str
     # The digest of the grid, the facts and the list of indexes.
     inputs: str
@@ -179,13 +208,15 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     releases: dict[str, tuple[str, ...]]
     # The versions of CANN, oldest first.
     toolkits: tuple[str, ...] = msgspec.field(name=f"{TOOLKIT}s")
+    # The uses of the grid.
     uses: tuple[Use, ...]
+    # The solved cells.
     answers: tuple[Answer, ...]
 
     def frontier(self) -> Iterator[Answer]:
-        """Yield, for each machine and use, the newest final release that locks.
+        """Yield the answer for the newest release that can be locked, for each use and machine.
 
-        If only pre-releases lock, yield the newest of them.
+        Final releases go before pre-releases. A machine here includes its CANN.
         """
         newest: dict[tuple[str, ...], Answer] = {}
         answers = self._matching({}, LOCKED)
@@ -197,10 +228,10 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     def newest(
         self, fields: Mapping[str, str], outcomes: Collection[CellOutcome], *, pre: bool = False
     ) -> Answer | None:
-        """Return the newest release with one of these outcomes; None if there is none.
+        """Return the answer for the newest release with one of these outcomes; None if none has.
 
-        Only cells whose fields have these values count. As with pip, a pre-release is returned only
-        if there is no final release, or with `pre`.
+        Only cells with the values of `fields` count (see `Cell.value`). As in pip, a pre-release is
+        returned only if there is no final release, or if `pre` is set.
         """
         answers = self._matching(fields, outcomes)
         if not answers:
@@ -211,11 +242,11 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         return answers[0]
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
-        """Return the locked answers nearest to one that is not locked, at most two.
+        """Return at most two cells that can be locked and are near to a cell that cannot.
 
-        One has the next newer release of the use, the other the next older one; either may have the
-        same release on another CANN. They are for the same SoC, processor and Python, and for the
-        same CANN if there is one.
+        They are for the same use, SoC, platform and Python. The first has the nearest release that
+        is not older, and the second the nearest release that is not newer. Cells with the same CANN
+        go before cells with another CANN, even if their releases are further away.
         """
         cell = answer.cell
         fields = {key: cell.value(key) for key in ("use", CHIP, "platform", "python")}
@@ -241,15 +272,18 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         return nearest
 
     def _position(self, answer: Answer) -> int:
-        """Return the position of an answer's release in the list of its project, newest first."""
+        """Return the position of a cell's release among the releases of its project.
+
+        0 is the newest release.
+        """
         return self.releases[answer.cell.package].index(answer.cell.release)
 
     def _matching(
         self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]
     ) -> list[Answer]:
-        """Return the answers with one of these outcomes, newest release first.
+        """Return the answers with one of these outcomes, the newest releases first.
 
-        Only cells whose fields have these values count.
+        Only cells with the values of `fields` count (see `Cell.value`).
         """
 
         def matches(answer: Answer) -> bool:

@@ -1,4 +1,4 @@
-"""Packages: what the solver chooses a candidate for."""
+"""Packages: the variables of the solver, of which each gets at most one candidate."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import NamedTuple
 
 
 class PackageKind(IntEnum):
-    """The kinds of packages, in the order in which they are decided."""
+    """The kinds of packages. The solver decides packages of a lower number first."""
 
     # A component of the target, such as `cann` or `python`.
     COMPONENT = 0
-    # An importable module that several distributions have.
+    # An importable module that several distributions install. Its candidates are the distributions,
+    # so that at most one of them is chosen.
     MODULE = 1
     # A project, with or without one of its extras.
     PROJECT = 2
-    # The version of a project if it is installed, for bounds that do not require the project.
+    # The version that a project has if it is installed. Bounds that do not require the project are
+    # requirements on this package.
     VERSION = 3
-    # A package without candidates, which unusable releases require.
+    # A package without candidates. Releases that cannot be used require it.
     UNAVAILABLE = 4
 
 
 class Package(NamedTuple):
-    """What the solver chooses a candidate for.
+    """A variable of the solver: a project, an extra of a project, a component or a module.
 
-    `project[extra]` is a package of its own that requires the same release of `project`. A line
-    with two extras is two packages.
+    `project[extra]` is a separate package that requires the same release of `project`. A
+    requirement with two extras is about two packages.
     """
 
     # The name of a project, a component or a module.
     name: str
-    # Empty for the project itself.
+    # The extra; empty for the project itself.
     extra: str = ""
     kind: PackageKind = PackageKind.PROJECT
 

@@ -1,7 +1,7 @@
-"""Patterns of texts that TOML files, locks, options and file names have in common.
+"""Patterns for names, versions and hashes in TOML files, locks, options and file names.
 
-Every reader of such a text uses the pattern from here. A stack is therefore refused if its lock
-could not be read, and every other stack has a readable lock.
+All readers and writers of such a text use the same pattern. So a stack with a text that a lock
+cannot have is refused when it is read, and the lock of every other stack can be read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Final
 
 from resolver.phrase import Phrase, phrase
 
-# Classes and characters that match more than ASCII, such as a full-width digit. `int` reads that,
-# and a shell does not.
+# Parts of an expression that can match characters beyond ASCII: `\d` matches a full-width digit,
+# which `int` can read and a shell cannot.
 _NOT_ASCII: Final = re.compile(r"\\[bdswBDSW]|[^\x20-\x7e]")
 
 
 class Pattern:
-    """A regular expression for a whole text, with a description and examples for messages.
+    """A regular expression for a whole text, with a description and examples for error messages.
 
-    Raises ValueError for an expression that could match characters beyond ASCII.
+    Raises ValueError for an expression that can match characters beyond ASCII.
     """
 
     def __init__(self, expression: str, description: Phrase, *examples: str) -> None:
@@ -31,14 +31,14 @@ class Pattern:
                     expression=expression,
                 )
             )
-        # For msgspec, which searches for a pattern anywhere in a text.
+        # msgspec searches for a pattern anywhere in a text, so the expression is anchored.
         self.whole = rf"\A(?:{expression})\Z"
         self.description = description
         self.examples = examples
         self._compiled = re.compile(self.whole)
 
     def matches(self, text: str) -> bool:
-        """Return whether the whole text has this form."""
+        """Return whether the whole text matches the expression."""
         return self._compiled.match(text) is not None
 
 
@@ -94,13 +94,13 @@ MODULE: Final = Pattern(
     '"ray.llm"',
 )
 _ANY_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-# What a program may be told about Python itself.
+# The variables of Python that a fact or a stack may set, without the prefix `PYTHON`.
 _OF_PYTHON: Final = (
     "DONTWRITEBYTECODE|FAULTHANDLER|HASHSEED|IOENCODING|MALLOC|OPTIMIZE|UNBUFFERED|UTF8"
 )
-# Variables that no fact and no stack may set. They decide which programs, modules and libraries
-# run, which settings apply, which hosts are asked and trusted, or where a user's files are. One
-# list for whoever reads or writes such a name.
+# Expressions for the environment variables that no fact and no stack may set. These variables
+# decide which programs, modules and libraries run, which settings apply, which hosts are asked and
+# trusted, or where a user's files are.
 _REFUSED_VARIABLES: Final = (
     # bash: startup files, functions, options and how it finds and splits words
     "BASH[A-Za-z0-9_]*",
@@ -121,7 +121,7 @@ _REFUSED_VARIABLES: Final = (
     "PATH",
     "VIRTUAL_ENV",
     "XDG_CONFIG_[A-Z]+",
-    # our own scripts
+    # the scripts of this program: install.sh, activate.sh and verify.py
     "ASCEND_LOCK_[A-Za-z0-9_]*",
     "_?al_[A-Za-z0-9_]*",
     "_ascend_lock_[A-Za-z0-9_]*",
@@ -154,7 +154,8 @@ _REFUSED_VARIABLES: Final = (
     "OPENSSL_[A-Za-z0-9_]*",
     "SSL[A-Za-z0-9_]*",
 )
-# Those that a build may not be given either. Its Python gets none but install.sh's own.
+# Expressions for the variables that may not be set for a build. The Python of a build gets only the
+# variables `PYTHON…` and `LD_…` that install.sh sets itself.
 _REFUSED_IN_BUILDS: Final = (
     *_REFUSED_VARIABLES,
     "PYTHON[A-Za-z0-9_]*",
@@ -165,16 +166,19 @@ _REFUSED_IN_BUILDS: Final = (
 
 
 def _variable_but(refused: Sequence[str]) -> str:
-    """Return the expression for the name of a variable that none of these expressions matches."""
+    """Return an expression for all names of variables except the refused ones.
+
+    `refused` has expressions for the refused names.
+    """
     return rf"(?!(?:{'|'.join(refused)})\Z){_ANY_VARIABLE}"
 
 
 VARIABLE_NAME: Final = Pattern(_ANY_VARIABLE, phrase("the name of an environment variable"))
-# A variable for what is installed, of a fact or of a stack.
+# A variable that a fact or a stack sets when the installed programs run.
 VARIABLE: Final = Pattern(
     _variable_but(_REFUSED_VARIABLES), phrase("an environment variable that a fact may set")
 )
-# A variable for a build, of a fact.
+# A variable that a fact sets for a build.
 BUILD_VARIABLE: Final = Pattern(
     _variable_but(_REFUSED_IN_BUILDS),
     phrase("an environment variable that a fact may set for a build"),

@@ -1,4 +1,8 @@
-"""Problems: the requirements of a stack, one target, the facts, the policies and the indexes."""
+"""Problems: everything that is solved at once.
+
+A problem has the requirements of a stack, one target, the facts for the target, a policy, and the
+indexes. `config/compile` makes problems from TOML files, and `resolve/solver` solves them.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,8 @@ from resolver.phrase import phrase
 
 # The name of the index that pip is configured with.
 PYPI: Final = "pypi"
-# Whether pre-releases are candidates: only if no final release meets the requirements, always, or
-# never.
+# Whether pre-releases are candidates: "if-necessary" (only if no final release meets the
+# requirements, or a requirement names a pre-release), "allow" (always) or "never".
 Prereleases = Literal["if-necessary", "allow", "never"]
 
 
@@ -51,7 +55,7 @@ def _wheel(text: str) -> str:
 def _url(text: str) -> str:
     """Return an address unchanged; raise InputError if it has spaces or control characters.
 
-    The error shows nothing of the address, which may have a password.
+    The error does not quote the address, since it may contain a password.
     """
     if " " in text or not text.isprintable():
         raise InputError(
@@ -75,13 +79,16 @@ Bound = Annotated[str, _project_or_all]
 
 
 class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a stack's `requires`, or of the requirements of a build."""
+    """A parsed line of a stack (`requires`, `constraints`, `overrides`), or of a build.
 
-    # What the line requires.
+    The lines of a build are its build requirements, which are solved like a stack.
+    """
+
+    # The requirement in the line.
     need: Need
-    # The line as a constraint.
+    # The line as a constraint, which has the text and the place.
     origin: Line
-    # The number of the line in the stack's file, from 0; -1 for a line that is in none.
+    # The number of the line in the stack's file, from 0; -1 for a line that is in no file.
     number: int = -1
     # The group of the stack that has the line; empty for a line of every group.
     group: str = ""
@@ -99,11 +106,11 @@ class Departure(
 
     # What the guide says.
     guide: Text
-    # The Chinese texts may be empty; the English ones are shown then.
+    # What the guide says, in Chinese; may be empty. Then the English text is shown.
     guide_zh: Text = ""
     # What the stack has instead.
     here: Text
-    # The same in Chinese; may be empty.
+    # What the stack has instead, in Chinese; may be empty.
     here_zh: Text = ""
     # Why they differ.
     reason: Text
@@ -121,14 +128,15 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that the stack sets aside."""
+    """A fact, or some requirements of a fact, that the stack sets aside: they do not count."""
 
+    # The fact.
     fact: Fact
     # The requirements of the fact that are set aside; empty for the whole fact.
     needs: tuple[str, ...]
-    # Why, as the stack says.
+    # Why the stack sets it aside.
     reason: str
-    # file:line of the stack.
+    # file:line of the table in the stack's file.
     where: str
 
 
@@ -137,33 +145,36 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     # The project of the distribution.
     package: NormalizedName
-    # Why, in one sentence.
+    # Why it must not be installed, in one sentence.
     reason: Sentence
     # The reason in Chinese; may be empty.
     reason_zh: Sentence = ""
+    # file:line of the table in the stack's file.
     where: Where
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A wheel as public files describe it, for use if its index cannot be reached.
+    """A wheel of an index, as public files describe it. It is used if the index does not answer.
 
-    It is a row of the stack or of a file in matrices/recorded/.
+    It is a table of the stack's file, or of a file in matrices/recorded/.
     """
 
     # The name of the index that has the wheel. In matrices/recorded/ it is the name of the file.
     index: Text
     # The file name of the wheel.
     filename: Annotated[str, _wheel] = msgspec.field(name="file")
-    # Empty if no public file quotes it. A verdict may rest on such a row, but no lock can.
+    # The hash of the wheel; empty if no public file has it. Without a hash, the wheel can show that
+    # a stack has a solution, but it cannot be locked.
     sha256: Annotated[str, matching(patterns.SHA256)] = ""
-    # All lines of Requires-Dist.
+    # All lines of Requires-Dist in its metadata.
     requires: tuple[RequirementLine, ...]
-    # Requires-Python, as its metadata has it.
+    # Requires-Python in its metadata; empty if there is none.
     requires_python: Annotated[str, specifier] = ""
     # The public files that have the hash and the requirements.
     source: References
-    # The day on which somebody last looked.
+    # The day on which somebody last looked at these files.
     checked: date
+    # file:line of the table.
     where: Where
 
     @property
@@ -187,29 +198,30 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A simple repository (PEP 503)."""
 
-    # What bindings and locks call it.
+    # The name of the index in bindings and locks.
     name: Text
-    # Empty for `pypi`, the index that pip is configured with.
+    # The address; empty for `pypi`, the index that pip is configured with.
     url: _Url = ""
     # Addresses with the same content, tried in this order if `url` does not answer.
     mirrors: tuple[_Url, ...] = ()
-    # False if the index may lack releases that exist. A fact about such a release is no mistake.
+    # False if the index has only some releases of its projects. A fact about a release that it
+    # lacks is then no mistake.
     complete: bool = True
 
 
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The only indexes of some projects."""
+    """A list of projects, and the only indexes that are asked for them."""
 
-    # Normalised names, or `*` for every project that no other binding names.
+    # Normalised names of projects, or `*` for every project that no other binding names.
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
     # The names of the indexes, in the order in which they are asked.
     indexes: Annotated[tuple[Text, ...], NOT_EMPTY]
-    # "first": only the first index that has the project counts. "all": the files of all indexes are
-    # combined; if several have a version, the first of these counts for it.
+    # "first": only the first index that has the project is used. "all": the releases of all indexes
+    # are used; a version that several indexes have is taken from the first of them.
     take: Literal["first", "all"] = "first"
-    # Whether to fail if an index cannot be reached, or to go on with the next one.
+    # If an index cannot be reached: fail ("fail"), or ask the next index ("next").
     unreachable: Literal["fail", "next"] = "fail"
-    # The platforms of targets that it is for; empty for all.
+    # The platforms of targets that the binding is for; empty for all.
     platforms: tuple[Platform, ...] = ()
     # Why the projects are bound to these indexes.
     reason: str = ""
@@ -220,31 +232,36 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
 
     # The indexes by name.
     indexes: Mapping[str, Index]
-    # The first binding about a project counts. The stack's own come before the ones of
-    # matrices/indexes.toml, or stand alone.
+    # All bindings: first those of the stack, then those of matrices/indexes.toml, unless `own_only`
+    # is set. For each project the first binding that names it counts.
     bindings: tuple[Binding, ...]
-    # The names of the indexes that the stack defines. They replace others of the same name.
+    # The names of the indexes that the stack defines. They replace shipped indexes of the same
+    # name.
     own_indexes: frozenset[str] = frozenset()
-    # The bindings that the stack has, which are the first of `bindings`.
+    # The bindings of the stack. They are the first elements of `bindings`.
     own_bindings: tuple[Binding, ...] = ()
-    # Whether nothing of matrices/indexes.toml counts, except for `pypi` (`own-indexes-only`).
+    # Whether matrices/indexes.toml is ignored, except for `pypi` (the policy `own-indexes-only`).
     own_only: bool = False
     # All bindings of matrices/indexes.toml, if the stack has an index or binding of its own.
     shipped: tuple[Binding, ...] = ()
 
     @property
     def has_own(self) -> bool:
-        """Return whether the stack says of any project where to look it up."""
+        """Return whether the stack defines indexes or bindings, or ignores the shipped ones."""
         return self.own_only or bool(self.own_indexes) or bool(self.own_bindings)
 
     def binding(self, project: NormalizedName, platform: str) -> Binding:
-        """Return the binding of a project on a platform; to `pypi` if none is about it."""
+        """Return the binding of a project on a platform.
+
+        A project that no binding names is bound to `pypi`.
+        """
         return _binding(self.bindings, project, platform)
 
     def is_own(self, project: NormalizedName, platform: str) -> bool:
-        """Return whether the stack says where to look up a project.
+        """Return whether the stack itself decides from which indexes a project is taken.
 
-        The stack has the binding of the project, or an index of that binding.
+        It does if the binding of the project is the stack's, or if the binding names an index that
+        the stack defines.
         """
         binding = self.binding(project, platform)
         if self.own_only or binding in self.own_bindings:
@@ -252,21 +269,23 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
         return not self.own_indexes.isdisjoint(binding.indexes)
 
     def shipped_for(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the indexes that matrices/indexes.toml names for a project.
+        """Return the names of the indexes that matrices/indexes.toml has for a project.
 
-        Empty if it does not name the project, or the stack has no index or binding of its own.
+        Empty if no binding there names the project (`*` does not count), or if the stack has no
+        index or binding of its own.
         """
         if not any(project in binding.packages for binding in self.shipped):
             return ()
         return _binding(self.shipped, project, platform).indexes
 
     def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the indexes of `shipped_for` that are not asked for the project."""
+        """Return the names of `shipped_for` that are not in the binding of the project."""
         asked = self.binding(project, platform).indexes
         return tuple(name for name in self.shipped_for(project, platform) if name not in asked)
 
 
 def _binding(bindings: tuple[Binding, ...], project: NormalizedName, platform: str) -> Binding:
+    """Return the first binding that names a project, else the first with `*`, else `pypi`."""
     on_platform = [
         binding for binding in bindings if not binding.platforms or platform in binding.platforms
     ]
@@ -280,16 +299,17 @@ def _binding(bindings: tuple[Binding, ...], project: NormalizedName, platform: s
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """Which releases are candidates, and which of them are preferred."""
 
-    # For projects that `prereleases_of` does not name.
+    # The pre-release policy for projects that `prereleases_of` does not name.
     prereleases: Prereleases = "if-necessary"
-    # The policy for single projects, by name.
+    # The pre-release policy for single projects, by name.
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
-    # The moment, with a time zone, from which on uploads are ignored; None for no limit.
+    # The cut-off: files uploaded at this moment or later are ignored. It has a time zone; None for
+    # no limit.
     exclude_newer: Cutoff | None = None
     # The day whose releases are preferred: a date, `auto` or `newest` (see `resolve/as_of.py`).
     as_of: AsOfText = AUTO
-    # Whether the stack has only `pypi` and its own indexes and bindings. Otherwise it adds its own
-    # to matrices/indexes.toml.
+    # True if only `pypi` and the stack's own indexes and bindings are used. Otherwise the indexes
+    # and bindings of matrices/indexes.toml are used as well.
     own_indexes_only: bool = False
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
@@ -300,13 +320,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the command line that replace parts of a stack's policy."""
 
-    # The moment from which on uploads are ignored; None for the policy's own.
+    # The cut-off, with a time zone; None to keep the policy's own.
     exclude_newer: dt.datetime | None = None
-    # A day, `auto` or `newest`; empty for the policy's own.
+    # A day in ISO 8601, `auto` or `newest`; empty to keep the policy's own.
     as_of: str = ""
 
     def applied_to(self, policy: Policy) -> Policy:
-        """Return the policy with what the options replace."""
+        """Return a policy in which these options replace the fields that they set."""
         if self.exclude_newer is not None:
             policy = replace(policy, exclude_newer=self.exclude_newer)
         if self.as_of:
@@ -318,91 +338,115 @@ NO_OPTIONS: Final = PolicyOptions()
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a stack file, except for its targets."""
+    """The content of a stack file, except for its targets.
 
+    A stack is what a user asks for: requirements, here called lines, on projects and on components
+    of the machine. Groups of a stack share some lines, and each group gets a lock of its own.
+    """
+
+    # The name. The folder of the stack's locks has this name.
     name: str
     # What the stack is for; may have several lines.
     summary: str = ""
     # The summary in Chinese; may be empty.
     summary_zh: str = ""
-    # Where the stack is from, such as a guide.
+    # The origin of the stack, such as a guide.
     source: str
-    # The path of the file, as given.
+    # The path of the file, as the user wrote it.
     where: str
-    # The group that it is about; empty for a stack without groups, or for all of them together.
+    # The name of the group whose lines `requirements` has; empty for a stack without groups, and
+    # for a stack with the lines of all groups.
     group: str = ""
-    # The lines of `requires`, of the group as well, and the ones that options add.
+    # The lines of `requires` for every group and for `group`, and lines from the command line.
     requirements: tuple[RootRequirement, ...]
-    # The lines of `constraints`: bounds on projects that are in force only if something needs them.
+    # The lines of `constraints`. They bound the versions of projects that are installed, and
+    # require no project.
     constraints: tuple[RootRequirement, ...] = ()
-    # The lines of `overrides`: they replace what releases and facts require of their projects. A
-    # project whose lines do not apply on a target is not required there.
+    # The lines of `overrides`. They replace the requirements of releases and facts on the same
+    # projects. If no line about a project applies on a target, requirements on it are dropped
+    # there.
     overrides: tuple[RootRequirement, ...] = ()
-    # The differences from the guide that it replaces.
+    # The differences from the guide that the stack replaces.
     departures: tuple[Departure, ...] = ()
-    # The facts that it sets aside.
+    # The facts that the stack sets aside.
     relaxed: tuple[Relaxed, ...] = ()
     # The distributions that must not be installed.
     absent: tuple[Absence, ...] = ()
-    # The ids of the practices that it turns on, if it has a single target: each of them should make
-    # a difference there.
+    # The ids of the practices that the stack turns on by name (see `Strength`). `lock/warnings`
+    # reports a practice that makes no difference. So the field is empty if the stack has several
+    # targets or groups: a practice need not make a difference in each of their locks.
     enabled_practices: tuple[str, ...] = ()
     # The tests of an installed environment.
     checks: Checks = msgspec.field(default_factory=Checks)
 
     @property
     def argument(self) -> str:
-        """Return how a command names the stack: by its name in `matrices`, or else by its path."""
+        """Return the argument of commands for this stack.
+
+        It is the name of a shipped stack (in matrices/stacks), and otherwise the path of the file.
+        """
         is_shipped = self.where == f"matrices/stacks/{self.name}.toml"
         return self.name if is_shipped else self.where
 
     def of_group(self, name: str) -> Stack:
-        """Return the stack with the lines of one group and of every group."""
+        """Return the stack of one group, without the lines of other groups."""
         lines = tuple(root for root in self.requirements if root.group in ("", name))
         return replace(self, group=name, requirements=lines)
 
 
 class UnknownValue(msgspec.Struct, frozen=True):
-    """A release of a component that is in no list of releases."""
+    """A value of a target's component that is not in the list of known values."""
 
+    # The component.
     component: Component
+    # The value.
     value: str
-    # The known releases just before and just after it.
+    # The known values just before and just after it.
     near: tuple[str, ...]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a resolution depends on, except for the indexes and a previous lock."""
+    """A stack for one target, with the facts, the policy and the bindings to indexes.
 
+    A resolution depends on these, on what the indexes answer, and on a previous lock.
+    """
+
+    # The stack, with the lines of one group.
     stack: Stack
+    # The machine to lock for.
     target: Target
     # The number of the target in the stack's file, from 0.
     target_number: int = 0
-    # The facts for the target, with the practices in force.
+    # The facts that hold for the target. Practices are among them only if the stack turns them on.
     facts: tuple[Fact, ...]
+    # The policy of the stack, changed by options of the command line.
     policy: Policy
+    # The indexes, and which projects are bound to them.
     indexes: Indexes
     # The sha256 of the input files.
     digest: str
-    # The sha256 of the recorded readings of archives, which repeat what the archives contain.
+    # The sha256 of the recorded requirements of archives, which are copies of what the archives
+    # contain.
     readings: str = ""
-    # Whether source archives are no candidates, as for build tools.
+    # Whether source archives are no candidates. It is set for the tools of isolated builds.
     wheels_only: bool = False
-    # The libraries of the system and its components, which the binaries of wheels may need.
+    # The names of the libraries that the system and its components provide. Binaries of wheels may
+    # need them.
     libraries: frozenset[str] = frozenset()
-    # The known values of each component, the nearest to the target's first.
+    # The known values of each component, the nearest to the target's value first.
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
-    # The releases of the target's components that are in no list of releases.
+    # The values of the target's components that are in no list of known values.
     unknown: tuple[UnknownValue, ...] = ()
-    # The releases that direct references of the stack mean, by the text of the reference.
+    # For each direct reference of the stack, by its text, the release that is built from the
+    # commit.
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
-    # The practices that are not in force.
+    # The practices for the target that the stack does not turn on.
     available_practices: tuple[Practice, ...] = ()
-    # Wheels of indexes that may be out of reach, one row a file.
+    # Recorded wheels of indexes that may not answer.
     recorded: tuple[Recorded, ...] = ()
 
     def requirements_on(self, name: NormalizedName) -> tuple[RootRequirement, ...]:
-        """Return the stack's lines about a project whose markers hold for the target."""
+        """Return the stack's lines about a project whose markers are true for the target."""
         lines = []
         for line in self.stack.requirements:
             need = line.need
@@ -413,15 +457,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(lines)
 
     def component_value(self, name: str) -> ComponentValue:
-        """Return the target's value of a component as a constraint."""
+        """Return the target's value of a component as a constraint.
+
+        Raises KeyError if the target does not state the component.
+        """
         where = self.target.places.get(name, self.stack.where)
         label = self.target.components[name].label
         return ComponentValue(name, str(self.target.system[name]), where, label)
 
     def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
-        """Return the stack's direct reference to a project, and its source.
+        """Return the line that takes a project from a commit, and the release of that commit.
 
-        None if the project is from an index.
+        None if no line that applies to the target has a direct reference to the project.
         """
         for root in self.requirements_on(name):
             # `requirements_on` returns requirements on projects only.

@@ -1,6 +1,7 @@
-"""Reasons: the constraints of one core, with the releases that they concern, and evidence.
+"""Reasons: each is a constraint of a core, with the releases that it concerns, and evidence.
 
-Reports make sentences of reasons, in every language.
+A core is a set of constraints that cannot all hold. `report/explanation/sentences` makes a sentence
+of each reason, in every language.
 """
 
 from __future__ import annotations
@@ -26,49 +27,54 @@ from resolver.model.release import Rejection, RejectionReason, Release
 
 
 class ReleaseRange(msgspec.Struct, frozen=True):
-    """Consecutive releases of a project on the indexes."""
+    """A range of consecutive releases of a project on the indexes."""
 
-    # The oldest and the newest version.
+    # The oldest version of the range.
     oldest: str
+    # The newest version of the range.
     newest: str
     # How many releases the range has.
     count: int
 
 
 class ConcernedRelease(NamedTuple):
-    """A release for which a constraint of a core has a clause."""
+    """A release that a constraint is about, as far as the proof of a core needs it."""
 
+    # The project of the release.
     project: NormalizedName
+    # The version of the release.
     version: Version
-    # The extra that has the requirement; empty for none.
+    # The extra of the release that has the requirement; empty if no extra is meant.
     extra: str = ""
     # The release with the files that the target would take; None if the target can use no file.
     release: Release | None = None
-    # Why its file cannot be used; None if the constraint is about something else.
+    # Why the file of the release cannot be used; None if the constraint is about something else.
     rejection: RejectionReason | None = None
 
 
 class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that cannot be used, with its files."""
+    """A release that cannot be used, and why each of its files cannot be used."""
 
+    # The version of the release.
     version: str
-    # A file that proved unusable when it was opened, if there is one, and then the wheels that the
-    # target cannot use, the nearest to the target first.
+    # First the file that was opened and could not be used, if there is one. Then the wheels that
+    # are not for the target, the nearest to the target first.
     files: tuple[Rejection, ...]
 
 
 class UnparsedFiles(msgspec.Struct, frozen=True):
-    """Files of a page that belong to no release, all for the same reason."""
+    """The files of an index page that were rejected for one reason and belong to no release."""
 
+    # Why the files were rejected.
     reason: RejectionReason
-    # How many there are.
+    # How many files there are.
     count: int
-    # The name of the first one.
+    # The name of the first file.
     filename: str
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What the indexes have of a project that is unavailable.
+    """What the indexes show about a project that an `Unavailable` constraint is about.
 
     Fields that do not apply to the constraint keep their default.
     """
@@ -77,53 +83,64 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     # The newest release on the indexes, or the version of the commit; empty if there is none.
     newest: str = ""
-    # The releases just before and after the versions that the requirement admits. Empty if no
+    # The releases just before and just after the versions that the requirement admits. Empty if no
     # release is after them.
     nearest: tuple[str, ...] = ()
     # Some of the releases that cannot be used, newest first.
     refusals: tuple[RejectedRelease, ...] = ()
-    # The indexes that may have the project and could not be reached.
+    # The names of the indexes that may have the project and could not be reached.
     unreachable: tuple[str, ...] = ()
-    # A project of a similar name, or a component, if no index has the project.
+    # If no index has the project: a known project with a similar name, or a component that people
+    # call by this name; empty if there is none.
     meant: str = ""
-    # What the target has of what wheels are built for (see `target.tag_values`), if wheels were
-    # rejected.
+    # If wheels were rejected: the processor, glibc and Python of the target, as pairs of name and
+    # value (see `target.tag_values`).
     machine: tuple[tuple[str, str], ...] = ()
-    # The policy's cut-off: a day that counts to its end, or a moment.
+    # The policy's cut-off in ISO 8601: a day that counts to its end, or a moment.
     cutoff: str = ""
-    # The files of a project without any release, by reason, the most frequent first.
+    # For a project without any release: its rejected files by reason, the most frequent first.
     unread: tuple[UnparsedFiles, ...] = ()
-    # The indexes that matrices/indexes.toml names for the project, and that the stack's own binding
-    # leaves out.
+    # The names of the indexes that matrices/indexes.toml has for the project, and that are not
+    # asked, since the stack binds the project to other indexes.
     left_out: tuple[str, ...] = ()
 
 
+# The evidence of a reason that has none.
 NO_EVIDENCE = Evidence()
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """A constraint of a core.
+    """A constraint of a core, with the releases that it concerns.
 
-    The solver fills in `releases` and `permitting`, which `check_refutation` checks. The other
-    fields are for people, and are filled in only for a report (see `resolve/reasons`). They are
-    about the releases that matter: the ones that the other constraints of the core leave possible.
+    `resolve/clauses` fills in `releases` and `permitting`, and `resolve/check_refutation` checks
+    them. The other fields are for people. `resolve/reasons` fills them in, only for a report. They
+    are about the releases that matter: the releases that the other constraints of the core leave
+    possible.
     """
 
+    # The constraint of the core.
     constraint: Constraint
-    # The releases for which the core has clauses: they have the requirement, or are ruled out.
+    # The releases that the proof of the core needs: they have the requirement of the constraint, or
+    # the constraint rules them out.
     releases: tuple[ConcernedRelease, ...] = ()
-    # The releases with a requirement that admits what is ruled out.
+    # If a policy rules releases out: the releases with a requirement that permits them nevertheless
+    # (a pin on a yanked release, a requirement that names a pre-release).
     permitting: tuple[ConcernedRelease, ...] = ()
     # The releases that matter, newest first.
     versions: tuple[ReleaseRange, ...] = ()
-    # file:line, the file with the metadata of the newest release that matters, or the indexes that
-    # were asked.
+    # Where the constraint can be looked up: file:line, the name of the file with the metadata of
+    # the newest release that matters, or the names of the indexes that were asked.
     where: str = ""
+    # What the indexes show about the project, if it is unavailable.
     evidence: Evidence = NO_EVIDENCE
 
     @property
     def subject(self) -> str:
-        """Return the project, or `project[extra]`, that it is about; empty if it is about none."""
+        """Return the project, or `project[extra]`, whose releases the constraint concerns.
+
+        Empty if the constraint is about no project's releases: for a line of the stack, a value of
+        the target, and two distributions that exclude each other.
+        """
         match self.constraint:
             case Requires(package=package):
                 return str(package)
@@ -138,7 +155,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fact(self) -> Fact | None:
-        """Return the fact that the constraint is from; None if it is from elsewhere."""
+        """Return the fact that the constraint is from; None if it is not from a fact."""
         match self.constraint:
             case Requires(fact=fact) | BuildLine(fact=fact):
                 return fact
@@ -151,7 +168,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requirement_of(reason: Reason) -> str | None:
-    """Return what the releases of a reason require; None if it is about something else."""
+    """Return the text of the requirement that a reason is about.
+
+    None if its constraint is not a requirement of releases or of a build.
+    """
     match reason.constraint:
         case Requires(text=text) | BuildLine(text=text):
             return text

@@ -19,7 +19,8 @@ from resolver.model.text import RequirementLine, Variables, nonempty, printable
 from resolver.phrase import phrase
 
 _SCHEMES = ("https", "ssh", "file")
-# Nothing that a shell, git or a terminal could take for more than an address.
+# The addresses that are admitted. They have no characters that a shell, git or a terminal could
+# interpret.
 _ADDRESS = re.compile(r"[a-z]+://[A-Za-z0-9._~@:\[\]-]*/[A-Za-z0-9._~/%+-]+\Z")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*\Z")
 _SHORT_HASH = re.compile(r"[0-9a-f]{7,40}\Z")
@@ -30,16 +31,16 @@ class Direct(msgspec.Struct, frozen=True):
 
     # The address of the repository.
     url: str
-    # A commit or its beginning, a tag, or a description as of `git describe`.
+    # A commit, the beginning of a commit, a tag, or a description as `git describe` prints it.
     revision: str
     # The folder of the project in the repository; empty for the top.
     subdirectory: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Direct:
-        """Return the reference that a text spells.
+        """Return the direct reference in a text.
 
-        Raises ValueError, which shows no credentials.
+        Raises ValueError if the text is none. The message contains no credentials.
         """
         if not text.startswith("git+"):
             raise ValueError(phrase("only git repositories are supported"))
@@ -63,16 +64,20 @@ class Direct(msgspec.Struct, frozen=True):
         return patterns.COMMIT.matches(self.revision)
 
     def means(self, commit: str, ref: str) -> bool:
-        """Return whether the revision may mean a commit whose tag or description is `ref`."""
+        """Return whether the revision may name a commit.
+
+        It may if it is the tag or description `ref` of the commit, or a beginning of the commit's
+        hash of at least 7 digits.
+        """
         if self.revision == ref:
             return True
         return _SHORT_HASH.match(self.revision) is not None and commit.startswith(self.revision)
 
 
 def repository(url: str) -> str:
-    """Return an address unchanged if git may fetch from it.
+    """Return the address of a repository unchanged.
 
-    Raises ValueError, which shows no credentials.
+    Raises ValueError if git must not fetch from it. The message contains no credentials.
     """
     try:
         parts = address.split(url)
@@ -113,9 +118,10 @@ def commit(text: str) -> str:
 
 
 def inside(path: str) -> str:
-    """Return a relative path in its normal form.
+    """Return a relative path in a checkout or archive in its normal form.
 
-    Raises ValueError if it could leave the checkout, or is empty.
+    Raises ValueError if the path is empty, leads out of the folder or into `.git`, could be an
+    option, or has control characters.
     """
     pure_path = PurePosixPath(path)
     leaves = path.startswith("/") or ".." in pure_path.parts
@@ -127,21 +133,22 @@ def inside(path: str) -> str:
 
 
 def same_repository(url: str, other_url: str) -> bool:
-    """Return whether two addresses are of one repository.
+    """Return whether two addresses name the same repository.
 
-    Case in the host's name, a final slash and `.git` make no difference.
+    Letter case in the host, a final slash and a final `.git` make no difference.
     """
     return _normalized(url) == _normalized(other_url)
 
 
 def _normalized(url: str) -> str:
+    """Return a spelling of an address that is the same for all spellings of one repository."""
     scheme, _, location = url.partition("://")
     host, slash, path = location.partition("/")
     return f"{scheme}://{host.lower()}{slash}{path.rstrip('/').removesuffix('.git')}"
 
 
 def specifier(text: str) -> str:
-    """Return a specifier set in its normal form; raise ValueError for other texts."""
+    """Return a specifier set (PEP 440) in its normal form; raise ValueError if it is none."""
     return str(texts.specifier_set(text))
 
 
@@ -158,22 +165,23 @@ class Step(
     omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """A step before a checkout is built, or the command that builds it.
+    """A step that is done in a checkout before the build, or the command that builds the wheel.
 
-    A step moves a file, comments out lines, or runs a command.
+    A step moves a file (`move`, `to`), comments out lines of a file (`comment`, `in`), or runs a
+    command (`run`). A command that builds the wheel has `wheels` as well.
     """
 
-    # The file to move.
+    # The path of the file to move.
     move: Inside = ""
-    # The file that it replaces.
+    # The new path of the file. A file with this path is replaced.
     to: Inside = ""
     # A regular expression of Python. Lines that match are commented out; at least one must match.
     comment: Annotated[str, nonempty, printable] = ""
-    # The file that has the lines.
+    # The path of the file that has the lines.
     in_: Inside = msgspec.field(name="in", default="")
     # The command, as a list of arguments.
     run: tuple[Annotated[str, nonempty, printable], ...] = ()
-    # A glob that matches the wheel, if the command builds it.
+    # For a command that builds the wheel: a glob that matches the wheel.
     wheels: Inside = ""
 
 
@@ -184,14 +192,15 @@ class Submodule(msgspec.Struct, frozen=True):
     path: Inside
     # The address of the submodule's repository.
     git: Address
-    # The commit that the repository around it names.
+    # The commit of the submodule, which the outer repository names.
     commit: Commit
 
 
 def _in_order(submodules: tuple[Submodule, ...]) -> tuple[Submodule, ...]:
-    """Return submodules sorted by path, so that each comes after the one that contains it.
+    """Return submodules sorted by path.
 
-    Raises ValueError if two have the same path.
+    So a submodule comes after the submodule that contains it. Raises ValueError if two submodules
+    have the same path.
     """
     paths: set[str] = set()
     for submodule in submodules:
@@ -202,9 +211,9 @@ def _in_order(submodules: tuple[Submodule, ...]) -> tuple[Submodule, ...]:
 
 
 def container(path: str, paths: Iterable[str]) -> str:
-    """Return the innermost submodule that contains the one at `path`; empty if none does.
+    """Return the folder of the innermost submodule that contains the submodule at `path`.
 
-    `paths` are the folders of all submodules.
+    `paths` are the folders of all submodules. Empty if no submodule contains it.
     """
     containing = [folder for folder in paths if path.startswith(f"{folder}/")]
     return max(containing, key=len, default="")
@@ -213,25 +222,25 @@ def container(path: str, paths: Iterable[str]) -> str:
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """The requirements of a project at one commit, and how to build it."""
 
-    # The version that the build has.
+    # The version that the build gives itself.
     version: Version
-    # Requirements as in core metadata (PEP 508), with `extra == "x"` in the markers of extras.
+    # The requirements as in core metadata (PEP 508), with `extra == "x"` in the markers of extras.
     requires: tuple[RequirementLine, ...]
-    # Projects that the metadata at the commit requires, and `requires` leaves out on purpose.
+    # Projects that the metadata at the commit requires, and that `requires` leaves out on purpose.
     drop: tuple[NormalizedName, ...] = ()
-    # The versions of Python that the project admits.
+    # The versions of Python that the project admits (Requires-Python); empty for all.
     requires_python: Annotated[str, specifier] = ""
-    # What the build requires (PEP 518).
+    # The requirements of the build (PEP 518).
     build_requires: tuple[RequirementLine, ...]
-    # Whether it is built in an isolated environment.
+    # Whether the project is built in an isolated environment.
     isolation: bool = True
     # Whether the checkout is kept and installed editable.
     editable: bool = False
     # Environment variables of the build. `{version}` in a value stands for the version.
     env: Variables = ()
-    # What is done to the checkout before it is built, and the command that builds it.
+    # The steps that are done in the checkout before the build, and the command that builds it.
     steps: tuple[Step, ...] = ()
     # Distributions whose installed files the project changes when it is built or installed.
     rewrites: tuple[NormalizedName, ...] = ()
-    # Each submodule comes after the one that contains it.
+    # The submodules. A submodule comes after the submodule that contains it.
     submodules: Annotated[tuple[Submodule, ...], _in_order] = ()

@@ -1,8 +1,8 @@
 """Requirements on a project (PEP 508), or on a component of the target.
 
-A fact writes `python >= 3.10, < 3.12`, `driver in 12.4 | 12.6.*` or `chip in A2 | A3`. The names of
-components are reserved in facts and stacks only: a requirement in metadata is always on a project
-of an index.
+Facts and stacks can require components, as in `python >= 3.10, < 3.12`, `driver in 12.4 | 12.6.*`
+or `chip in A2 | A3`. The names of components are reserved there only. A requirement in the metadata
+of a package is always on a project.
 """
 
 from __future__ import annotations
@@ -30,18 +30,21 @@ _COMPARISON = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S
 
 
 class WrittenComparisons(NamedTuple):
-    """A requirement on a component as it is written, before its values are read."""
+    """The text of a requirement on a component, split into operators and values."""
 
+    # The name of the component.
     component: str
-    # Pairs of operator and value. All comparisons of one of these must be met.
+    # Each alternative is a tuple of comparisons, as pairs of operator and value. The requirement is
+    # met if all comparisons of one alternative are met.
     alternatives: tuple[tuple[tuple[str, str], ...], ...]
 
 
 def written_comparisons(text: str) -> WrittenComparisons | None:
-    """Return the comparisons in `component in a | b` or `component >= a, < b`.
+    """Return the comparisons in a text such as `component in a | b` or `component >= a, < b`.
 
-    None if the text does not begin with a name and one of these operators; that may be a
-    requirement on a project. Raises ValueError if the rest is wrong.
+    None if the text does not begin with a name in lower case and an operator. Such a text may be a
+    requirement on a project (PEP 508). Raises ValueError if what follows the name is not a list of
+    comparisons.
     """
     match = _REQUIREMENT.fullmatch(text)
     if match is None:
@@ -49,7 +52,8 @@ def written_comparisons(text: str) -> WrittenComparisons | None:
     body = match["body"].strip()
     if body.startswith("in"):
         values = body.removeprefix("in").split("|")
-        return WrittenComparisons(match["component"], tuple((("==", v.strip()),) for v in values))
+        equalities = tuple((("==", value.strip()),) for value in values)
+        return WrittenComparisons(match["component"], equalities)
     comparisons = []
     for part in body.split(","):
         comparison = _COMPARISON.fullmatch(part)
@@ -62,7 +66,11 @@ def written_comparisons(text: str) -> WrittenComparisons | None:
 
 
 def named_values(need: object, component: str) -> Iterator[Value]:
-    """Yield the values of a component that a requirement names, except to exclude them."""
+    """Yield the values that a requirement on a component has after `==`, `<=` or `>=`.
+
+    Wildcards are left out. Nothing is yielded if `need` is a requirement on a project or on another
+    component.
+    """
     if not isinstance(need, ComponentRequirement) or need.component != component:
         return
     for comparisons in need.alternatives:
@@ -73,13 +81,17 @@ def named_values(need: object, component: str) -> Iterator[Value]:
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A comparison of a component's value: an operator and a value, or a release line."""
+    """A comparison of a component's value with another value, or with a release line.
 
-    # `==`, `!=`, `<=`, `>=`, `<` or `>`.
+    A release line is the common beginning of the versions of several releases: 8.5 for 8.5.0 and
+    8.5.2. It is written with a wildcard, as in `== 8.5.*`.
+    """
+
+    # `==`, `!=`, `<=`, `>=`, `<` or `>`. With a release line it is `==` or `!=`.
     operator: str
-    # None for a wildcard.
+    # The value to compare with; None if the comparison has a wildcard.
     value: Value | None
-    # The numbers before a wildcard: (8, 5) for `== 8.5.*`, which compares the release line.
+    # The numbers before the wildcard, such as (8, 5) for `8.5.*`; empty without a wildcard.
     line: tuple[int, ...] = ()
 
     def allows(self, value: Value) -> bool:
@@ -88,7 +100,7 @@ class Comparison(msgspec.Struct, frozen=True):
             case SystemVersion(), SystemVersion():
                 return value.holds(self.operator, self.value)
             case Version(), Version() if self.operator in ("==", "!="):
-                # `python in 3.11` is about the line: a target may have 3.11 or 3.11.14.
+                # `python in 3.11` is about the release line: a target may have 3.11 or 3.11.14.
                 return self._compares_line(value.release, self.value.release)
             case SystemVersion(), None:
                 return self._compares_line(value.line, self.line)
@@ -102,7 +114,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return is_of_line if self.operator == "==" else not is_of_line
 
     def allows_from(self, value: Value) -> bool:
-        """Return whether this value and every newer one meet the comparison."""
+        """Return whether the value and every newer value of the component meet the comparison."""
         if self.operator != "!=" or not isinstance(value, SystemVersion):
             return self.operator in (">=", ">") and self.allows(value)
         if isinstance(self.value, SystemVersion):
@@ -113,20 +125,22 @@ class Comparison(msgspec.Struct, frozen=True):
 class ComponentRequirement(msgspec.Struct, frozen=True):
     """A requirement on a component, such as `python in 3.10 | 3.11`."""
 
+    # The name of the component.
     component: str
-    # A value meets the requirement if it meets all comparisons of one of these.
+    # A value meets the requirement if it meets all comparisons of one alternative.
     alternatives: tuple[tuple[Comparison, ...], ...]
     # The requirement as written, with single spaces.
     text: str
-    # Whether the value of a target is the oldest that its machines have.
+    # True if a target states the oldest value of its machines, as for a driver. A target's machines
+    # may then have newer values.
     is_minimum: bool = False
 
     @classmethod
     def parse(cls, text: str, components: Components) -> ComponentRequirement | None:
-        """Return the requirement in `component in a | b` or `component >= a, < b`.
+        """Parse a requirement such as `component in a | b` or `component >= a, < b`.
 
-        None if the text does not begin with the name of one of these components and an operator.
-        Raises ValueError if the rest is wrong.
+        None if the text does not begin with the name of one of `components` and an operator. Raises
+        ValueError if a comparison or a value after the name cannot be read.
         """
         match = _REQUIREMENT.fullmatch(text)
         if match is None or match["component"] not in components:
@@ -143,7 +157,7 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
 
     @property
     def names_machines(self) -> bool:
-        """Return whether it names machines: values without an order, such as chips."""
+        """Return whether the values of the component are names without an order, such as chips."""
         (first, *_), *_ = self.alternatives
         return isinstance(first.value, str)
 
@@ -155,10 +169,11 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         return False
 
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
-        """Return whether every machine of a target with these components meets the requirement.
+        """Return whether every machine of a target meets the requirement.
 
-        If the target's value is the oldest of its machines, the requirement must admit every newer
-        one, too.
+        `system` has the values of the target's components by name. Without a value of this
+        component the result is False. If the value is a minimum (`is_minimum`), the requirement
+        must admit every newer value, too.
         """
         value = system.get(self.component)
         if value is None:
@@ -175,7 +190,11 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
 
 
 def _comparison(component: Component, operator: str, text: str) -> Comparison:
-    """Return a comparison with the value that a text spells, or with its release line."""
+    """Return the comparison of a component with the value or the wildcard in `text`.
+
+    Raises ValueError if the text is no value of the component, if a value without an order is
+    compared by order, or if a wildcard is used where none is allowed.
+    """
     is_equality = operator in ("==", "!=")
     grammar = component.grammar
     if not is_equality and not grammar.is_ordered:
@@ -209,20 +228,23 @@ def _comparison(component: Component, operator: str, text: str) -> Comparison:
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement on a project (PEP 508)."""
 
+    # The normalised name of the project.
     name: NormalizedName
-    # Normalised and sorted.
+    # The extras, normalised and sorted.
     extras: tuple[NormalizedName, ...] = ()
+    # The versions that are admitted; empty for all.
     specifier: SpecifierSet = msgspec.field(default_factory=SpecifierSet)
+    # The environment marker; None for a requirement that always applies.
     marker: Marker | None = None
-    # The address of a direct reference; empty without one.
+    # The address of a direct reference; empty if the requirement is none.
     url: str = ""
 
     def applies(self, markers: Mapping[str, str]) -> bool:
-        """Return whether its marker holds in an environment (PEP 508).
+        """Return whether the marker is true in an environment (PEP 508).
 
-        Unless the environment has an `extra`, it holds without any. Raises packaging's
-        InvalidRequirement for a comparison that is not defined, and for a variable that a
-        requirement cannot use.
+        `markers` has the values of the environment's variables. Without a marker the result is
+        True. If `markers` has no `extra`, the extra is empty. Raises packaging's InvalidRequirement
+        for a comparison that PEP 508 does not define, and for an unknown variable.
         """
         if self.marker is None:
             return True

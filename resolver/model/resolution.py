@@ -1,4 +1,7 @@
-"""Resolutions: the pins that solve a problem, and where they fall short of the stack."""
+"""Resolutions: the pins that solve a problem, and what users should know about them.
+
+`resolve/gather` makes a resolution of the choices of an engine, and `lock` makes a lock of it.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,19 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """A project of a resolution, at one release."""
+    """A project of a resolution with the release that was chosen."""
 
+    # The project.
     name: NormalizedName
+    # The chosen release.
     release: Release
     # The extras that something in the resolution requires.
     extras: tuple[str, ...]
-    # The extras among them that the release does not provide; they add no requirement.
+    # The extras among them that the release does not provide, and that add no requirement.
     unknown_extras: tuple[str, ...]
     # The requirements on the project.
     because: tuple[StackLine | BuildLine | Requires, ...]
-    # The projects that it requires.
+    # The projects that the release and its extras require.
     needs: tuple[NormalizedName, ...]
 
     @property
@@ -39,7 +44,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exact_because(self) -> tuple[StackLine | BuildLine | Requires, ...]:
-        """Return those of `because` that name a single release (PEP 440)."""
+        """Return the requirements of `because` that name a single release (`==`, `===`)."""
 
         def is_exact(constraint: StackLine | BuildLine | Requires) -> bool:
             return any(map(text.is_exact, text.requirement(constraint.text).specifier))
@@ -48,87 +53,100 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
-    """An extra that a line of the stack names, and that the pin does not provide."""
+    """An extra that a line of the stack names and the pinned release does not provide."""
 
+    # The project of the line.
     project: NormalizedName
+    # The extra.
     extra: str
-    # A release that provides it; None if none is known.
+    # A release that provides the extra; None if none is known.
     version: Version | None
 
 
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin far behind the newest release, though no requirement has an upper bound."""
+    """A pin that is far behind the newest release although no line has an upper bound.
 
+    `resolve/outdated_pins` says what counts as far behind.
+    """
+
+    # The project of the pin.
     project: NormalizedName
     # The pinned version.
     version: Version
     # The newest release on the indexes.
     newest: str
-    # What excludes newer releases; empty if that is not known, or if newer releases are possible.
+    # The reasons that exclude newer releases. Empty if they are not known, or if newer releases are
+    # possible.
     because: tuple[Reason, ...]
-    # `because` as a message.
+    # The reasons as a message; None if there are none.
     why: Message | None = None
 
 
 class UnmetBound(msgspec.Struct, frozen=True, kw_only=True):
-    """A bound that an extra of one pin puts on another pin, which does not meet it.
+    """A bound in an extra of one pin that another pin does not meet.
 
-    The extra has the name of the other project. Usually nothing asks for it, so that its bound is
-    only preferred.
+    An example is `torch>=2.6; extra == "torch"`: the extra has the name of the project that it
+    bounds. If nothing requires the extra, the bound is only a preference.
     """
 
-    # The pin with the extra, and its version.
+    # The project of the pin that has the extra.
     project: NormalizedName
+    # The version of that pin.
     version: str
     # The requirement of the extra, without its marker.
     bound: str
-    # The pin that does not meet it, and its version.
+    # The project of the pin that does not meet the bound.
     other: NormalizedName
+    # The version of that other pin.
     other_version: str
 
 
 class UnloadablePin(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin with binaries that cannot be loaded with the other pins, judging by its wheel."""
+    """A pin whose wheel has binaries that cannot be loaded together with the other pins."""
 
+    # The project of the pin.
     project: NormalizedName
+    # The pinned version.
     version: str
-    # Why, such as `its binaries are linked with torch>=2.5,<2.6`.
+    # Why the binaries cannot be loaded: `its binaries are linked with torch>=2.5,<2.6`.
     why: str
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """The solution of a problem.
 
-    `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
-    what will be locked (see the modules of these names in `resolve/`).
+    `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for a
+    resolution that will be locked. The modules of these names in `resolve/` do it.
     """
 
+    # The problem that is solved.
     problem: Problem
-    # Sorted by name.
+    # The pins, sorted by name.
     pins: tuple[Pin, ...]
-    # The engine that found the pins.
+    # The name of the engine that found the pins.
     engine: str
     # How many steps the engine took.
     rounds: int
-    # Requirements that are not followed, since their project must be absent.
+    # The requirements that are ignored, since their project must be absent or the stack overrides
+    # them.
     overrides: tuple[Override, ...] = ()
-    # Releases newer than the pins that cannot be used.
+    # Releases that are newer than the pins and cannot be used.
     skipped_releases: tuple[SkippedRelease, ...] = ()
     # Extras that lines of the stack name and pins do not provide.
     missing_extras: tuple[MissingExtra, ...] = ()
-    # The practices without which the pins would not be valid (see `resolve/gather.py`).
+    # The practices without which the pins would not be valid.
     used_practices: tuple[Practice, ...] = ()
-    # Pins far behind the newest release.
+    # Pins that are far behind the newest release.
     outdated_pins: tuple[OutdatedPin, ...] = ()
     # The day whose releases were preferred.
     as_of: AsOf = AsOf(policy=NEWEST)
     # The pins that appeared after that day.
     newer_pins: tuple[NewerPin, ...] = ()
-    # Soft requirements that are not met: bounds of extras, and of binaries on each other (see
-    # `resolve/soft_requirements.py`).
+    # Bounds of extras that pins do not meet (see `resolve/soft_requirements.py`).
     unmet_bounds: tuple[UnmetBound, ...] = ()
+    # Pins with binaries that cannot be loaded with the other pins (see the same module).
     unloadable_pins: tuple[UnloadablePin, ...] = ()
-    # The pins with binaries of which it is not known whether they can be loaded.
+    # Pins with binaries that were not read, so that it is not known whether they can be loaded.
     unread_pins: tuple[NormalizedName, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
@@ -139,7 +157,11 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def meets(self, need: Need) -> bool:
-        """Return whether the target or the pins meet a need."""
+        """Return whether the target, or the pin of the required project, meets a requirement.
+
+        A requirement on a project is not met if its marker is false on the target, or if the
+        project is not pinned.
+        """
         target = self.problem.target
         match need:
             case ComponentRequirement():

@@ -1,6 +1,6 @@
-"""References: where people can look up what a fact says, with a type for each form of reference.
+"""References: places where people can look up a fact. There is a type for each form of reference.
 
-`str` writes a reference as a TOML file has it; `resolver/config/source_text` reads it.
+`str` returns a reference in the form of a TOML file, and `config/source_text` reads this form.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from urllib.parse import quote
 
 import msgspec
 
+# The forge whose name is left out in the text of a reference.
 GITHUB: Final = "github.com"
-# How many digits of a commit people are shown beside a link that has all of them.
+# The number of digits of a commit in a text for people, beside a link with all digits.
 _SHORT_COMMIT: Final = 12
-# Files that a forge shows as a document, without lines, unless it is asked for the plain text.
+# The endings of files that a forge renders, without line numbers, unless the address asks for the
+# plain text.
 _DOCUMENTS: Final = (".md", ".rst", ".markdown", ".ipynb")
 
 
@@ -35,11 +37,11 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """A text that the cited place has, or does not have."""
+    """A text that the cited lines contain, or do not contain."""
 
     # The text, on one line.
     text: str
-    # Whether the place is cited because the text is not there.
+    # True if the lines are cited because they do not contain the text.
     is_absent: bool = False
 
     def __str__(self) -> str:
@@ -47,11 +49,11 @@ class Quote(msgspec.Struct, frozen=True):
 
 
 class Passage(_Row, frozen=True):
-    """What is cited of a file."""
+    """The part of a file that is cited."""
 
-    # The lines; None for all of the file.
+    # The lines; None for the whole file.
     lines: Lines | None = None
-    # What is quoted of these lines.
+    # The texts that these lines contain, or do not contain.
     quotes: tuple[Quote, ...] = ()
 
     def __str__(self) -> str:
@@ -61,21 +63,21 @@ class Passage(_Row, frozen=True):
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """A repository on a forge."""
+    """A repository on a forge, which is a web site with git repositories."""
 
-    # The forge, such as github.com.
+    # The host of the forge, such as github.com.
     host: str
     # Owner and name, as the forge spells them.
     name: str
 
     @property
     def page(self) -> str:
-        """Return the address of its page."""
+        """Return the address of the repository's web page."""
         return f"https://{self.host}/{self.name}"
 
     @property
     def address(self) -> str:
-        """Return the address from which git fetches it."""
+        """Return the address from which git fetches the repository."""
         return f"{self.page}.git"
 
     def __str__(self) -> str:
@@ -90,13 +92,14 @@ class RepositoryFile(_Row, frozen=True):
     path: str
     # The full hash of the commit.
     commit: str
-    # A tag of that commit, which says of which release the file is; empty if none is named.
+    # A tag of that commit, which names the release; empty if the reference has no tag.
     tag: str = ""
+    # The lines and texts that are cited.
     passage: Passage = Passage()
 
     @property
     def link(self) -> str:
-        """Return the address of the lines on the forge."""
+        """Return the address of the file, at the cited lines, on the forge."""
         address = f"{self.repository.page}/blob/{self.commit}/{quote(self.path)}"
         if self.passage.lines is None:
             return address
@@ -107,7 +110,7 @@ class RepositoryFile(_Row, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Return its text with a short commit."""
+        """Return the text of the reference with a commit of 12 digits."""
         return self._text(self.commit[:_SHORT_COMMIT])
 
     def _text(self, commit: str) -> str:
@@ -124,17 +127,17 @@ class RepositoryCommit(_Row, frozen=True):
     repository: Repository
     # The full hash of the commit.
     commit: str
-    # A tag of that commit; empty if none is named.
+    # A tag of that commit; empty if the reference has no tag.
     tag: str = ""
 
     @property
     def link(self) -> str:
-        """Return the address of the tree on the forge."""
+        """Return the address of the files at the commit on the forge."""
         return f"{self.repository.page}/tree/{self.commit}"
 
     @property
     def brief(self) -> str:
-        """Return its text with a short commit."""
+        """Return the text of the reference with a commit of 12 digits."""
         return self._text(self.commit[:_SHORT_COMMIT])
 
     def _text(self, commit: str) -> str:
@@ -146,14 +149,14 @@ class RepositoryCommit(_Row, frozen=True):
 
 
 class RepositoryTag(_Row, frozen=True):
-    """The fact that a tag exists: `OWNER/REPO tag v1.2.3`."""
+    """A tag of a repository: `OWNER/REPO tag v1.2.3`. The reference says that the tag exists."""
 
     repository: Repository
     tag: str
 
     @property
     def link(self) -> str:
-        """Return the address of the tree on the forge."""
+        """Return the address of the files at the tag on the forge."""
         return f"{self.repository.page}/tree/{quote(self.tag)}"
 
     def __str__(self) -> str:
@@ -168,7 +171,10 @@ class Issue(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """Return the address on the forge, which redirects to a pull request or discussion."""
+        """Return the address on the forge.
+
+        It is the address of an issue. The forge redirects it for a pull request or a discussion.
+        """
         return f"{self.repository.page}/issues/{self.number}"
 
     def __str__(self) -> str:
@@ -185,8 +191,9 @@ class ArchiveMember(_Row, frozen=True):
     file: str
     # The path of the file in it, below the top folder of a source archive.
     member: str
-    # The sha256 of the wheel or archive in hex; empty if the index says which file it is.
+    # The sha256 of the wheel or archive in hex; empty if the hash is taken from the index.
     sha256: str = ""
+    # The lines and texts that are cited.
     passage: Passage = Passage()
 
     def __str__(self) -> str:
@@ -245,9 +252,10 @@ class Trial(_Row, frozen=True):
 class Document(_Row, frozen=True):
     """A document that is not on the web, such as an internal guide: `"TITLE" (2026-02-28)`."""
 
-    # The title; any words in a stack's own facts.
+    # The title. In the facts of a stack's own file, it may be any text.
     title: str
-    # The date of the document, or the day on which somebody read it; None for words alone.
+    # The date of the document, or the day on which somebody read it; None for a text without a
+    # date.
     day: date | None
 
     def __str__(self) -> str:
@@ -272,12 +280,12 @@ Reference = (
 class References(msgspec.Struct, frozen=True):
     """The references of a fact."""
 
-    # At least one, in the order of the file.
+    # The references in the order of the file; at least one.
     references: tuple[Reference, ...]
 
     @property
     def brief(self) -> str:
-        """Return the text with short commits, for a line that people read."""
+        """Return the references in one text with commits of 12 digits, for people."""
         return "; ".join(brief_text(reference) for reference in self.references)
 
     def __str__(self) -> str:
@@ -285,7 +293,7 @@ class References(msgspec.Struct, frozen=True):
 
 
 def brief_text(reference: Reference) -> str:
-    """Return the text of a reference with a short commit."""
+    """Return the text of a reference; a commit in it is cut to 12 digits."""
     match reference:
         case RepositoryFile() | RepositoryCommit():
             return reference.brief
@@ -294,7 +302,7 @@ def brief_text(reference: Reference) -> str:
 
 
 def link_of(reference: Reference) -> str:
-    """Return the address of what is cited; empty if no page has it."""
+    """Return the web address of what a reference cites; empty if there is no such address."""
     match reference:
         case RepositoryFile() | RepositoryCommit() | RepositoryTag() | Issue() | Page():
             return reference.link

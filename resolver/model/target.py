@@ -1,7 +1,7 @@
-"""The machine that a lock is for: its marker environment and tags, and why a wheel is not for it.
+"""Targets: the machines that locks are for, with their marker environment and wheel tags.
 
-Everything is derived from the stack, and nothing from the machine and interpreter that run the
-resolver.
+Everything is derived from the stack's file. Nothing is read from the machine or the interpreter
+that runs this program. The second half says what a wheel needs that a target does not have.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from resolver.model.variant import TargetFeature
 
 # The glibc that older platform tags stand for (PEP 599, PEP 571, PEP 513).
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
-# The minor number of the oldest glibc that a tag may name for a processor (PEP 600).
+# The minor number of the oldest glibc for which a processor has tags (PEP 600): 17 for 2.17.
 _OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}
-# A patch number of Python that no release reaches.
+# A patch number that is higher than that of any release of Python.
 _LAST_PATCH: Final = 99
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
@@ -38,34 +38,42 @@ PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A machine to lock for."""
+    """A kind of machine to lock for."""
 
-    # The name of the lock's folder.
+    # The name of the target, and of the folder of its lock.
     name: str
-    # `3.11` or `3.11.14`. Without a patch number it is .0 in markers, as with pip and uv, and
-    # Requires-Python must admit every patch release.
+    # The version of Python: `3.11` or `3.11.14`. Without a patch number, markers are evaluated for
+    # patch release 0, as pip and uv do, and Requires-Python must admit every patch release.
     python: str
+    # The operating system and the processor.
     platform: Platform
-    # The major and the minor number.
+    # The oldest glibc of its machines, as major and minor number.
     glibc: tuple[int, int]
-    # The values of the components, `python` and `glibc` included.
+    # The value of each component that the target states, `python` and `glibc` included.
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    # The components that targets can have.
+    # All components that targets can have.
     components: Components = field(default_factory=lambda: BUILT_IN, hash=False, compare=False)
-    # The file:line of each component.
+    # file:line of the value of each component in the stack's file.
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
-    # The properties of wheel variants that the machine has (PEP 825).
+    # The features of wheel variants, with the values that the machines have (PEP 825).
     features: tuple[TargetFeature, ...] = ()
 
     def of_group(self, group: str) -> Target:
-        """Return the machine under the name of a group's lock; unchanged without a group."""
+        """Return the target with the name of a group's lock, `TARGET-GROUP`.
+
+        Unchanged if `group` is empty.
+        """
         if not group:
             return self
         return dataclasses.replace(self, name=f"{self.name}-{group}")
 
     @cached_property
     def release_lines(self) -> Mapping[str, Value]:
-        """Return the values of the components of which releases of one line go together."""
+        """Return the values of the components that have `by_line` set, by name.
+
+        What was made for one release of such a component is likely to work with other releases of
+        the same release line.
+        """
         return {name: value for name, value in self.system.items() if self.components[name].by_line}
 
     @cached_property
@@ -75,22 +83,23 @@ class Target:
 
     @cached_property
     def python_line(self) -> tuple[int, int]:
-        """Return the major and the minor number: (3, 11) for Python 3.11.14."""
+        """Return the major and minor number of Python: (3, 11) for 3.11.14."""
         release = Version(self.python).release
         return release[0], release[1]
 
     @cached_property
     def python_full(self) -> Version:
-        """Return the Python in markers: 3.11.0 for 3.11."""
+        """Return the version of Python for which markers are evaluated: 3.11.0 for `3.11`."""
         release = Version(self.python).release
         return Version(f"{self.python}.0" if len(release) == 2 else self.python)
 
     def pythons(self, requires_python: str) -> tuple[Version, ...]:
-        """Return the versions of Python that a Requires-Python must all admit.
+        """Return the versions of Python that a Requires-Python must admit, all of them.
 
-        A target without a patch number is for machines with any patch release: `<=3.11` admits
-        3.11.0, but pip on 3.11.7 refuses it. The first and the last patch release stand for all
-        between them, unless the Requires-Python names a patch number of this line.
+        With a patch number, this is the version of the target. Without one, the target is for
+        machines with any patch release: `<=3.11` admits 3.11.0, but pip refuses it on 3.11.7. Then
+        the first and the last patch release are returned. If the Requires-Python names a patch
+        release of this Python, all patch releases are returned.
         """
         if len(Version(self.python).release) > 2:
             return (self.python_full,)
@@ -100,15 +109,16 @@ class Target:
 
     @cached_property
     def _patches(self) -> tuple[Version, ...]:
+        """Return all patch releases of the target's Python, real or not, from 0 to 99."""
         patches = range(_LAST_PATCH + 1)
         return tuple(Version(f"{self.python}.{patch}") for patch in patches)
 
     @cached_property
     def markers(self) -> dict[str, str]:
-        """Return the marker environment (PEP 508).
+        """Return the variables of environment markers with their values (PEP 508).
 
-        `extra` is empty, and so are the two variables about the kernel, which is not known while
-        locking.
+        `extra` is empty. `platform_release` and `platform_version` are empty, since no target
+        states its kernel.
         """
         full = str(self.python_full)
         return {
@@ -128,29 +138,34 @@ class Target:
 
     @cached_property
     def tags(self) -> Mapping[str, int]:
-        """Return each tag that the target accepts (PEP 425) with its rank; 0 is the best."""
+        """Return each wheel tag that the target accepts (PEP 425) with its rank; 0 is the best."""
         return _tag_ranks(self.python_line, self.machine, self.glibc)
 
     @property
     def stated(self) -> Mapping[str, Value]:
-        """Return the values of the components other than Python and glibc."""
+        """Return the values of all components except Python and glibc, by name."""
         return {name: value for name, value in self.system.items() if name not in BUILT_IN}
 
     def __str__(self) -> str:
-        """Return what describes the machine, in English, without glibc."""
+        """Return the platform, the Python and the other components, in English, without glibc."""
         parts = [self.platform, f"Python {self.python}"]
         parts += [f"{self.components[name].title} {value}" for name, value in self.stated.items()]
         return ", ".join(parts)
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """A container image, and the components that locks must have to be installed in it."""
+    """A container image, with the components that it contains.
+
+    A lock can be installed in the image if its target states the same values.
+    """
 
     # The name with registry and tag.
     name: Annotated[str, matching(patterns.IMAGE)]
-    # The values of components other than Python and glibc.
+    # The values of the components other than Python and glibc, by name.
     system: dict[Annotated[str, matching(patterns.COMPONENT)], _Value]
+    # The version of Python without a patch number.
     python: Annotated[str, matching(patterns.PYTHON_LINE)]
+    # The version of glibc.
     glibc: Glibc
     # Where the components of the image can be looked up.
     source: References
@@ -160,7 +175,10 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 def _tag_ranks(
     python_line: tuple[int, int], machine: str, glibc: tuple[int, int]
 ) -> Mapping[str, int]:
-    """Return each tag that a machine accepts with its rank, in the order of packaging."""
+    """Return each wheel tag that a machine accepts with its rank, in the order of packaging.tags.
+
+    `machine` is the processor.
+    """
     interpreter = f"cp{python_line[0]}{python_line[1]}"
     platforms = _platform_tags(machine, glibc)
     tags = [
@@ -174,7 +192,10 @@ def _tag_ranks(
 
 
 def _platform_tags(machine: str, glibc: tuple[int, int]) -> list[str]:
-    """Return the platform tags that a machine accepts, the newest glibc first (PEP 600)."""
+    """Return the platform tags that a processor accepts with this glibc (PEP 600).
+
+    Tags for the newest glibc come first, and `linux_…` comes last.
+    """
     tags = []
     major, minor = glibc
     for number in range(minor, _OLDEST_GLIBC[machine] - 1, -1):
@@ -188,10 +209,10 @@ def _platform_tags(machine: str, glibc: tuple[int, int]) -> list[str]:
 def default_name(
     python: str, platform: str, system: Mapping[str, Value], components: Components
 ) -> str:
-    """Return the name of a target to which the stack gives none.
+    """Return the name of a target for which the stack's file has no name.
 
-    An example is linux-x86_64-py311-cuda12.4-h100: a value that is a name stands alone, others
-    after the name of their component.
+    An example is linux-x86_64-py311-cuda12.4-h100. A version is written after the name of its
+    component, and a value without an order (`h100`) is written alone.
     """
     release = Version(python).release
     parts = [platform, f"py{release[0]}{release[1]}"]
@@ -202,17 +223,17 @@ def default_name(
     return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
 
 
-# --- what a wheel's tags require that a target does not have (PEP 425, 600, 656)
+# --- what the tags of a wheel require and a target does not have (PEP 425, 600, 656)
 
 _MANYLINUX: Final = re.compile(r"manylinux_([0-9]+)_([0-9]+)_(.+)")
 _PLATFORM_TAG: Final = re.compile(r"[a-z]+[a-z0-9_]*")
 _PYTHON_TAG: Final = re.compile(r"(cp|py|pp)([0-9])([0-9]*)")
-# The systems other than Linux with glibc, by the first letters of their platform tags.
+# The names of the other systems than Linux with glibc, by the beginning of their platform tags.
 _OTHER_SYSTEMS: Final = {"musllinux": "musl", "macosx": "macOS", "win": "Windows"}
 
 
 def tag_values(target: Target) -> Mapping[str, str]:
-    """Return what a target has of what wheels are built for: `processor`, `glibc` and `python`."""
+    """Return the values of a target that wheel tags are about: `processor`, `glibc`, `python`."""
     return {
         "processor": target.machine,
         "glibc": ".".join(map(str, target.glibc)),
@@ -221,10 +242,11 @@ def tag_values(target: Target) -> Mapping[str, str]:
 
 
 def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
-    """Return what a wheel needs and a machine does not have; empty if its name does not say.
+    """Return what a wheel needs, by its file name, and a machine does not have.
 
-    `machine` has what `tag_values` returns. The result has some of these keys, with what the wheel
-    needs, and may have `system`: a system other than Linux with glibc.
+    `machine` has the keys and values of `tag_values`. The result has the keys that do not fit, with
+    the values that the wheel needs. It has the key `system` if the wheel is for another system than
+    Linux with glibc. It is empty if everything fits, or if the name cannot be read.
     """
     tags = _wheel_tags(filename)
     if tags is None:
@@ -240,7 +262,10 @@ def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str
 
 
 def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
-    """Return the lowest glibc with which a machine could use one of these wheels; empty if none."""
+    """Return the lowest glibc with which a machine could use one of these wheels.
+
+    Empty if a newer glibc alone would make none of them usable.
+    """
     glibcs = []
     for filename in filenames:
         missing = missing_on_machine(filename, machine)
@@ -250,7 +275,7 @@ def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
 
 
 def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
-    """Return the lowest glibc that one of these wheels needs on a platform, for any Python.
+    """Return the lowest glibc that any of these wheels needs on a platform, whatever its Python.
 
     Empty if none of them is for the platform.
     """
@@ -264,7 +289,10 @@ def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
 
 
 def _wheel_tags(filename: str) -> tuple[list[str], list[str], list[str]] | None:
-    """Return the tags of Pythons, ABIs and platforms in a wheel's name; None if it has none."""
+    """Return the Python tags, ABI tags and platform tags in the name of a wheel.
+
+    None if the file is not a wheel, or its name has too few or too many parts.
+    """
     if not filename.endswith(".whl"):
         return None
     parts = filename.removesuffix(".whl").split("-")
@@ -279,16 +307,22 @@ def _wheel_tags(filename: str) -> tuple[list[str], list[str], list[str]] | None:
 
 
 class _PlatformNeeds(NamedTuple):
-    """What a platform tag says; each field is empty if it does not say it."""
+    """What a platform tag requires. A field is empty if the tag does not require it."""
 
-    # A system other than Linux with glibc.
+    # The system, if it is another one than Linux with glibc.
     system: str = ""
+    # The processor, such as `aarch64`.
     processor: str = ""
+    # The oldest glibc, such as `2.28`.
     glibc: str = ""
 
 
 def _missing_platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
-    """Return the system, the processor or the glibc that none of the platform tags finds."""
+    """Return what a machine lacks for every one of these platform tags.
+
+    The result has one key at most: `system`, `processor` or `glibc`, with the value that is needed.
+    It is empty if the machine accepts one of the tags.
+    """
     if "any" in platforms:
         return {}
     all_needs = [_platform_needs(platform) for platform in platforms]
@@ -304,7 +338,7 @@ def _missing_platform(platforms: list[str], machine: Mapping[str, str]) -> dict[
 
 
 def _platform_needs(platform: str) -> _PlatformNeeds:
-    """Return what a platform tag says of system, processor and glibc."""
+    """Return the system, the processor and the glibc that a platform tag requires."""
     for prefix, system in _OTHER_SYSTEMS.items():
         if platform.startswith(prefix):
             return _PlatformNeeds(system=system)
@@ -317,9 +351,10 @@ def _platform_needs(platform: str) -> _PlatformNeeds:
 
 
 def _missing_python(pythons: list[str], abis: list[str], line: str) -> str:
-    """Return the Python that a wheel is for, if it is not for this line of CPython.
+    """Return the Python that a wheel is for, if it is not for the CPython `line` (`3.11`).
 
-    Of several the first is returned. Empty if the wheel is for this line, or a tag is unknown.
+    If the wheel is for several Pythons, the first is returned. Empty if the wheel is for `line`, or
+    if one of its Python tags is unknown.
     """
     python = _numbers(line)
     names = []
@@ -340,7 +375,11 @@ def _missing_python(pythons: list[str], abis: list[str], line: str) -> str:
 
 
 def _admits(interpreter: str, version: list[int], abis: list[str], python: list[int]) -> bool:
-    """Return whether a tag `cp` or `py` of a version is for a Python, given the tags of ABIs."""
+    """Return whether a Python tag admits a Python.
+
+    `interpreter` is `cp` or `py` and `version` the rest of the tag, as numbers. `abis` are the ABI
+    tags of the wheel.
+    """
     is_generic = interpreter == "py"
     if version == python or (is_generic and version == python[:1]):
         return True
@@ -349,4 +388,5 @@ def _admits(interpreter: str, version: list[int], abis: list[str], python: list[
 
 
 def _numbers(version: str) -> list[int]:
+    """Return the numbers of a version, for comparisons: [2, 28] for `2.28`."""
     return [int(part) for part in version.split(".") if part.isdigit()]

@@ -2,9 +2,10 @@
 
 Indexes repeat the same texts thousands of times, so results are cached.
 
-A function in the annotation of a field (`Annotated[str, function]`) reads a text of a TOML file. It
-returns the value of the field. It raises ValueError, or InputError with a hint. Neither shows
-credentials.
+The fields of types that are read from TOML files can have a function in their annotation:
+`Annotated[str, function]`. `config/decode` calls the function with the text of the file and stores
+what it returns. The function raises ValueError, or InputError with a hint, if the text is wrong.
+The messages of these errors contain no credentials.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from resolver.phrase import EMPTY, Phrase, phrase
 # How many texts each cache keeps.
 _CACHE_SIZE: Final = 1 << 16
 
-# Limits that no honest text reaches. Beyond them Python and packaging fail: `int` at 4,300 digits,
-# and the parser of markers recurses for each parenthesis.
+# Limits that only malicious texts exceed. Without them Python and packaging would fail: `int` at
+# 4,300 digits, and packaging's parser of markers by a recursion for each parenthesis.
 _LONG_NUMBER: Final = re.compile(r"[0-9]{101}")
 _MAX_LENGTH: Final = 16 << 10
 _MAX_DEPTH: Final = 50
-# The most characters of a specifier set, and of a requirement without its marker: messages repeat
-# them. Honest ones have less than a fifth. Longer requirements are not cached, since a parsed one
-# takes forty times the memory of its text.
+# The most characters of a specifier set, and of a requirement without its marker, since messages
+# repeat both. Real ones have less than a fifth of it. A requirement with more characters, marker
+# included, is not cached: parsed, it takes forty times the memory of its text.
 LONG: Final = 1_000
 
 # A wildcard after an ordered comparison, `>=3.6.*`, which packaging accepted before version 22.
@@ -57,7 +58,7 @@ _EXTRA_NAMED: Final = re.compile(
 
 @lru_cache(_CACHE_SIZE)
 def version(text: str) -> Version | None:
-    """Return the PEP 440 version that a text spells; None if it is not a version."""
+    """Return the version (PEP 440) in a text; None if the text is not a version."""
     if _why_too_long(text):
         return None
     try:
@@ -77,9 +78,9 @@ def is_exact(specifier: Specifier) -> bool:
 
 
 def specifier_set(text: str) -> SpecifierSet:
-    """Return the PEP 440 specifier set that a text spells.
+    """Return the specifier set (PEP 440) in a text.
 
-    Raises packaging's InvalidSpecifier.
+    Raises packaging's InvalidSpecifier if it is none, or has more than LONG characters.
     """
     if why := _why_too_long(text, LONG):
         raise InvalidSpecifier(why)
@@ -88,10 +89,10 @@ def specifier_set(text: str) -> SpecifierSet:
 
 @lru_cache(_CACHE_SIZE)
 def python_specifiers(text: str) -> SpecifierSet | None:
-    """Return the versions that a Requires-Python admits; None if it is not a specifier set.
+    """Return the specifier set of a Requires-Python; None if it is not a specifier set.
 
-    `>=3.6.*` is read as `>=3.6`, its meaning when it was valid. uv reads it so, too; pip ignores
-    it.
+    `>=3.6.*` is read as `>=3.6`. packaging accepted this form before version 22, with that meaning.
+    uv reads it in the same way; pip ignores such a Requires-Python.
     """
     try:
         return specifier_set(_ORDERED_WILDCARD.sub(r"\1", text))
@@ -106,9 +107,9 @@ def name(text: str) -> NormalizedName:
 
 
 def requirement(text: str) -> Requirement:
-    """Return the PEP 508 requirement that a text spells.
+    """Return the requirement (PEP 508) in a text.
 
-    Raises packaging's InvalidRequirement.
+    Raises packaging's InvalidRequirement if it is none, or exceeds a limit of length or nesting.
     """
     if len(text) > LONG:
         return _parse_requirement(text)
@@ -133,10 +134,10 @@ _parse_short_requirement = lru_cache(_CACHE_SIZE)(_parse_requirement)
 
 
 def file_lines(content: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a requirements file as pip reads them, each with its line number.
+    """Yield the line number and the text of each line of a requirements file, as pip reads it.
 
-    Lines that end with a backslash are joined with the next one, and have the number of the first.
-    Comments and empty lines are left out.
+    A line that ends with a backslash is joined with the next line. The joined line has the number
+    of the first one, counted from 1. Comments and empty lines are left out.
     """
     lines = content.splitlines()
     # The last line may end with a backslash, too: the empty line after it ends the joined one.
@@ -155,9 +156,10 @@ def file_lines(content: str) -> Iterator[tuple[int, str]]:
 
 
 def file_option(line: str) -> tuple[str, str]:
-    """Return the option `r`, `c` or `e` in a line of a requirements file, and its argument.
+    """Return the option in a line of a requirements file, and its argument.
 
-    The argument is the file or project that the option names. Other lines give two empty texts.
+    The option is `r` (another requirements file), `c` (a constraints file) or `e` (an editable
+    project). The argument is the file or the project. Both are empty for any other line.
     """
     match = _FILE_OPTION.fullmatch(line)
     if match is None:
@@ -167,11 +169,11 @@ def file_option(line: str) -> tuple[str, str]:
 
 
 def extras_in_marker(line: str) -> frozenset[str] | None:
-    """Return the extras that a requirement's marker names.
+    """Return the names that the marker of a requirement compares `extra` with (PEP 508).
 
-    For any other extra the marker has the same value as without one. None if that is not certain:
-    if `extra` is compared with anything but a name, or by other operators than `==` and `!=` (PEP
-    508).
+    For an extra that is not among them, the marker has the same value as for no extra. None if
+    `extra` is compared in another way: with something that is not a name, or by another operator
+    than `==` and `!=`.
     """
     if "extra" not in line:
         return frozenset()
@@ -184,7 +186,10 @@ def extras_in_marker(line: str) -> frozenset[str] | None:
 
 
 def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the extras that the markers of these requirements name, sorted."""
+    """Return the extras that the markers of these requirements name, sorted.
+
+    A marker for which `extras_in_marker` returns None is ignored.
+    """
     extras: set[str] = set()
     for line in lines:
         extras.update(extras_in_marker(line) or ())
@@ -192,12 +197,16 @@ def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def depends_on_kernel(marker: str) -> bool:
-    """Return whether a marker depends on the machine's kernel, which locking does not know."""
+    """Return whether a marker depends on the version of the kernel, which no target states."""
     return "platform_release" in marker or "platform_version" in marker
 
 
 def _why_too_long(text: str, max_length: int = _MAX_LENGTH) -> Phrase:
-    """Return why a text is too long to be parsed; empty if it is not."""
+    """Return a phrase that says why a text is too long to be parsed; empty if it is not.
+
+    A text is too long if it has more than `max_length` characters, or a number of more than 100
+    digits.
+    """
     if len(text) > max_length:
         return phrase("it has {count} characters", count=len(text))
     if len(text) > 100 and _LONG_NUMBER.search(text) is not None:
@@ -206,7 +215,7 @@ def _why_too_long(text: str, max_length: int = _MAX_LENGTH) -> Phrase:
 
 
 def _why_too_deep(text: str) -> Phrase:
-    """Return why a requirement is nested too deeply to be parsed; empty if it is not."""
+    """Return a phrase that says how deeply a requirement is nested; empty if not too deeply."""
     if text.count("(") <= _MAX_DEPTH:
         return EMPTY
     depth = deepest = 0
@@ -225,15 +234,15 @@ def _why_too_deep(text: str) -> Phrase:
 Language = str
 
 
-# --- annotations of values in TOML files
+# --- annotations of fields that are read from TOML files (see `config/decode`)
 
-# A list or table must have at least one element.
+# The list or table must have at least one element.
 NOT_EMPTY: Final = "not empty"
-# A single element may stand without the brackets of a list.
+# A list of one element may be written as the element itself, without brackets.
 ALONE: Final = "one or a list"
-# The field is not a key of the table.
+# The field cannot be set in the file: no key of the table has its name.
 UNWRITTEN: Final = "no key of the table"
-# The keys of the field's type are keys of the table itself.
+# The field has no table of its own. The keys of its type are keys of the table around it.
 SAME_TABLE: Final = "its keys are those of the table around it"
 
 Where = Annotated[str, "file:line of the table"]
@@ -245,7 +254,11 @@ AsOfText = Annotated[str, "a day in ISO 8601, `auto` or `newest`"]
 
 
 def matching(pattern: Pattern) -> Callable[[str], str]:
-    """Return a function that returns a text of this form, and raises InputError for any other."""
+    """Return a function that checks a text against a pattern.
+
+    It returns the text unchanged. It raises InputError, with the examples of the pattern as a hint,
+    if the text does not match.
+    """
 
     def read(text: str) -> str:
         if pattern.matches(text):
@@ -282,7 +295,7 @@ def nonempty(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with single spaces between its words; raise InputError if it has none."""
+    """Return a text with single spaces between its words; raise InputError if it has no words."""
     if not text.strip():
         raise InputError(phrase("the text is empty"), hint=phrase("say it in a sentence"))
     return " ".join(text.split())

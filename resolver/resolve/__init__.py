@@ -1,22 +1,25 @@
-"""From a problem and a catalog to a resolution: search, its check, and the engine for hard cases.
+"""The solver: from a problem and a catalog of releases to a resolution or a refutation.
 
-One requirement, `torch>=2.8` in a stack, passes through these types:
+`solver` is the entry. It calls a fast search (`provider`), checks the result
+(`independent_check`), and calls the complete engine (`complete`) if the search fails.
+docs/solving.md describes the algorithm.
 
-- `RootRequirement` (`model/problem`): the line as `config` parsed it, a `Requirement` and the
-  `StackLine` that it is.
-- `Edge` (`universe.roots`): a candidate of the package `torch` is needed that `>=2.8` admits,
-  because of that `Constraint`.
-- `Demand` (`candidates`): what all edges on `torch` require together, with the releases that they
-  admit as a bit mask.
-- `Release` (`project`): one of these releases as the file that pip would take on the target.
-- `Candidate` (`candidates`): the choice of that release; its metadata gives further edges
+A requirement of a stack, such as `torch>=2.8`, passes through these types:
+
+- `RootRequirement` (`model/problem`): the line as `config` parsed it, with a `Requirement` and a
+  `StackLine`.
+- `Edge` (`universe.roots`): the package `torch` must have a candidate that `>=2.8` admits. The edge
+  carries the `StackLine`, which is its `Constraint`.
+- `Demand` (`candidates`): all edges on `torch` combined, with the releases that they admit as a bit
+  mask.
+- `Release` (`project`): one of these releases, with the file that pip would take on the target.
+- `Candidate` (`candidates`): the choice of that release. Its metadata gives more edges
   (`universe.edges`).
-- `Pin` (`gather`): the chosen release, with everything that requires it; all pins are the
+- `Pin` (`gather`): the chosen release, with all requirements on it. All pins together are the
   `Resolution`.
-- `LockedPin` (`lock/build`): its files with their hashes and how it is installed, as lock.toml has
-  them.
+- `LockedPin` (`lock/build`): the files of the pin with their hashes, and how it is installed.
 
-Where no candidate is left, the complete engine has the edges as clauses. The `Constraint`s whose
-clauses clash are a core; with the releases that they concern they are the `Reason`s of a report
-(`clauses`, `reasons`).
+The complete engine has the edges as clauses of a SAT solver. If a problem has no solution, the
+engine returns a core: constraints whose clauses cannot all be true. A `Reason` is a constraint of a
+core with the releases that it concerns (`clauses`, `reasons`).
 """

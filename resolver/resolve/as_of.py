@@ -1,8 +1,8 @@
-"""The day of a stack: releases that appeared by then are preferred.
+"""The day of a stack: releases that were uploaded by the end of that day are preferred.
 
-Old metadata has no upper bounds for versions that did not exist when it was written. So the set
-that somebody tried is the set of its day, and the newest releases of today are the likeliest to
-break it.
+Old metadata has no upper bounds for versions that did not exist when it was written. So the
+releases of a stack's own time were tried together, and the newest releases of today are the most
+likely to break it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.resolve.project import Project
 
-# After the last of what a stack pins, for the fixes that follow a release.
+# The time between the latest release that decides the day and the day itself. It leaves room for
+# the corrections that often follow a release.
 GRACE: Final = dt.timedelta(days=14)
 
+# A function that looks up a project.
 ProjectOf = Callable[[NormalizedName], Project]
 
 
 def decisive_lines(problem: Problem) -> list[Requirement]:
-    """Return the lines of a stack from which its day follows, except for commits.
+    """Return the lines of a stack that decide its day, except for lines that name a commit.
 
-    There are none if the policy names a day, or if no line pins anything.
+    They are the lines with a lower bound or a pin. There are none if the policy is not `auto`, or
+    if no line has a pin or a commit.
     """
     applying = _applying_lines(problem)
     is_any_pinned = any(need.url or _is_pinned(need) for need in applying)
@@ -39,11 +42,12 @@ def decisive_lines(problem: Problem) -> list[Requirement]:
 
 
 def day_of(problem: Problem, project: ProjectOf) -> AsOf:
-    """Return the day of a problem's policy.
+    """Return the day of a stack, by its policy.
 
-    With `auto`, it is two weeks after the first day on which every bounded line of the stack, and
-    every `==` that a fact adds to a pinned release, could be met. There is none if neither a line
-    nor a commit pins a release. `project` looks a project up, and raises IndexFailure if it cannot.
+    With `auto`, it is two weeks (GRACE) after the first day on which all decisive lines of the
+    stack, its commits, and the pins that facts add to pinned releases could be met. There is no day
+    if no line has a pin or a commit, or if no upload time is known. `project` looks up a project;
+    it raises IndexFailure if that fails.
     """
     policy = problem.policy.as_of
     if policy == NEWEST:
@@ -61,7 +65,7 @@ def day_of(problem: Problem, project: ProjectOf) -> AsOf:
 
 
 def _commits(problem: Problem) -> Iterator[DatedRelease]:
-    """Yield the commits that lines of the stack take projects from."""
+    """Yield the commits that lines of the stack name, with their days; empty if unknown."""
     for need in _applying_lines(problem):
         if need.url:
             source = problem.sources[need.url]
@@ -72,11 +76,11 @@ def _commits(problem: Problem) -> Iterator[DatedRelease]:
 def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
     """Return the first release that meets each decisive line.
 
-    If a line pins its release, the pins that facts require for that release count as lines, too.
+    If a line pins a release, the pins that `requires` facts add to that release count like lines.
     """
     releases: dict[DatedRelease, None] = {}
     waiting = decisive_lines(problem)
-    for need in waiting:  # which grows
+    for need in waiting:  # the list grows while it is read
         of_project = project(need.name)
         admitted = of_project.mask(need.specifier)
         positions = list(of_project.positions(admitted & of_project.stable or admitted))
@@ -99,22 +103,22 @@ def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
 
 
 def _applying_lines(problem: Problem) -> list[Requirement]:
-    """Return the lines of a stack that require a project on the target."""
+    """Return the requirements on projects in the stack's lines that apply to the target."""
     return _applying((root.need for root in problem.stack.requirements), problem)
 
 
 def _applying(needs: Iterable[facts.Need], problem: Problem) -> list[Requirement]:
-    """Return which of these require a project on the target."""
+    """Return the requirements on projects among these that apply to the target."""
     requirements = [need for need in needs if isinstance(need, Requirement)]
     return [need for need in requirements if need.applies(problem.target.markers)]
 
 
 def _is_pinned(need: Requirement) -> bool:
-    """Return whether a requirement names one release."""
+    """Return whether a requirement names a single release (`==`, `===`)."""
     return any(map(text.is_exact, need.specifier))
 
 
 def _is_bounded(need: Requirement) -> bool:
-    """Return whether a requirement keeps old releases out."""
+    """Return whether a requirement excludes old releases: by a lower bound or a pin."""
     operators = {specifier.operator for specifier in need.specifier}
     return not operators.isdisjoint((">=", ">", "~=", "==", "==="))

@@ -1,7 +1,7 @@
-"""Everything that can be chosen for one problem, the most preferred first.
+"""The candidates of a problem: what can be chosen for each package, the most preferred first.
 
-Policy, the previous lock and age decide the order. A page is requested when its project is first
-needed.
+The policy, the previous lock and the day of the stack decide the order. The page of a project is
+requested when the project is first looked up.
 """
 
 from __future__ import annotations
@@ -35,19 +35,22 @@ from resolver.resolve.project import OrderedReleases, Project, lookup_of
 
 
 class Demand(NamedTuple):
-    """What edges require of one package; `a & b` is the demand of both."""
+    """The combined requirements of edges on one package.
 
-    # the candidates that all edges admit (see `Candidates.mask`)
+    `a & b` is the demand of the edges of both.
+    """
+
+    # The candidates that all edges admit, as a bit mask (see `Candidates.mask`).
     mask: int = -1
-    # whether an edge names one release
+    # Whether an edge admits a single release.
     pin: bool = False
-    # whether an edge is a line of the stack
+    # Whether an edge is from a line of the stack.
     from_stack: bool = False
-    # whether an edge has bounds
+    # Whether an edge has a specifier.
     bounded: bool = False
-    # whether the stack or a fact names one release, which permits a yanked one
+    # Whether an edge from the stack or a fact names a single release. This permits a yanked one.
     pinned_by_user: bool = False
-    # whether an edge names a pre-release, which permits pre-releases (PEP 440)
+    # Whether an edge names a pre-release. This permits pre-releases (PEP 440).
     prerelease: bool = False
 
     def __and__(self, other: Demand) -> Demand:
@@ -61,13 +64,16 @@ class Demand(NamedTuple):
         )
 
     def decision_key(self, first_required: int) -> tuple[object, ...]:
-        """Return a sort key for the order of decisions.
+        """Return a sort key for the order in which packages are decided.
+
+        `first_required` is the position of the package in the order in which packages were first
+        required. The key has these parts, in this order:
 
         1. Packages that an edge pins come first.
-        2. Then those that the stack names, by name.
-        3. Then those with bounds.
-        4. Among equals, packages that were required earlier go first. So most of what requires a
-           package is decided before it, and its demand is complete.
+        2. Packages that the stack names come next. The caller sorts them by name.
+        3. Packages with a specifier come next.
+        4. Among equals, packages that were required earlier come first. So most packages that
+           require a package are decided before it, and its demand is complete.
         """
         return (
             not self.pin,
@@ -77,19 +83,20 @@ class Demand(NamedTuple):
         )
 
 
+# The demand without any edges.
 ANYTHING = Demand()
 
 
 def names_prerelease(allows: Allows) -> bool:
-    """Return whether a requirement names a pre-release.
+    """Return whether an edge names a pre-release in its specifier (PEP 440).
 
-    The edge from an extra to its project does not.
+    The edge from an extra to its project has no specifier, and so does not.
     """
     return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
 
 
 def pins(allows: Allows) -> bool:
-    """Return whether a requirement names one release and no other."""
+    """Return whether an edge admits a single release: by `==`, `===`, or a mask with one bit."""
     if isinstance(allows, SpecifierSet):
         return any(map(text.is_exact, allows))
     return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
@@ -102,7 +109,7 @@ _MOST_SHARED: Final = 8
 
 
 class Candidates:
-    """The candidates of a problem."""
+    """The candidates of a problem. `Universe` adds their edges."""
 
     def __init__(
         self,
@@ -110,13 +117,14 @@ class Candidates:
         catalog: Catalog,
         preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> None:
+        """Take a problem, the catalog of releases, and the versions to prefer by project."""
         self.problem = problem
         self.catalog = catalog
-        # the releases to try first, which the previous lock has
+        # The versions that are tried first, such as those of the previous lock.
         self.preferred = dict(preferred or {})
-        # whether the releases nearest to a preferred one come next, instead of the newest
+        # Whether releases near to the preferred version are tried next, and not the newest ones.
         self.takes_nearest = False
-        # the projects that are taken from a commit, each with the line of the stack that names it
+        # The projects that the stack takes from a commit, with the line and the commit's release.
         self.sources: dict[NormalizedName, tuple[RootRequirement, Source]] = {}
         for root in problem.stack.requirements:
             need = root.need
@@ -125,8 +133,9 @@ class Candidates:
                 if source is not None:
                     self.sources[need.name] = source
         self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
+        # The facts about each project.
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
-        # the facts by which at most one of two projects can be installed
+        # The facts that say that at most one of two projects can be installed.
         self._collisions: list[facts.Collides | facts.Absent] = []
         bounded: set[NormalizedName] = set()
         for fact in problem.facts:
@@ -134,38 +143,44 @@ class Candidates:
             bounded.update(fact.bounded_projects)
             if isinstance(fact, (facts.Collides, facts.Absent)):
                 self._collisions.append(fact)
-        # the lines that bound projects, or override what is required of them, as far as they apply
+        # The stack's constraints that apply to the target, by project.
         self.constraints = _applying_by_project(problem.stack.constraints, problem)
         bounded.update(self.constraints)
-        # of a project whose lines do not apply, nothing is required
+        # The stack's overrides that apply to the target, by project. The list is empty if no line
+        # about a project applies: then requirements on it are dropped.
         self.overrides = _applying_by_project(problem.stack.overrides, problem)
-        # the projects that facts and the stack put bounds on without requiring them
+        # The projects that facts and the stack bound without requiring them.
         self.bounded_projects = frozenset(bounded)
+        # The projects that were looked up.
         self._projects: dict[NormalizedName, Project] = {}
-        # shared by all variants of the problem: releases, and projects with what they are made from
+        # Caches that are shared with universes of changed problems: the releases of projects, and
+        # projects with the arguments from which they were made.
         self._ordered: dict[NormalizedName, OrderedReleases] = {}
         self._shared: dict[NormalizedName, list[tuple[object, Project]]] = {}
+        # The only object for each candidate.
         self._candidates: dict[tuple[Package, object], Candidate] = {}
+        # The demand of each edge.
         self._demands: dict[Edge, Demand] = {}
 
     @cached_property
     def as_of(self) -> AsOf:
         """Return the day whose releases are preferred.
 
-        With the policy `auto`, look up the projects that decide it.
-
-        Must be known before anything is prefetched, as look-ahead must not wait for a page.
+        With the policy `auto`, the projects that decide the day are looked up. So this property
+        must be read before anything is prefetched: a look-ahead must not wait for a page. Raises
+        IndexFailure.
         """
         lines = decisive_lines(self.problem)
-        if lines:  # all at once, not one by one
+        if lines:  # request all pages at once
             self.catalog.prefetch((need.name, need.specifier) for need in lines)
         return day_of(self.problem, self.project)
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
         """Return a project with all its releases.
 
-        The first call asks the catalog, unless given its answer, `lookup`. May be called from any
-        thread, like `candidate`: look-ahead does so from the catalog's.
+        The first call asks the catalog, unless its answer is given as `lookup`. The method may be
+        called from any thread: look-ahead calls it from the thread of the catalog. Raises
+        IndexFailure, and InputError if a fact matches no release of the project.
         """
         project = self._projects.get(name)
         if project is not None:
@@ -184,7 +199,7 @@ class Candidates:
     def _project(
         self, ordered: OrderedReleases, name: NormalizedName, source: Source | None
     ) -> Project:
-        """Return a project, which may be that of another variant: most are the same in all."""
+        """Return a project, which is shared with other universes if it is the same there."""
         about = self._facts.get(name, [])
         target, wheels_only = self.problem.target, self.problem.wheels_only
         arguments: tuple[Any, ...] = (ordered, self._compatibility, about, wheels_only, source)
@@ -202,14 +217,15 @@ class Candidates:
         return project
 
     def is_loaded(self, name: NormalizedName) -> bool:
-        """Return whether the project has been looked up."""
+        """Return whether a project was looked up."""
         return name in self._projects
 
     def mask(self, package: Package, allows: Allows) -> int:
-        """Return the mask of the candidates that a requirement admits.
+        """Return the candidates of a package that an edge admits, as a bit mask.
 
-        A project has one bit a release (see `project`), and a component or module one a candidate.
-        A version has no list of candidates (see `version_candidates`), so its mask says nothing.
+        A project has one bit for each release (see `project`), and a component or a module one bit
+        for each candidate. For a `PackageKind.VERSION`, which has no list of candidates, all bits
+        are set (see `version_candidates`).
         """
         if package.kind is PackageKind.VERSION:
             return -1
@@ -222,13 +238,14 @@ class Candidates:
         return mask
 
     def demand(self, *edges: Edge) -> Demand:
-        """Return the combined demand of edges on one package. Looks the project up."""
+        """Return the combined demand of edges on one package. A project is looked up."""
         demand = ANYTHING
         for edge in edges:
             demand &= self._demands.get(edge) or self._demand_of(edge)
         return demand
 
     def _demand_of(self, edge: Edge) -> Demand:
+        """Return the demand of one edge, which is cached."""
         pin = pins(edge.allows)
         constraint = edge.constraint
         from_stack = isinstance(constraint, StackLine)
@@ -244,7 +261,7 @@ class Candidates:
         return demand
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
-        """Return whether an edge on its package admits a candidate, leaving policies aside."""
+        """Return whether an edge admits a candidate of its package, whatever the policy says."""
         if candidate.package.kind is PackageKind.PROJECT:
             demand = self._demands.get(edge) or self._demand_of(edge)
             return bool(demand.mask >> candidate.release.position & 1)
@@ -258,13 +275,13 @@ class Candidates:
         *,
         stable: bool = False,
     ) -> Iterator[Candidate]:
-        """Yield the candidates that a demand and the policies admit, in order of preference.
+        """Yield the candidates that a demand and the policy admit, the most preferred first.
 
-        With the policy "if-necessary" pre-releases are offered if a requirement names one, or if
-        nothing else fits and `stable` is not set. Yanked releases are offered only if the stack or
-        a fact pins them: PEP 592 leaves open whether a pin in metadata counts, and uv does not
-        accept one either. A pin admits several releases if they differ in their local part; those
-        that were yanked then come last.
+        `excluded` candidates are left out. With the policy "if-necessary", pre-releases are yielded
+        if an edge names one, or if no final release is admitted and `stable` is not set. Yanked
+        releases are yielded only if the stack or a fact pins them. PEP 592 leaves open whether a
+        pin in metadata permits them; here it does not, as in uv. A pin can admit several releases
+        that differ in their local versions. Of these, yanked ones come last.
         """
         banned = set(excluded)
         for candidate in self._admitted(package, demand, stable=stable):
@@ -272,6 +289,7 @@ class Candidates:
                 yield candidate
 
     def _admitted(self, package: Package, demand: Demand, *, stable: bool) -> Iterator[Candidate]:
+        """Yield the candidates of `candidates`, without excluding any."""
         if package.kind is not PackageKind.PROJECT:
             for position, candidate in enumerate(self._choices(package)):
                 if demand.mask >> position & 1:
@@ -292,9 +310,10 @@ class Candidates:
             yield from self._usable(package, mask & ~project.stable, yanked=yanked)
 
     def version_candidates(self, package: Package, edges: Iterable[Edge]) -> Iterator[Candidate]:
-        """Yield the version of a project that these edges on it leave: the installed one, or none.
+        """Yield the only candidate for a `PackageKind.VERSION`, if all of these edges admit it.
 
-        No page is needed for this, so a bound on a project that nothing requires costs no request.
+        It is the installed version if an edge says so, and otherwise NOT_INSTALLED. No page is
+        needed for this. So a bound on a project that nothing requires causes no request.
         """
         edges = list(edges)
         chosen: Value = NOT_INSTALLED
@@ -307,10 +326,11 @@ class Candidates:
             yield candidate
 
     def all_candidates(self, package: Package) -> Iterator[Candidate]:
-        """Yield all candidates that some requirements could admit, the least preferred last.
+        """Yield all candidates that could be admitted by some edges, the most preferred first.
 
-        For a component, that is the target's value, then all other known values, including those
-        named by facts.
+        Yanked releases are among them, and pre-releases unless the policy is "never". For a
+        component, the target's value comes first, and then all known values and those that facts
+        name.
         """
         if package.kind is PackageKind.PROJECT:
             project = self.project(text.name(package.name))
@@ -328,9 +348,9 @@ class Candidates:
                     yield self.candidate_for(package, value)
 
     def _usable(self, package: Package, mask: int, *, yanked: bool) -> Iterator[Candidate]:
-        """Yield the usable releases in a mask.
+        """Yield the candidates for the releases in a mask that the target can use.
 
-        The release of the previous lock comes first, and yanked ones come last if `yanked` is set.
+        The preferred version comes first. Yanked releases come last, and only if `yanked` is set.
         """
         project = self.project(text.name(package.name))
         preferred = self.preferred.get(project.name)
@@ -354,12 +374,15 @@ class Candidates:
         yield from last
 
     def candidate(self, package: Package, position: int) -> Candidate | None:
-        """Return the candidate for a project's release; None if the target cannot use it."""
+        """Return the candidate for the release at a position; None if the target cannot use it."""
         release = self.project(text.name(package.name)).release(position)
         return self.candidate_for(package, release) if isinstance(release, Release) else None
 
     def pin_candidates(self, pin: Pin, position: int) -> list[Candidate]:
-        """Return the candidates of a release of a pinned project: itself and the pin's extras."""
+        """Return the candidates for a pin at another release: for the project and each extra.
+
+        `position` is the position of that release. There are none if the target cannot use it.
+        """
         candidates = []
         for extra in ("", *pin.extras):
             candidate = self.candidate(Package(pin.name, extra), position)
@@ -370,13 +393,16 @@ class Candidates:
     def collisions(
         self, name: NormalizedName, version: Version
     ) -> Iterator[facts.Collides | facts.Absent]:
-        """Yield the facts by which a release owns a module together with another project."""
+        """Yield the facts that say that a release cannot be installed with another project."""
         for fact in self._collisions:
             if name == fact.other or fact.is_about(name, version):
                 yield fact
 
     def _choices(self, package: Package) -> Sequence[Candidate]:
-        """Return the target's value of a component, or the owners of a module, as candidates."""
+        """Return the candidates for a component or a module.
+
+        They are the target's value of the component, or the owners of the module.
+        """
         system = self.problem.target.system
         if package.kind is PackageKind.COMPONENT and package.name in system:
             return [self.candidate_for(package, system[package.name])]
@@ -389,15 +415,15 @@ class Candidates:
         return [self.candidate_for(package, owner) for owner in sorted(owners)]
 
     def candidate_for(self, package: Package, chosen: Release | Value) -> Candidate:
-        """Return the candidate for a release, a component's value or the owner of a module."""
+        """Return the only candidate object for a choice: a release, a value or an owner."""
         return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 
     def _check_facts(self, project: Project) -> None:
-        """Raise InputError for a fact that matches no release.
+        """Raise InputError for a fact about a project if its versions match no release.
 
-        Facts are about what the shipped indexes have, or about a commit that another fact knows.
-        They are not about a project that the stack looks up elsewhere, nor about one of which part
-        of the indexes could not be reached.
+        A fact may also match the version of a commit that a `sources` fact is about. Nothing is
+        checked for a project that the stack takes from its own index or a commit, or if one of its
+        indexes is incomplete or could not be reached.
         """
         if not project.exists or project.source or not self._has_all_releases(project):
             return
@@ -428,7 +454,11 @@ class Candidates:
                 )
 
     def _has_all_releases(self, project: Project) -> bool:
-        """Return whether a project has all the releases that the shipped indexes have."""
+        """Return whether all releases of a project on the shipped indexes are known.
+
+        They are not if the stack takes the project from its own index, if an index could not be
+        reached, or if an index is declared as incomplete.
+        """
         indexes = self.problem.indexes
         platform = self.problem.target.platform
         if project.unreachable or indexes.is_own(project.name, platform):
@@ -441,7 +471,10 @@ class Candidates:
 def _applying_by_project(
     lines: Iterable[RootRequirement], problem: Problem
 ) -> dict[NormalizedName, list[RootRequirement]]:
-    """Return lines by their project; of a project none if none of its lines apply."""
+    """Return the lines that apply to the target, by project.
+
+    The list of a project is empty if there are lines about it and none of them applies.
+    """
     by_project: dict[NormalizedName, list[RootRequirement]] = {}
     for root in lines:
         if isinstance(root.need, Requirement):

@@ -1,13 +1,14 @@
-"""The check of a refutation, which says whether there is really no solution.
+"""The independent check of a refutation, which says whether there is really no solution.
 
-It is written apart from the engine, like the check of a resolution. An engine says which
-constraints clash, and which releases each of them concerns. Here each of these reasons is looked up
-again, in the pages, the metadata and the facts (see `independent_reading`), and what is confirmed
-is enumerated: if some choice of releases meets all of it, the refutation is wrong.
+It shares no code with the engines, like the check of a resolution. A refutation is a list of
+reasons: constraints with the releases that they concern. Each reason is looked up again in the
+pages, the metadata and the facts (see `independent_reading`). Then all combinations of releases are
+tried against the reasons (see `enumeration`). If one of them meets all reasons, the refutation is
+wrong.
 
-Three things are taken as the engine says them: that binaries need a version of another project,
-that an archive was not opened as others of its project had no static metadata, and which releases
-permit a yanked release or a pre-release.
+Three things are not checked: which versions of another project binaries need, that an archive was
+not opened because others of its project have no static metadata, and which releases permit a yanked
+release or a pre-release.
 """
 
 from __future__ import annotations
@@ -48,22 +49,26 @@ from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import IndependentReading
 
-# A project without releases.
+# A requirement that nothing meets: no project has an empty name.
 _IMPOSSIBLE: Final = Need("", "")
+# The reasons that are about the binaries in a wheel.
 _OF_BINARIES: Final = (RejectionReason.BINARIES, RejectionReason.GLIBC, RejectionReason.LIBRARY)
 
-# A project and a version of it; and one of its extras, or "" for none.
+# A release: a project and a version.
 _Release = tuple[NormalizedName, Version]
+# A release with one of its extras; the extra is empty for the release itself.
 _WithExtra = tuple[NormalizedName, Version, str]
 
 
 def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catalog) -> list[str]:
-    """Return every fault of a refutation as a sentence.
+    """Return the faults of a refutation as sentences.
 
-    There is none if each reason holds, and no releases meet all of them.
+    There are none if each reason is true, and no combination of releases meets all reasons.
     """
     checked = _Check(problem, catalog)
-    faults = [fault for reason in reasons for fault in checked.faults(reason)]
+    faults: list[str] = []
+    for reason in reasons:
+        faults += checked.faults(reason)
     if faults:
         return faults
     try:
@@ -74,37 +79,46 @@ def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catal
 
 
 class _Check:
-    """Confirms reasons one by one, and keeps what they say of releases."""
+    """Checks the reasons of one refutation one by one, and records what they demand.
+
+    All attributes below are about the reasons that were checked so far.
+    """
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
+        # The projects that must not be installed.
         self._absent = set(absent_projects(self._reading))
-        # facts of a stack may share an id
+        # The facts of the problem by id. Several facts of a stack may have the same id.
         self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
             self._facts[fact.id].append(fact)
-        # the components whose value is a reason
+        # The components whose value is a reason.
         self._components: set[str] = set()
-        # the parts of each line that are reasons
+        # The parts of each line that are reasons.
         self._lines: dict[object, set[str]] = defaultdict(set)
-        # what releases require of components, and of projects
+        # The requirements of releases on components.
         self._component_needs: list[tuple[_WithExtra, ComponentRequirement]] = []
+        # The requirements of releases on projects.
         self._needs: dict[_WithExtra, list[Need]] = defaultdict(list)
+        # The bounds of releases on projects.
         self._bounds: dict[_Release, list[Need]] = defaultdict(list)
+        # The releases that are ruled out.
         self._ruled_out: set[_Release] = set()
+        # The releases that are ruled out, since they are yanked, unless something permits them.
         self._yanked: set[_Release] = set()
-        # pre-releases that are taken only if no final release fits
+        # The pre-releases that are admitted only if no final release fits.
         self._doubtful: set[_Release] = set()
-        # the projects of which a release permits yanked releases and pre-releases
+        # For each release, the projects whose yanked releases and pre-releases it permits.
         self._permits: dict[_Release, set[str]] = defaultdict(set)
+        # The facts that say that two distributions exclude each other.
         self._collisions: list[facts.Collides | facts.Absent] = []
 
     # --- reasons
 
     def faults(self, reason: Reason) -> Iterator[str]:
-        """Yield what is wrong with a reason, and keep what it says."""
+        """Yield the faults of a reason as sentences, and record what it demands."""
         constraint = reason.constraint
         match constraint:
             case StackLine() | BuildLine():
@@ -125,6 +139,7 @@ class _Check:
                 yield from self._unavailable(constraint, reason)
 
     def _component(self, constraint: ComponentValue) -> Iterator[str]:
+        """Check a reason about the value of a component."""
         name = constraint.component
         self._components.add(name)
         value = self._problem.target.system.get(name)
@@ -134,10 +149,11 @@ class _Check:
             yield f"{name} of the target is {value}"
 
     def _is_known(self, fact: facts.Fact) -> bool:
-        """Return whether a fact is one of the problem's."""
+        """Return whether a fact is one of the problem's facts."""
         return fact in self._facts[fact.id]
 
     def _requirement(self, constraint: Requires, concerned: ConcernedRelease) -> Iterator[str]:
+        """Check that a release has the requirement of a reason, and record the requirement."""
         who = f"{concerned.project} {concerned.version}"
         release = concerned.release
         if release is None:
@@ -162,7 +178,7 @@ class _Check:
             self._needs[key].append(need_of(need, by_user=constraint.is_by_user))
 
     def _is_taken(self, name: NormalizedName, release: Release) -> bool:
-        """Return whether the target takes a release from this file, or from this commit."""
+        """Return whether pip takes this file of a release, or the stack or a fact this commit."""
         direct = self._problem.source(name)
         if direct is not None:
             _, source = direct
@@ -172,7 +188,10 @@ class _Check:
     def _stated_need(
         self, constraint: Requires, concerned: ConcernedRelease, release: Release
     ) -> facts.Need | None:
-        """Return the requirement of a release that reads like a constraint; None if it has none."""
+        """Return the requirement of a release with the text of a constraint.
+
+        None if the release has no such requirement that applies to the target.
+        """
         if constraint.source is RequirementSource.LINKAGE:
             return text.requirement(constraint.text)
         if constraint.source is RequirementSource.OVERRIDE:
@@ -194,28 +213,30 @@ class _Check:
         return None
 
     def _is_overridden(self, constraint: Requires, need: Requirement, requirer: str) -> bool:
-        """Return whether the stack says something else in place of a requirement."""
+        """Return whether the stack overrides a requirement, so that it does not count."""
         is_firm = constraint.source in (RequirementSource.LINKAGE, RequirementSource.OVERRIDE)
         return not is_firm and self._reading.is_overridden(need, requirer)
 
     def _overriding_need(
         self, constraint: Requires, concerned: ConcernedRelease, release: Release
     ) -> Requirement | None:
-        """Return what the stack says in place of a requirement of a release.
+        """Return the override of the stack that a constraint is about.
 
-        None if it does not say so, or the release does not require the project.
+        None if the stack has no such line, or the release does not require the project.
         """
         for root in self._problem.stack.overrides:
             need = root.need
             if root.origin != constraint.override or not isinstance(need, Requirement):
                 continue
-            is_said = need.without_marker() == constraint.text and self._reading.applies(need, "")
-            if is_said and need.name in self._required_projects(concerned, release):
+            has_text = need.without_marker() == constraint.text
+            if not has_text or not self._reading.applies(need, ""):
+                continue
+            if need.name in self._required_projects(concerned, release):
                 return need
         return None
 
     def _required_projects(self, concerned: ConcernedRelease, release: Release) -> set[str]:
-        """Return the projects that the metadata, the build or facts of a release require."""
+        """Return the projects that a release requires by its metadata, its build or facts."""
         required: set[str] = set()
         for fact in () if concerned.extra else self._problem.facts:
             if fact.is_about(concerned.project, concerned.version):
@@ -239,16 +260,20 @@ class _Check:
         return required
 
     def _counts(self, fact: facts.Fact, concerned: ConcernedRelease) -> bool:
-        """Return whether a fact is one of the problem's, and about a release."""
+        """Return whether a fact is one of the problem's facts, and about a release."""
         return self._is_known(fact) and fact.is_about(concerned.project, concerned.version)
 
     def _holds(self, need: facts.Need) -> bool:
+        """Return whether the marker of a requirement is true; True for one on a component."""
         return isinstance(need, ComponentRequirement) or self._reading.applies(need, "")
 
     def _requirements_of(
         self, source: RequirementSource, concerned: ConcernedRelease, release: Release
     ) -> Iterator[Requirement]:
-        """Yield what the metadata of a release, or its build, requires on the target."""
+        """Yield the requirements of a release's metadata or build that apply to the target.
+
+        Requirements that facts drop are left out. Raises UnusableFile and InvalidRequirement.
+        """
         if source is RequirementSource.BUILD:
             lines = self._reading.build_lines(concerned.project, release)
             extra = ""
@@ -263,6 +288,7 @@ class _Check:
                 yield requirement
 
     def _exclusion(self, constraint: Excluded, concerned: ConcernedRelease) -> Iterator[str]:
+        """Check that a fact excludes a release, and record that it is ruled out."""
         fact = constraint.fact
         is_about = self._is_known(fact) and fact.is_about(concerned.project, concerned.version)
         if not is_about or self._has_usable_file(concerned.project, concerned.version):
@@ -270,6 +296,7 @@ class _Check:
         self._ruled_out.add((concerned.project, concerned.version))
 
     def _unavailable(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
+        """Check that releases cannot be used, and record that they are ruled out."""
         match constraint.why:
             case NoCandidate.PROJECT | NoCandidate.UNREACHABLE:
                 yield from self._unknown_project(constraint)
@@ -292,7 +319,7 @@ class _Check:
                     self._needs[key].append(_IMPOSSIBLE)
 
     def _unknown_project(self, constraint: Unavailable) -> Iterator[str]:
-        """Yield that a project exists, or that all of its indexes were reached."""
+        """Yield a fault if the project of a reason exists, or if all its indexes were reached."""
         lookup = self._catalog.lookup(constraint.project)
         if constraint.why is NoCandidate.PROJECT and lookup.pages:
             yield f"{constraint.project} exists"
@@ -300,6 +327,7 @@ class _Check:
             yield f"every index of {constraint.project} was reached"
 
     def _policy(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
+        """Check a reason about pre-releases or yanked releases, and record what it rules out."""
         for concerned in reason.releases:
             key = concerned.project, concerned.version
             if constraint.why is RejectionReason.YANKED:
@@ -323,14 +351,22 @@ class _Check:
     def _has_usable_file(
         self, name: NormalizedName, version: Version, *, is_yanked_fine: bool = True
     ) -> bool:
-        """Return whether an index has a file of a release that can be used."""
+        """Return whether an index has a file of a release that can be used.
+
+        `is_yanked_fine` says whether a yanked file counts.
+        """
         for page in self._catalog.lookup(name).pages:
             if self._reading.has_usable_file(name, page, version, is_yanked_fine=is_yanked_fine):
                 return True
         return False
 
     def _is_unusable(self, concerned: ConcernedRelease) -> bool:
-        """Return whether the file of a release cannot be used, for a reason of the same kind."""
+        """Return whether the file of a release cannot be used.
+
+        A reason about binaries must be confirmed by the binaries. An archive that was not opened
+        only has to be an archive. For all other reasons, any fault of the file or its requirements
+        is enough.
+        """
         release = concerned.release
         if release is None:
             return False
@@ -359,9 +395,10 @@ class _Check:
         return any(self._is_refused(concerned, line, ()) for line in build_lines)
 
     def _is_file_refused(self, concerned: ConcernedRelease, release: Release) -> bool:
-        """Return whether a file is not for the target's Python, or a wheel not what its index says.
+        """Return whether a file cannot be used, apart from its requirements.
 
-        Raises UnusableFile.
+        It is not for the target's Python, or it is a variant wheel with other properties than the
+        index says. Raises UnusableFile if it cannot be read.
         """
         requires_python = self._reading.requires_python(concerned.project, release)
         if any(self._reading.python_faults(release.file, requires_python)):
@@ -372,9 +409,10 @@ class _Check:
         return any(self._reading.own_faults(release.file, table))
 
     def _is_refused(self, concerned: ConcernedRelease, line: str, dropped: Collection[str]) -> bool:
-        """Return whether a line of a release cannot be followed.
+        """Return whether a requirement line makes the file of a release unusable.
 
-        A requirement on a `dropped` project is not followed: it only has to be valid.
+        It does if it is invalid, names an address, or requires another version of the release's own
+        project. A requirement on a `dropped` project only has to be valid.
         """
         try:
             need = text.requirement(line)
@@ -391,7 +429,10 @@ class _Check:
     # --- the enumeration
 
     def is_possible(self) -> bool:
-        """Return whether some releases meet every reason. Raises TooManyError."""
+        """Return whether some combination of releases meets all reasons.
+
+        Raises TooManyError if there are too many combinations.
+        """
         roots = []
         for line in self._roots():
             if isinstance(line, Need):
@@ -412,7 +453,7 @@ class _Check:
         return is_possible(roots, choices, finals)
 
     def _finals(self, name: NormalizedName) -> list[Version]:
-        """Return the final releases of a project that the target can use."""
+        """Return the versions of the final releases of a project that the target can use."""
         finals = [version for version in self._reading.versions(name) if not version.is_prerelease]
         return [
             version
@@ -421,7 +462,10 @@ class _Check:
         ]
 
     def _roots(self) -> Iterator[Need | ComponentRequirement]:
-        """Yield what the lines of the stack, or of a build, require, as far as they are reasons."""
+        """Yield the requirements of lines of the stack or of a build that are reasons.
+
+        Parts of a line that are no reasons are left out.
+        """
         for root in self._problem.stack.requirements:
             parts = self._lines.get(root.origin)
             need = root.need
@@ -435,7 +479,10 @@ class _Check:
                 yield Need(need.name, specifier, extras, by_user=True)
 
     def _is_met(self, need: ComponentRequirement) -> bool:
-        """Return whether the target meets a requirement, or what it has is no reason."""
+        """Return whether the target meets a requirement on a component.
+
+        The result is True if the value of the component is no reason.
+        """
         if need.component not in self._components:
             return True
         return need.allows(self._problem.target.system[need.component])
@@ -443,7 +490,8 @@ class _Check:
     def _choices(self, name: NormalizedName, specifiers: Sequence[str]) -> list[Choice]:
         """Return the releases of a project that are not ruled out.
 
-        There is one for all that the reasons do not tell apart.
+        If several releases are the same for the reasons, only one of them is returned.
+        `specifiers` are all specifiers in requirements and bounds on the project.
         """
         unmet = {
             release
@@ -479,7 +527,7 @@ class _Check:
         return list(choices.values())
 
     def _is_within_constraints(self, name: NormalizedName, version: Version) -> bool:
-        """Return whether the constraints of the stack that are reasons admit a release."""
+        """Return whether a release is admitted by the lines of `constraints` that are reasons."""
         for root in self._reading.constraints_on(name):
             need = root.need
             if root.origin not in self._lines or not isinstance(need, Requirement):
@@ -489,7 +537,7 @@ class _Check:
         return True
 
     def _modules(self, name: NormalizedName, version: Version) -> Iterator[str]:
-        """Yield what a release shares with others by facts that are reasons."""
+        """Yield the modules that a release owns, by the facts that are reasons."""
         for fact in self._collisions:
             if name == fact.other or fact.is_about(name, version):
                 yield fact.module

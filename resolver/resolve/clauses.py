@@ -1,11 +1,12 @@
-"""A problem as clauses of a SAT solver, more of them as metadata is read.
+"""The clauses of a problem in a SAT solver. Clauses are added as metadata is read.
 
-There is a variable for each candidate of each package that something needs; at most one candidate
-of a package is chosen. Clauses belong to constraints (see `sat`), and can be left out with them.
+There is a variable for each candidate of each package that something requires. At most one
+candidate of a package is chosen. Clauses belong to constraints (see `sat`), and are left out if a
+constraint is relaxed.
 
-A release without a usable file, and one that is required and does not exist, has a variable, too,
-which only the constraint that it is unavailable rules out. So a core names that if and only if it
-matters.
+Releases without a usable file have variables as well, and so do required releases that do not
+exist. Only an `Unavailable` or `Excluded` constraint rules these variables out. So a core contains
+such a constraint if and only if the conflict depends on it.
 """
 
 from __future__ import annotations
@@ -40,83 +41,99 @@ from resolver.resolve.provider import Prefetch
 from resolver.resolve.sat import SatSolver
 from resolver.resolve.universe import Universe
 
-# How many pins of a project are compared, each with each. The clauses of further ones only make
-# reports shorter: a pin admits no release but its own without them.
+# The most pins of a project that are compared with each other. The clauses about more pins would
+# only make reports shorter: even without them, a pin admits only its own release.
 _COMPARED: Final = 100
 
 
 class RuledOut(NamedTuple):
-    """A release that a constraint rules out, and its variable."""
+    """A release that a constraint rules out."""
 
+    # The project.
     package: Package
+    # The position of the release in the project.
     position: int
+    # The variable of the release.
     variable: int
 
 
 class _Policy(NamedTuple):
-    """What a policy rules out of a project, unless an edge permits it."""
+    """A rule of the policy: releases of a project are ruled out, unless an edge permits them."""
 
+    # The project.
     package: Package
-    # YANKED or NEEDLESS
+    # Which releases are ruled out: yanked ones (YANKED) or pre-releases (NEEDLESS).
     why: WhyNot
+    # Returns whether an edge on the project permits these releases.
     permits: Callable[[Edge], bool]
-    # whether candidates that were not opened may have such an edge
+    # Whether candidates that were not opened may have such an edge.
     any_may: bool
 
 
 class _Pin(NamedTuple):
-    """A pin of a project, with the clause that it holds in."""
+    """A requirement on a single release of a project (`==`), and the literals of its clause."""
 
+    # The requirement.
     specifiers: SpecifierSet
+    # The literals that are all false if the requirement counts: its constraint holds, and the
+    # candidate that has it is chosen.
     clause: list[int]
-    # whether no index has such a release
+    # Whether no index has such a release.
     is_unknown: bool
 
 
 class Clauses(SatSolver):
-    """One problem's clauses.
+    """The clauses of one problem.
 
-    A pre-release or a yanked release is taken only if a requirement permits it, and any release
-    that has not been opened might have such a requirement. Unless `reading` is set, they are
-    assumed to have none.
+    A pre-release or a yanked release is chosen only if a requirement permits it. Any release that
+    was not opened might have such a requirement. Unless `reading` is set, such releases are assumed
+    to have none.
     """
 
     def __init__(self, universe: Universe) -> None:
+        """Begin with the clauses of the stack's lines."""
         super().__init__()
         self.universe = universe
+        # The candidates of each package that was added, the most preferred first.
         self.packages: dict[Package, list[Candidate]] = {}
-        # the edges of each constraint, each with the candidate that has it; None for the stack
+        # The edges of each constraint, each with the candidate that has it; None for the stack.
         self.edges: dict[Constraint, list[tuple[Candidate | None, Edge]]] = {}
+        # The releases that each constraint rules out.
         self.ruled_out_releases: dict[Constraint, list[RuledOut]] = {}
         self.prefetch = Prefetch(universe)
-        # the candidates that permit what a policy rules out
+        # For each constraint of a policy, the opened candidates that permit the releases which it
+        # rules out.
         self._permitting: dict[Constraint, dict[Candidate, None]] = {}
-        # the variables of the unusable releases of each project, by position
+        # The variables of the unusable releases of each project, by position.
         self._set_aside: dict[Package, dict[int, int]] = {}
-        # the variables of what does not exist, by package and specifier
+        # The variables of required releases that do not exist, by package and specifier.
         self._nonexisting: dict[tuple[Package, str], int] = {}
+        # The rules of the policy that were added.
         self._policies: list[_Policy] = []
+        # The requirements on single releases of each project.
         self._pins: dict[Package, list[_Pin]] = {}
-        # the bounds on each project, each with the clause that it holds in
+        # The bounds on each project. Each has the literals that are all false if the bound counts.
         self._bounds: dict[Package, list[tuple[list[int], SpecifierSet]]] = {}
+        # The variable of each candidate, in the order in which they became known.
         self._variables: dict[Candidate, int] = {}
-        # the candidate of each variable
+        # The candidate of each variable.
         self._candidates: dict[int, Candidate] = {}
-        # in the order in which they were opened
+        # The candidates that were opened, in that order.
         self._opened: dict[Candidate, None] = {}
-        # candidates that might permit what a policy rules out, when it did
+        # The candidates that were not opened when a rule of the policy was added, and might permit
+        # the releases that it rules out.
         self._unread: set[Candidate] = set()
         for edge in universe.roots():
             self._add(None, edge)
 
-    # --- what is known
+    # --- candidates and packages
 
     def candidates(self) -> Iterable[Candidate]:
-        """Return every candidate so far, in the order in which they became known."""
+        """Return all candidates with a variable, in the order in which they became known."""
         return self._variables
 
     def variable(self, candidate: Candidate) -> int:
-        """Return the variable of a candidate."""
+        """Return the variable of a candidate. The first call makes it."""
         variable = self._variables.get(candidate)
         if variable is None:
             variable = self._variables[candidate] = self.new_variable()
@@ -124,26 +141,29 @@ class Clauses(SatSolver):
         return variable
 
     def opened(self, candidate: Candidate) -> bool:
-        """Return whether the clauses include what the candidate needs."""
+        """Return whether the clauses of a candidate's edges were added."""
         return candidate in self._opened
 
     def open(self, candidate: Candidate) -> None:
-        """Add what a candidate needs. Reads its metadata."""
+        """Read the metadata of a candidate, and add the clauses of its edges.
+
+        Raises what `Universe.edges` raises.
+        """
         if self.opened(candidate):
             return
-        edges = self.universe.edges(candidate)  # first, as it may raise
+        edges = self.universe.edges(candidate)  # before anything is changed, since it may raise
         self._opened[candidate] = None
         self.add_package(candidate.package)
         self.prefetch.prefetch(edges)
         for edge in edges:
-            if edge.package.kind is not PackageKind.MODULE:  # known since the package was added
+            if edge.package.kind is not PackageKind.MODULE:  # added together with the package
                 self._add(candidate, edge)
 
     def import_clauses(self, other: Clauses) -> int:
-        """Open what other clauses have opened, of the packages that these have.
+        """Open the candidates here that other clauses have opened.
 
-        Return a variable. If it is assumed, what the policies rule out in the other clauses is
-        ruled out here, too.
+        Only candidates of known packages with the same file are opened. Return a variable: if it is
+        assumed, the rules of the policy that were added to the other clauses hold here as well.
         """
         for opened in other._opened:
             package = opened.package
@@ -151,13 +171,11 @@ class Clauses(SatSolver):
                 candidate = self.universe.candidate(package, opened.release.position)
                 if candidate is not None and candidate.release.file == opened.release.file:
                     self.open(candidate)
-        # the new version of a line that is relaxed may permit what the policy otherwise excludes
-        relaxed_packages = {
-            edge.package.base
-            for constraint in self.relaxed
-            if isinstance(constraint, (StackLine, BuildLine))
-            for _, edge in self.edges[constraint]
-        }
+        # If a line is relaxed, its new version may permit releases that the policy rules out.
+        relaxed_packages: set[Package] = set()
+        for constraint in self.relaxed:
+            if isinstance(constraint, (StackLine, BuildLine)):
+                relaxed_packages.update(edge.package.base for _, edge in self.edges[constraint])
         excludes = self.new_variable()
         for policy in other._policies:
             if policy.package in self.packages and policy.package not in relaxed_packages:
@@ -165,13 +183,15 @@ class Clauses(SatSolver):
         return excludes
 
     def open_concerned(self, other: Clauses, core: Iterable[Constraint]) -> None:
-        """Open the releases that a core of other clauses is about, as far as they are here."""
-        concerned = {
-            parent
-            for constraint in core
-            for parent, _ in other.edges.get(constraint, ())
-            if parent is not None and parent.package.kind is PackageKind.PROJECT
-        }
+        """Open the releases here that a core of other clauses is about.
+
+        Only releases of known packages are opened.
+        """
+        concerned: set[Candidate] = set()
+        for constraint in core:
+            for parent, _ in other.edges.get(constraint, ()):
+                if parent is not None and parent.package.kind is PackageKind.PROJECT:
+                    concerned.add(parent)
         for opened in other._opened:
             if opened in concerned and opened.package in self.packages:
                 candidate = self.universe.candidate(opened.package, opened.release.position)
@@ -179,7 +199,10 @@ class Clauses(SatSolver):
                     self.open(candidate)
 
     def add_package(self, package: Package) -> None:
-        """Add a package's candidates, and why its other releases are not candidates."""
+        """Add the clauses of a package, if it is new: at most one candidate can be chosen.
+
+        For a project, releases that cannot be used get variables and clauses as well.
+        """
         if package in self.packages:
             return
         candidates = self.packages[package] = list(self.universe.all_candidates(package))
@@ -192,7 +215,7 @@ class Clauses(SatSolver):
                 for edge in self.universe.module_edges(candidate):
                     self._add(candidate, edge)
         self.at_most_one([*variables, *absent])
-        if package.kind is not PackageKind.MODULE:  # tried first: the most preferred of each
+        if package.kind is not PackageKind.MODULE:  # the solver tries the most preferred first
             others = [-variable for variable in (*variables[1:], *absent)]
             self._solver.set_phases([*variables[:1], *others])
         if package.kind is PackageKind.COMPONENT:
@@ -204,7 +227,7 @@ class Clauses(SatSolver):
             self._tie_to_project(package)
 
     def _tie_to_project(self, package: Package) -> None:
-        """Add that an extra is of its project's release, which is known without its metadata."""
+        """Add the clauses that an extra has the same release as its project."""
         self.add_package(package.base)
         for candidate in self.packages[package]:
             base = self.universe.candidate(package.base, candidate.release.position)
@@ -214,24 +237,24 @@ class Clauses(SatSolver):
     def rule_out(
         self, package: Package, why: WhyNot, permits: Callable[[Edge], bool], *, any_may: bool
     ) -> None:
-        """Rule out a project's yanked releases, or its pre-releases (`why` is YANKED or NEEDLESS).
+        """Add a rule of the policy: yanked releases or pre-releases of a project are ruled out.
 
-        An edge of a chosen candidate may permit them. If `any_may`, so may releases that are not
-        read yet, the releases themselves among them, or need another that does; these count only
-        where `reading` is set.
+        `why` is YANKED or NEEDLESS. The releases are permitted if a chosen candidate has an edge
+        for which `permits` returns True. With `any_may`, a candidate that was not opened may have
+        such an edge, too. That counts only if `reading` is set.
         """
         policy = _Policy(package, why, permits, any_may)
         self._policies.append(policy)
         self._enforce(policy)
 
     def _enforce(self, policy: _Policy, unless: Collection[int] = ()) -> None:
-        """Add the clauses of a policy.
+        """Add the clauses of a rule of the policy.
 
-        A true literal of `unless` permits what it rules out, too.
+        The releases are also permitted if a literal of `unless` is true.
         """
         constraint = Unavailable(policy.package.name, policy.why)
         permitted = self.new_variable()
-        # a line that is relaxed now may permit them when it is not
+        # A line that is relaxed now may permit the releases when it is not.
         relaxed_lines = [
             selector
             for other, selector in self._selectors.items()
@@ -260,7 +283,10 @@ class Clauses(SatSolver):
             self.rule([constraint], [-variable, permitted])
 
     def _permitting_candidates(self, policy: _Policy, constraint: Constraint) -> Iterator[int]:
-        """Yield the variables of the opened candidates that permit what a policy rules out."""
+        """Yield the variables of opened candidates with an edge that permits the releases.
+
+        The candidates are recorded for `constraint`.
+        """
         for candidate, variable in self._variables.items():
             is_opened = candidate in self._opened
             if candidate.package.kind is not PackageKind.PROJECT or not is_opened:
@@ -279,7 +305,7 @@ class Clauses(SatSolver):
         ]
 
     def any_of(self, candidates: Iterable[Candidate]) -> int:
-        """Return a variable that, assumed, demands one of the candidates."""
+        """Return a new variable. If it is assumed, one of the candidates must be chosen."""
         variable = self.new_variable()
         self.add_clause([-variable, *map(self.variable, candidates)])
         return variable
@@ -287,7 +313,10 @@ class Clauses(SatSolver):
     # --- answers
 
     def reasons(self, core: Iterable[Constraint]) -> tuple[Reason, ...]:
-        """Return the constraints of a core with the releases that their clauses are about."""
+        """Return the reasons of a core: its constraints with the releases that they concern.
+
+        `check_refutation` checks them. `reasons.described` returns reasons for people.
+        """
         return tuple(self._reason(constraint) for constraint in core)
 
     def _reason(self, constraint: Constraint) -> Reason:
@@ -311,7 +340,10 @@ class Clauses(SatSolver):
     def _concerned(
         self, candidate: Candidate, constraint: Constraint | None = None
     ) -> ConcernedRelease:
-        """Return a candidate as a release that a constraint concerns."""
+        """Return the release of a candidate, as one that a constraint concerns.
+
+        For an `Unavailable` constraint, it has the reason why its file cannot be used.
+        """
         rejection = None
         if isinstance(constraint, Unavailable):
             rejection = self.universe.rejections[candidate].reason
@@ -325,11 +357,11 @@ class Clauses(SatSolver):
 
     @property
     def unread(self) -> int:
-        """Return how many releases that were not read could permit what was ruled out."""
+        """Return the number of releases that were not read and might permit ruled-out releases."""
         return len(self._unread.difference(self._opened))
 
     def chosen(self) -> dict[Package, Candidate]:
-        """Return the candidates of the last satisfying answer."""
+        """Return the chosen candidates of the last satisfying answer, by package."""
         chosen = {}
         for literal in self._solver.get_model() or ():
             if literal in self._candidates:
@@ -338,14 +370,17 @@ class Clauses(SatSolver):
         return chosen
 
     def blamed(self) -> set[Candidate]:
-        """Return the assumed candidates that the last unsatisfiable answer rests on."""
+        """Return the assumed candidates that made the last answer unsatisfiable."""
         core = self._solver.get_core() or ()
         return {self._candidates[literal] for literal in core if literal in self._candidates}
 
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
-        """Add the clauses of an edge; of one without a constraint, `add_package` has them."""
+        """Add the clauses of an edge. `parent` is the candidate that has it; None for the stack.
+
+        The clauses of an edge without a constraint are added by `add_package`.
+        """
         if edge.package.kind is PackageKind.VERSION:
             self._add_bound(parent, edge)
             return
@@ -359,8 +394,11 @@ class Clauses(SatSolver):
                 self._add_clause(parent, edge, [constraint], edge.allows)
 
     def _add_line(self, line: StackLine | BuildLine, edge: Edge) -> None:
-        """Add the clauses of a line: that its project or extra is there, and at which versions."""
-        if edge.package.extra:  # it has the version of the project
+        """Add the clauses of a line of the stack or of a build.
+
+        They say that the project or the extra is installed, and which versions are admitted.
+        """
+        if edge.package.extra:  # its version is that of the project
             extra = replace(line, part=extra_part(edge.package.extra))
             self._add_clause(None, edge, [line, extra], None)
             return
@@ -376,9 +414,10 @@ class Clauses(SatSolver):
         constraints: list[Constraint],
         allows: Allows | None,
     ) -> None:
-        """Add a clause of an edge that belongs to all of the constraints.
+        """Add the clause of an edge: not the parent, or one of the admitted candidates.
 
-        None allows any candidate.
+        It belongs to all of `constraints`. `allows` says which candidates are admitted; None for
+        all of the package.
         """
         for constraint in constraints:
             self.edges.setdefault(constraint, []).append((parent, edge))
@@ -389,9 +428,10 @@ class Clauses(SatSolver):
         self.rule(constraints, [*premise, *self._allowed(edge, allows)])
 
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
-        """Add the clauses of a bound: not the parent, or not a release beyond it.
+        """Add the clauses of a bound: not the parent, or not a release that it does not admit.
 
-        A bound of the stack has no parent. A bound requires nothing.
+        A bound of the stack has no parent. Unlike other edges, a bound does not require that the
+        project is installed.
         """
         if edge.constraint is None:
             return
@@ -406,7 +446,10 @@ class Clauses(SatSolver):
             self._exclude_beyond(project, edge.allows, clause)
 
     def _exclude_beyond(self, package: Package, bound: SpecifierSet, clause: list[int]) -> None:
-        """Add a clause for each release of a project that a bound does not admit."""
+        """Add a clause for each known release of a project that a bound does not admit.
+
+        `clause` has the literals that are all false if the bound counts.
+        """
         mask = self.universe.mask(package, bound)
         for candidate in self.packages[package]:
             if not mask >> candidate.release.position & 1:
@@ -416,7 +459,11 @@ class Clauses(SatSolver):
                 self.add_clause([*clause, -variable])
 
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
-        """Add that two pins that differ clash, whatever the indexes have."""
+        """Add clauses that two different pins exclude each other, even if a release does not exist.
+
+        They are added only if one of the releases is on no index: otherwise the candidates exclude
+        each other already. `clause` is that of a `_Pin`.
+        """
         is_unknown = not self.universe.mask(package, pin)
         known_pins = self._pins.setdefault(package, [])
         if len(known_pins) >= _COMPARED:
@@ -429,7 +476,10 @@ class Clauses(SatSolver):
         known_pins.append(_Pin(pin, clause, is_unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
-        """Yield the variables that meet an edge; None stands for no bounds."""
+        """Yield the variables of the candidates and missing releases that meet an edge.
+
+        `allows` says which candidates are admitted; None for all of the package.
+        """
         package = edge.package
         candidates = self.packages[package]
         if allows is not None and package.kind is PackageKind.PROJECT:
@@ -446,12 +496,12 @@ class Clauses(SatSolver):
             value = self.universe.problem.component_value(package.name)
             yield self._nonexistent(package, str(allows), value)
 
-    # --- what does not exist
+    # --- releases that do not exist or cannot be used
 
     def _absent_releases(self, package: Package, usable: Collection[int]) -> Iterator[int]:
-        """Yield the variables of a project's releases that cannot be used.
+        """Add clauses for a project's releases that cannot be used, and yield their variables.
 
-        They own modules all the same.
+        `usable` are the positions of the other releases. Unusable releases own modules like others.
         """
         project = self.universe.project(text.name(package.name))
         variables = self._set_aside[package] = {}
@@ -471,7 +521,10 @@ class Clauses(SatSolver):
             yield variable
 
     def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
-        """Yield the variables of releases that are unusable or do not exist."""
+        """Yield the variables of releases that meet an edge and are unusable or do not exist.
+
+        `base` is the project of the edge, and `allows` its specifier; None for any version.
+        """
         project = self.universe.project(text.name(base.name))
         if not project.exists:
             yield self._nonexistent(base, "", Unavailable(base.name, NoCandidate.PROJECT))
@@ -483,7 +536,7 @@ class Clauses(SatSolver):
             specifier = str(allows) if isinstance(allows, SpecifierSet) else ""
             because: list[Constraint] = [Unavailable(base.name, NoCandidate.RELEASE, specifier)]
             if project.source is not None:
-                # there might be one without the line that names the commit
+                # Without the line that names the commit, an index might have such a release.
                 root, _ = self.universe.sources[project.name]
                 at_commit = Unavailable(base.name, NoCandidate.COMMIT, specifier)
                 because = [at_commit, root.origin]
@@ -493,9 +546,10 @@ class Clauses(SatSolver):
                 yield variable
 
     def _nonexistent(self, package: Package, specifier: str, *because: Constraint) -> int:
-        """Return the variable of something required that does not exist.
+        """Return the variable of a required release, project or value that does not exist.
 
-        It excludes nothing, since it is unknown.
+        The constraints `because` rule it out. It excludes no candidate, since nothing is known
+        about it.
         """
         variable = self._nonexisting.get((package, specifier))
         if variable is None:
@@ -519,9 +573,9 @@ def _why_absent(project: Project, position: int) -> Constraint:
 
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Return whether no version can meet both pins.
+    """Return whether no version can meet two pins.
 
-    `===` compares texts, and a release has only one.
+    The result is False if a pin with `===` names a text that is no version.
     """
     versions = [specifier.version for specifier in (*first, *second) if text.is_exact(specifier)]
     if any(text.version(version) is None for version in versions):

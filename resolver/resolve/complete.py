@@ -1,10 +1,10 @@
-"""The complete engine: newest-first decisions that a SAT solver checks.
+"""The complete engine: a search that asks a SAT solver after each decision.
 
-Packages are decided one after the other, each for its most preferred release, as in the search.
-After every decision the solver is asked whether the decisions are still satisfiable together with
-everything known. A candidate that was not opened counts as needing nothing, so unsatisfiable is
-certain. The solver then names the decisions to blame, and the engine jumps back to the latest of
-them and never meets the same clash again.
+Packages are decided one after the other, each for its most preferred release, as in the search of
+`provider`. After each decision, the solver is asked whether all decisions and all known clauses are
+satisfiable. A candidate that was not opened counts as requiring nothing, so the answer
+"unsatisfiable" is certain. The solver then names the decisions to blame. The engine undoes the
+latest of them, and the clauses prevent the same conflict from occurring again.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from resolver.resolve.gather import DependencyGraph
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
+# The engine gives up after so many rounds.
 _MAX_ROUNDS: Final = 200_000
-# Opened candidates in a row that are tried one by one.
+# If more opened candidates than these come first, they are tested together before they are tried
+# one by one.
 _SEVERAL: Final = 4
-# Releases that are read only to see whether one of them requires a pre-release.
+# The most releases that are read only to find out whether one of them requires a pre-release.
 MOST_UNREAD: Final = 400
 
 
 class Unsatisfiable(Exception):
-    """Constraints clash.
+    """A problem has no solution. `core` are constraints that cannot all hold.
 
-    As far as is known, the rest of the core is satisfiable without any one of them.
+    As far as is known, all but any one of them can hold.
     """
 
     def __init__(self, core: tuple[Constraint, ...]) -> None:
@@ -46,25 +48,27 @@ class Unsatisfiable(Exception):
 
 
 class CompleteEngine:
-    """Decides one problem; `clauses` are what it learned."""
+    """Solves one problem. `clauses` has the clauses that are known so far."""
 
     def __init__(self, universe: Universe, *, tick: Tick | None = None) -> None:
+        """Take the universe to solve. `tick` is called in each round."""
         self.clauses = Clauses(universe)
         self._universe = universe
         self._tick = tick
-        # the decisions, the latest last
+        # The decisions, the latest last.
         self._chosen: dict[Package, Candidate] = {}
-        # the demand on each package by the stack and the decisions, after each edge on it
+        # The demands on each package by the stack and the decisions. Each edge adds a demand to the
+        # list, so that it can be undone.
         self._demands: dict[Package, list[Demand]] = {}
-        # the place of each package in the order in which they were required
+        # The position of each package in the order in which they were first required.
         self._first_required: dict[Package, int] = {}
         self.rounds = 0
         self._require(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
-        """Return the choices that the stack reaches.
+        """Return the chosen candidate of each package that the stack requires.
 
-        Raises Unsatisfiable, or UndecidedError beyond its limits.
+        Raises Unsatisfiable if there is no solution, and UndecidedError if a limit is reached.
         """
         while True:
             if not self.clauses.satisfiable():
@@ -83,9 +87,9 @@ class CompleteEngine:
                 self._backjump()
 
     def _next(self) -> Package | None:
-        """Return the package to decide now; None if all are decided.
+        """Return the package to decide next; None if all are decided.
 
-        The order is like that of the search.
+        The order is about that of the search.
         """
         undecided = [package for package in self._demands if package not in self._chosen]
         return min(undecided, key=self._decision_key, default=None)
@@ -95,6 +99,7 @@ class CompleteEngine:
         return package.kind, *key, package
 
     def _require(self, edges: Iterable[Edge]) -> None:
+        """Add the demands of edges."""
         for edge in _edges_to_decide(edges):
             self._first_required.setdefault(edge.package, len(self._first_required))
             demands = self._demands.setdefault(edge.package, [])
@@ -111,12 +116,12 @@ class CompleteEngine:
                     del self._demands[edge.package]
 
     def _decide(self, package: Package) -> bool:
-        """Take the most preferred candidate that is compatible with the decisions.
+        """Decide for the most preferred candidate that is compatible with the other decisions.
 
-        Return whether there is one.
+        Return False if there is none.
         """
         candidates = list(self._candidates(package))
-        # mostly by earlier decisions, and in vain
+        # Candidates that were opened are mostly those that earlier decisions tried in vain.
         opened = list(takewhile(self.clauses.opened, candidates))
         if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
             candidates = candidates[len(opened) :]
@@ -134,13 +139,14 @@ class CompleteEngine:
         return False
 
     def _candidates(self, package: Package) -> Iterator[Candidate]:
-        """Yield the candidates that the requirements so far and the policy admit, then others.
+        """Yield the candidates of a package that the present demand admits.
 
-        The others are there in case more requirements follow. Those that a decision rules out,
-        possibly thousands, are left out.
+        Candidates that the policy permits come first. The policy may permit the others if more
+        requirements follow. Candidates that the demand does not admit are left out, since there may
+        be thousands of them.
         """
         demand = self._demands[package][-1]
-        if package.extra:  # it is of its project's release
+        if package.extra:  # it has the same release as its project
             base = self._chosen.get(package.base)
             if base is not None:
                 demand &= Demand(1 << base.release.position)
@@ -156,11 +162,15 @@ class CompleteEngine:
                 yield candidate
 
     def _holds(self, *more: int) -> bool:
-        """Return whether the decisions and these variables are satisfiable with what is known."""
+        """Return whether the known clauses are satisfiable with the decisions and more literals."""
         return self.clauses.satisfiable([*map(self.clauses.variable, self._chosen.values()), *more])
 
     def _backjump(self) -> None:
-        """Undo the latest of the incompatible decisions, and later ones, until the rest hold."""
+        """Undo decisions until the others are satisfiable.
+
+        Each time, the latest decision to blame and all later ones are undone. Raises UndecidedError
+        if there is nothing to undo, which would be a mistake in this program.
+        """
         before = len(self._chosen)
         while self._chosen and not self._holds():
             blamed = self.clauses.blamed()
@@ -176,6 +186,7 @@ class CompleteEngine:
             )
 
     def _round(self) -> None:
+        """Count a round. Raises UndecidedError after too many."""
         self.rounds += 1
         if self.rounds > _MAX_ROUNDS:
             raise UndecidedError(
@@ -190,14 +201,14 @@ class CompleteEngine:
         if self._tick is not None:
             self._tick(self.rounds, len(self._chosen))
 
-    # --- what the policy excludes
+    # --- the policy on pre-releases and yanked releases
 
     def _exclude_unpermitted(self) -> bool:
-        """Exclude the pre-releases and yanked releases that were chosen without permission.
+        """Add rules of the policy for pre-releases and yanked releases that were chosen.
 
-        Return whether there were any. The clauses are about the project, not about this answer: so
-        they exclude nothing that could be allowed, and releases excluded for the same reason are
-        excluded together (docs/solving.md).
+        Only releases that the policy does not permit count. Return whether there were any. A rule
+        is about all such releases of a project, and excludes none that a requirement permits
+        (docs/solving.md).
         """
         graph = DependencyGraph(self._universe, self._chosen)
         unpermitted = list(graph.unpermitted())
@@ -232,9 +243,9 @@ class CompleteEngine:
         self.clauses.rule_out(package, NoCandidate.NEEDLESS, permits, any_may=True)
 
     def _may_be_pinned(self, package: Package) -> bool:
-        """Return whether a fact pins a project, or may do so.
+        """Return whether a fact pins a project, or might do so.
 
-        It may if it has requirements read from an archive or repository.
+        A fact whose requirements are read from an archive or a repository might do so.
         """
         if self._universe.sources:
             return True
@@ -249,13 +260,13 @@ class CompleteEngine:
         return False
 
     def _exclude_unneeded(self) -> bool:
-        """Exclude what the solver chose and nothing that the stack reaches needs.
+        """Exclude candidates that the solver chose although the stack does not require them.
 
-        Return whether there was anything. A path from the stack to one of them must enter through a
-        candidate that is none of them: one that is known to need one of their packages, or has not
-        been opened.
+        Return whether there were any. Each of them gets a clause: it is chosen only if a candidate
+        that may require one of them is chosen. Such a candidate is not one of them itself, and is
+        known to require one of their packages, or was not opened.
         """
-        # a component exists whether or not anything needs it
+        # Components exist whether or not something requires them.
         unneeded = {
             package: candidate
             for package, candidate in self.clauses.chosen().items()
@@ -277,8 +288,8 @@ class CompleteEngine:
 
 
 def _edges_to_decide(edges: Iterable[Edge]) -> Iterator[Edge]:
-    """Yield the edges on packages to decide.
+    """Return the edges on packages that are decided.
 
-    Bounds are none of them: their clauses are about the project itself.
+    Bounds are left out, since their clauses are about the project itself.
     """
     return (edge for edge in edges if edge.package.kind is not PackageKind.VERSION)

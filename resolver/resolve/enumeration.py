@@ -1,8 +1,8 @@
-"""A small, plain search that says whether projects can be installed together.
+"""A small search that tries all combinations of releases, for the check of a refutation.
 
-It shares nothing with the engines. It knows releases by what the reasons of a refutation say of
-them, and nothing else. It tries every combination, so it is only for a handful of projects, each
-with few releases that differ.
+It shares no code with the engines. All that it knows about releases are the reasons of a
+refutation. It tries every combination, so it is only suited for a few projects with few different
+releases.
 """
 
 from __future__ import annotations
@@ -16,49 +16,56 @@ from packaging.version import Version
 
 from resolver.model.requirement import Requirement
 
-# Combinations that are tried.
+# The most partial combinations that are tried.
 MOST_STEPS: Final = 100_000
 
 
 class TooManyError(Exception):
-    """There are more combinations than are tried."""
+    """There are more combinations than MOST_STEPS."""
 
 
 class Need(NamedTuple):
-    """A requirement on a project, with one set of extras."""
+    """A requirement on a project."""
 
+    # The project.
     project: str
-    # what its version must meet; empty for any version
+    # The specifier set that its version must meet; empty for any version.
     specifier: str
+    # The extras of the project that are required.
     extras: tuple[str, ...] = ()
-    # whether the stack or a fact says so, which permits a yanked release that it pins
+    # Whether the requirement is from the stack or a fact. If it pins a yanked release, that is
+    # permitted.
     by_user: bool = False
 
 
 class Choice(NamedTuple):
-    """A release of a project, and what the reasons say of it.
+    """A release of a project, with everything that the reasons say about it.
 
-    It stands for all releases that the reasons do not tell apart.
+    It stands for all releases about which the reasons say the same.
     """
 
+    # The version of the release.
     version: Version
-    # what it requires, by extra; "" stands for no extra
+    # The requirements by extra; the key is empty for requirements without an extra.
     needs: Mapping[str, tuple[Need, ...]] = {}
-    # bounds on projects that need not be there
+    # The bounds on projects, which need not be installed.
     bounds: tuple[Need, ...] = ()
-    # what nothing else may have that is installed with it
+    # The modules that the release owns. No other release may own them.
     modules: frozenset[str] = frozenset()
-    # whether it is taken only if something pins it, or permits it
+    # Whether the release is yanked, so that it needs a pin or another permission.
     is_yanked: bool = False
+    # Whether the release is a pre-release that is admitted only if no final release fits.
     is_doubtful: bool = False
-    # the projects of which it permits yanked releases and pre-releases
+    # The projects whose yanked releases and pre-releases are permitted if this is chosen.
     permits: frozenset[str] = frozenset()
 
 
 class _State(NamedTuple):
-    """Some projects that are decided, and what is required of these and of others."""
+    """A partial combination: some projects are decided, and others are required."""
 
+    # The decided projects.
     chosen: Mapping[str, Choice]
+    # The requirements on each project, decided or not.
     needs: Mapping[str, tuple[Need, ...]]
 
 
@@ -67,17 +74,17 @@ def is_possible(
     choices: Mapping[str, Sequence[Choice]],
     finals: Mapping[str, Sequence[Version]],
 ) -> bool:
-    """Return whether some of these choices meet the roots and what the choices require.
+    """Return whether some combination of choices meets the roots and all requirements of choices.
 
-    `finals` are the final releases of projects with doubtful choices: while one of them meets all
-    requirements on its project, no pre-release is taken that nothing permits, whatever the final
-    release requires itself. Raises TooManyError.
+    `choices` has the choices for each project. `finals` has the final versions of projects with
+    doubtful choices. If one of them meets all requirements on its project, a doubtful choice needs
+    a permission, whatever the final release requires itself. Raises TooManyError.
     """
     return _Enumeration(choices, finals).is_possible(roots)
 
 
 class _Enumeration:
-    """Tries the combinations of choices, one project after the other."""
+    """Tries the combinations of choices by backtracking, one project after the other."""
 
     def __init__(
         self, choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]
@@ -87,10 +94,12 @@ class _Enumeration:
         self._steps = 0
 
     def is_possible(self, roots: Iterable[Need]) -> bool:
+        """Return whether a combination meets the roots."""
         state = self._with_needs(_State({}, {}), roots)
         return state is not None and self._can_be_completed(state)
 
     def _can_be_completed(self, state: _State) -> bool:
+        """Return whether a partial combination can be extended to one that meets everything."""
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise TooManyError
@@ -106,6 +115,7 @@ class _Enumeration:
         return False
 
     def _admitted(self, project: str, needs: Iterable[Need]) -> list[Choice]:
+        """Return the choices for a project that all requirements on it admit."""
         specifiers = {need.specifier for need in needs}
         return [
             choice
@@ -114,7 +124,7 @@ class _Enumeration:
         ]
 
     def _with_choice(self, state: _State, project: str, choice: Choice) -> _State | None:
-        """Return the state in which a project is decided as well; None if that clashes."""
+        """Return the state after deciding one more project; None if that contradicts the state."""
         for other in state.chosen.values():
             if not choice.modules.isdisjoint(other.modules):
                 return None
@@ -130,9 +140,9 @@ class _Enumeration:
         return self._with_needs(following, required)
 
     def _with_needs(self, state: _State, needs: Iterable[Need]) -> _State | None:
-        """Return the state with further requirements; None if a decision does not meet them."""
+        """Return the state with more requirements; None if a decided project does not meet them."""
         waiting = list(needs)
-        for need in waiting:  # which grows
+        for need in waiting:  # the list grows while it is read
             before = state.needs.get(need.project, ())
             state = _State(state.chosen, {**state.needs, need.project: (*before, need)})
             choice = state.chosen.get(need.project)
@@ -146,7 +156,7 @@ class _Enumeration:
         return state
 
     def _is_permitted(self, state: _State) -> bool:
-        """Return whether policies permit the yanked releases and pre-releases among the choices."""
+        """Return whether the policy permits the yanked and doubtful releases that are chosen."""
         permitted: set[str] = set()
         for choice in state.chosen.values():
             permitted |= choice.permits
@@ -161,7 +171,10 @@ class _Enumeration:
         return True
 
     def _is_final_preferred(self, project: str, needs: Sequence[Need]) -> bool:
-        """Return whether a final release meets all needs, and none of them names a pre-release."""
+        """Return whether a final release of a project meets all requirements on it.
+
+        The result is False if a requirement names a pre-release, which permits it.
+        """
         if any(SpecifierSet(need.specifier).prereleases for need in needs):
             return False
         for final in self._finals.get(project, ()):
@@ -171,7 +184,7 @@ class _Enumeration:
 
 
 def _is_within_bounds(chosen: Mapping[str, Choice]) -> bool:
-    """Return whether no choice bounds another one that is beyond the bound."""
+    """Return whether all choices are admitted by the bounds of the other choices."""
     for choice in chosen.values():
         for bound in choice.bounds:
             other = chosen.get(bound.project)
@@ -182,12 +195,12 @@ def _is_within_bounds(chosen: Mapping[str, Choice]) -> bool:
 
 @cache
 def admits(specifier: str, version: Version) -> bool:
-    """Return whether a version meets a specifier, pre-releases included."""
+    """Return whether a specifier set admits a version, pre-releases included."""
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _is_pinned_by_user(need: Need) -> bool:
-    """Return whether the stack or a fact requires one release."""
+    """Return whether a requirement is from the stack or a fact, and names a single release."""
     if not need.by_user:
         return False
     for clause in SpecifierSet(need.specifier):
@@ -199,5 +212,5 @@ def _is_pinned_by_user(need: Need) -> bool:
 
 
 def need_of(requirement: Requirement, *, by_user: bool) -> Need:
-    """Return a requirement as the enumeration has it."""
+    """Return a requirement in the form of the enumeration."""
     return Need(requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user)

@@ -1,10 +1,11 @@
-"""Releases of long ago that a search took, as newer ones clash with what it decided before.
+"""Fallbacks: very old releases that a search chose because newer ones clash with its decisions.
 
-An old release often has no upper bounds, as what it would have to exclude did not exist. So a
-search that has taken the newest fsspec, which no recent datasets admits, ends with a datasets of
-three years before. It is valid, nothing in it could simply be newer, and it is seldom what anybody
-wants: a slightly older fsspec goes with the newest datasets. Here such projects are decided before
-all others, and the result is taken if they gain more than any other project loses.
+An old release often has no upper bounds, since the versions to exclude did not exist yet. An
+example: a search has chosen the newest fsspec, which no recent release of datasets admits. Then it
+chooses a datasets of three years before. The resolution is valid, and no project in it can be newer
+while the others stay. But hardly anybody wants it: a slightly older fsspec goes with the newest
+datasets. So such projects are decided first in a second search. Its result is taken if one of them
+gains more time than any project loses.
 """
 
 from __future__ import annotations
@@ -22,34 +23,35 @@ from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
 
-# The time between a release and the newest one that its requirements admit.
+# A pin is a fallback if it is so much older than the newest release that its requirements admit.
 _LONG: Final = dt.timedelta(days=365)
 
 
 class Search(Protocol):
-    """Searches for a resolution of a universe in the order of another one."""
+    """A function that searches for a resolution with other preferences (see `solver.search`)."""
 
     def __call__(self, universe: Universe, *, among: Universe) -> Resolution | None:
-        """Return the resolution, None if none is found; `among` has the order.
+        """Return a resolution of `universe`, or None if none is found.
 
-        Raises IndexFailure.
+        `among` is the same universe with the preferences of the search. Raises IndexFailure.
         """
 
 
 class _Fallback(NamedTuple):
-    """A project of which a far newer release is admitted by all that is required of it."""
+    """A project whose pin is a fallback: all requirements on it admit a far newer release."""
 
-    # the time between the pin and that release
+    # The time between the pin and the newest admitted release.
     age: dt.timedelta
+    # The project.
     project: NormalizedName
 
 
 def without_fallbacks(universe: Universe, resolution: Resolution, search: Search) -> Resolution:
-    """Return a resolution with fewer releases of long ago; the one given if `search` finds none.
+    """Return a resolution with fewer fallbacks; the given one if no better one is found.
 
-    All such projects are tried at once, then the one that fell back the furthest. An index that
-    fails in a search ends the attempt, and `universe` is marked: with the index, there may be
-    another answer.
+    First all projects with fallbacks are decided first in a search, and then only the project with
+    the oldest fallback. If an index fails in a search, the given resolution is returned, and
+    `is_answer_final` of the universe is set to False: with the index, there may be another answer.
     """
     fallbacks = [fallback.project for fallback in _fallbacks(universe, resolution)]
     pins = {pin.name: pin.version for pin in resolution.pins}
@@ -68,7 +70,10 @@ def without_fallbacks(universe: Universe, resolution: Resolution, search: Search
 
 
 def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
-    """Return the projects that fell back, the oldest first."""
+    """Return the fallbacks of a resolution, the oldest first.
+
+    Preferred versions and commits are no fallbacks.
+    """
     fallbacks = []
     for pin in resolution.pins:
         if pin.release.source is not None or universe.preferred.get(pin.name) == pin.version:
@@ -85,9 +90,9 @@ def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
 
 
 def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | None:
-    """Return the position of the most preferred release that all requirements on a project admit.
+    """Return the position of the most preferred final release that all requirements admit.
 
-    None if none does.
+    The requirements are those on the pin's project. None if there is no usable one.
     """
     mask = project.stable
     for constraint in pin.because:
@@ -104,8 +109,11 @@ def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | No
 def _is_better(
     universe: Universe, before: Resolution, after: Resolution, names: Iterable[NormalizedName]
 ) -> bool:
-    """Return whether the projects of these names gain more time than any other project loses."""
-    # by how many days each project moves
+    """Return whether one of these projects gains more time than any project loses.
+
+    `before` and `after` are the two resolutions.
+    """
+    # The number of days by which each project gets newer.
     moved = {}
     for pin in after.pins:
         old = before.pin(pin.name)
@@ -117,7 +125,7 @@ def _is_better(
 
 
 def _day(universe: Universe, pin: Pin) -> int:
-    """Return the day on which a pin was uploaded, as a number; 0 if no index says."""
+    """Return the day on which a pin was uploaded, as an ordinal number; 0 if it is not known."""
     if pin.release.source is not None:
         return 0
     uploaded = universe.project(pin.name).uploaded(pin.release.position)

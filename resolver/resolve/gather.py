@@ -1,9 +1,10 @@
-"""From an engine's choices to a resolution: the pins that the stack reaches, upgraded.
+"""From the choices of an engine to a resolution.
 
-An engine's first decisions may have ruled out a release that would fit in the end. So afterwards no
-project that the stack asks for can be newer unless another one of these gets older
-(`upgrade_requested`), and no other project with all others as they are (`upgrade_others`). "Newer"
-is what comes first in the order of preference (`candidates`).
+The choices are upgraded, checked and turned into pins. An early decision of an engine may have
+ruled out a release that fits in the end. So the choices are upgraded until two promises are kept.
+No project that the stack requires can be newer unless another such project gets older
+(`upgrade_requested`). No other project can be newer while all others stay as they are
+(`upgrade_others`). "Newer" means more preferred in the order of `candidates`.
 """
 
 from __future__ import annotations
@@ -33,37 +34,39 @@ from resolver.resolve.needs import requirement_lines
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
+# The candidate that an engine chose for each package.
 Choices = Mapping[Package, Candidate]
 
-# The parent of the stack's edges.
+# The package that stands for the stack, as the parent of its edges.
 _STACK: Final = Package("")
 
 
 class InvalidChoiceError(Exception):
-    """An engine returned inconsistent choices."""
+    """The choices of an engine contradict each other, or lack something that is required."""
 
 
 class DependencyGraph:
-    """The choices that the stack reaches, and the edges on each.
-
-    The edges of the project `without` are not followed. Raises InvalidChoiceError if an edge is
-    unmet: engines are not trusted.
-    """
+    """The choices that the stack requires, directly or through others, and the edges on them."""
 
     def __init__(
         self, universe: Universe, choices: Choices, *, without: Package | None = None
     ) -> None:
+        """Follow the edges from the stack through the choices.
+
+        The edges of the project `without` are not followed. Raises InvalidChoiceError if a choice
+        does not meet an edge: engines are not trusted.
+        """
         self._universe = universe
-        # the edges on each choice
+        # The edges on each choice.
         self.edges: dict[Candidate, list[Edge]] = {}
-        # the demands of others on each project
+        # The demand on each project, without edges between the project and its extras.
         self.demands: dict[Package, Demand] = {}
-        # the projects that each project needs
+        # The projects and other packages that each project requires.
         self.needs: dict[Package, set[Package]] = {}
-        # the bounds on each project
+        # The bounds on each project.
         self._bounds: dict[str, list[Edge]] = {}
         waiting = [(edge, _STACK) for edge in universe.roots()]
-        for edge, parent in waiting:  # which grows
+        for edge, parent in waiting:  # the list grows while it is read
             if edge.package.kind is PackageKind.VERSION:
                 self._bounds.setdefault(edge.package.name, []).append(edge)
                 continue
@@ -87,7 +90,10 @@ class DependencyGraph:
                     raise InvalidChoiceError(f"{broken} is not met")
 
     def broken_bound(self, candidate: Candidate) -> Edge | None:
-        """Return a bound of some choice that a release is beyond, chosen or not; or None."""
+        """Return a bound in the graph that does not admit a release; None if all bounds admit it.
+
+        The release need not be chosen.
+        """
         for edge in self._bounds.get(candidate.package.name, ()):
             bound = edge.allows
             if not isinstance(bound, SpecifierSet):
@@ -97,9 +103,9 @@ class DependencyGraph:
         return None
 
     def unpermitted(self) -> Iterator[Candidate]:
-        """Yield the chosen pre-releases and yanked releases that the policies do not permit.
+        """Yield the chosen pre-releases and yanked releases that the policy does not permit.
 
-        It depends on who requires their projects.
+        Whether they are permitted depends on the requirements on their projects.
         """
         for package, candidate in self.choices.items():
             if package.kind is not PackageKind.PROJECT or package.extra:
@@ -111,7 +117,7 @@ class DependencyGraph:
 
     @cached_property
     def circular(self) -> set[Package]:
-        """Return the projects that need themselves by way of others."""
+        """Return the projects that require themselves through other projects."""
         graph = nx.DiGraph()
         for package, needed in self.needs.items():
             graph.add_edges_from((package, other) for other in needed)
@@ -123,9 +129,9 @@ class DependencyGraph:
 
 
 def upgrade(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
-    """Return choices of which nothing could simply be newer.
+    """Return choices that keep the promises of this module.
 
-    Raises InvalidChoiceError if those given are not valid.
+    Raises InvalidChoiceError if the given choices are not valid.
     """
     upgraded: Choices | None = choices
     while upgraded is not None:
@@ -135,9 +141,10 @@ def upgrade(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
 
 
 def upgrade_others(universe: Universe, choices: Choices) -> Choices:
-    """Return the choices that the stack reaches, each project as new as the others admit.
+    """Return the choices that the stack requires, with each project as new as possible.
 
-    That is the most preferred of its releases that all other choices admit.
+    A project gets the most preferred release that all other choices admit. This is repeated until
+    nothing changes. Raises InvalidChoiceError if the given choices are not valid.
     """
     graph = DependencyGraph(universe, choices)
     has_changed = True
@@ -158,10 +165,13 @@ def upgrade_others(universe: Universe, choices: Choices) -> Choices:
 def _upgraded(
     universe: Universe, graph: DependencyGraph, candidate: Candidate
 ) -> DependencyGraph | None:
-    """Return the graph with a newer release of a project; None if all others admit none."""
+    """Return the graph with a newer release of a candidate's project.
+
+    None if the other choices admit no newer release.
+    """
     package = candidate.package
     others = graph
-    # what a project requires of itself by way of others would be gone together with it
+    # Requirements on a project that exist only because the project is installed do not count.
     if package in graph.circular:
         others = DependencyGraph(universe, graph.choices, without=package)
     for newer in _before(candidate, universe.candidates(package, others.demands[package])):
@@ -173,7 +183,7 @@ def _upgraded(
 
 
 def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> DependencyGraph | None:
-    """Return the graph with another release of a project; None unless all others can stay."""
+    """Return the graph with another release of a project; None if another choice must change."""
     packages = [package for package in choices if package.base == newer.package]
     changed = dict(choices)
     for package in packages:
@@ -183,14 +193,14 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Dep
     for package in packages:
         for edge in universe.edges(changed[package]):
             if edge.package.kind is PackageKind.VERSION:
-                continue  # the graph compares bounds with what it reaches
+                continue  # the graph checks bounds
             is_new = edge.package not in changed
             if is_new and edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE):
                 for candidate in universe.candidates(edge.package, universe.demand(edge)):
                     changed[edge.package] = candidate
             decided = changed.get(edge.package)
             if decided is None or not universe.is_admitted(decided, edge):
-                return None  # the whole graph need not be built
+                return None  # without building the whole graph
     try:
         graph = DependencyGraph(universe, changed)
     except InvalidChoiceError:
@@ -199,15 +209,15 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Dep
 
 
 def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
-    """Return choices with a newer release of a project that the stack asks for, and none older.
+    """Return choices in which a project that the stack requires is newer, and none is older.
 
-    None if there are none.
+    None if there are no such choices, or the engine could not decide.
     """
     possible = _PossibleReleases(universe, choices).masks()
     for package, mask in possible.items():
         newer = mask & ~_bit(choices[package])
         if newer:
-            # PySAT is loaded only if needed
+            # PySAT is loaded only if it is needed.
             from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
             narrowed = universe.narrowed({**possible, package: newer}, choices)
@@ -217,18 +227,20 @@ def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -
 
 
 class _PossibleReleases:
-    """The releases that the projects which the stack asks for may have if none gets older."""
+    """The possible releases of the projects that the stack requires, if none may get older."""
 
     def __init__(self, universe: Universe, choices: Choices) -> None:
+        """Begin with the chosen releases, and all that are preferred to them."""
         self._universe = universe
         demands: dict[Package, Demand] = {}
         for edge in universe.roots():
             if edge.package.kind is PackageKind.PROJECT:
                 base = edge.package.base
                 demands[base] = demands.get(base, ANYTHING) & universe.demand(edge)
-        # of each project, the choice and what is preferred to it
+        # The chosen candidate of each project, and those that are preferred to it.
         self._candidates: dict[Package, list[Candidate]] = {}
-        # of these and other projects, the releases that are possible
+        # The releases that are possible, as bit masks, for these projects and for projects that
+        # they require.
         self._masks: dict[Package, int] = {}
         for package, demand in demands.items():
             choice = choices[package]
@@ -236,9 +248,9 @@ class _PossibleReleases:
             self._set(package, [choice, *newer])
 
     def masks(self) -> dict[Package, int]:
-        """Return the releases that are possible of each project that the stack asks for, as masks.
+        """Return the possible releases of each project that the stack requires, as bit masks.
 
-        Releases are ruled out that are known to require something of which none is possible.
+        Opened releases are ruled out if they require a project of which no release is possible.
         """
         before: dict[Package, int] = {}
         while before != self._masks:
@@ -262,7 +274,10 @@ class _PossibleReleases:
         return all(mask & self._masks.get(needed, -1) for needed, mask in needs)
 
     def _known_needs(self, candidate: Candidate) -> Iterator[tuple[Package, int]]:
-        """Yield the projects that an opened candidate requires, each with what it admits."""
+        """Yield the projects that an opened candidate requires, with masks of admitted releases.
+
+        Nothing is yielded for a candidate that was not opened.
+        """
         if not self._universe.opened(candidate):
             return
         for edge in self._universe.edges(candidate):
@@ -275,7 +290,7 @@ def _bit(candidate: Candidate) -> int:
 
 
 def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candidate]:
-    """Return the candidates that come before the release of a candidate in an order."""
+    """Return the candidates of an order that come before a candidate."""
     return takewhile(lambda other: other.chosen is not candidate.chosen, order)
 
 
@@ -283,9 +298,9 @@ def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candid
 
 
 def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) -> Resolution:
-    """Return the pins that the stack reaches through the choices.
+    """Return the resolution with the pins that the stack requires, directly or through others.
 
-    Raises InvalidChoiceError like `DependencyGraph`.
+    `engine` and `rounds` are stored in it. Raises InvalidChoiceError if the choices are not valid.
     """
     graph = DependencyGraph(universe, choices)
     packages: dict[NormalizedName, list[Package]] = {}
@@ -313,7 +328,11 @@ def _override_order(override: Override) -> tuple[str, ...]:
 def _pin(
     universe: Universe, graph: DependencyGraph, name: NormalizedName, packages: list[Package]
 ) -> Pin:
-    """Return the pin of a project, of which these packages were chosen: itself and its extras."""
+    """Return the pin of a project.
+
+    `packages` are the chosen packages of the project: the project itself and extras. Raises
+    InvalidChoiceError if they have different releases.
+    """
     base = graph.choices[Package(name)]
     extras = []
     unknown_extras = []
@@ -345,9 +364,9 @@ def _pin(
 
 
 def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[facts.Practice]:
-    """Yield the practices in force without which metadata or a fact would forbid the resolution.
+    """Yield the practices that the stack turns on and that the resolution needs.
 
-    One that replaces requirements makes no difference if the pins meet those requirements anyway.
+    A practice that replaces requirements is not needed if the pins meet these requirements anyway.
     """
     for fact in resolution.problem.facts:
         if fact.strength is not facts.Strength.PRACTICE:
@@ -370,9 +389,9 @@ def _is_met(need: Requirement, resolution: Resolution) -> bool:
 
 
 def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator[Requirement]:
-    """Yield the requirements of a pin's metadata and of other facts that a fact drops.
+    """Yield the requirements of a pin, from metadata and other facts, that a fact drops.
 
-    Without the fact, they would count on the target.
+    Requirements whose markers are false on the target are left out.
     """
     project = universe.project(pin.name)
     metadata = project.facts_about(pin.release.position, facts.Metadata)

@@ -1,4 +1,4 @@
-"""Which projects must be absent, for the checks of answers: written apart from the search."""
+"""The projects that must not be installed, found again for the independent checks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from resolver.resolve.independent_reading import IndependentReading
 
 
 def absent_projects(reading: IndependentReading) -> Iterator[NormalizedName]:
-    """Yield the projects that must be absent: by the stack, and by facts that are in force.
+    """Yield the projects that must not be installed, by the stack and by `absent` facts.
 
-    Requirements on them do not count.
+    Requirements on them are ignored.
     """
     for absence in reading.problem.stack.absent:
         yield absence.package
@@ -25,9 +25,10 @@ def absent_projects(reading: IndependentReading) -> Iterator[NormalizedName]:
 
 
 def _is_in_force(fact: facts.Absent, reading: IndependentReading) -> bool:
-    """Return whether a fact is about each release that the stack's lines and the target admit.
+    """Return whether requirements on the other project of an `absent` fact are ignored.
 
-    It is not in force if the stack asks for the project that would be absent.
+    They are if the stack names the project of the fact, does not require the other project, and the
+    fact is about every release that the stack's lines and the target's components admit.
     """
     if reading.stack_lines(fact.other):
         return False
@@ -36,16 +37,16 @@ def _is_in_force(fact: facts.Absent, reading: IndependentReading) -> bool:
         return False
     admitted = []
     for version in reading.versions(fact.package):
-        is_asked_for = all(line.specifier.contains(version, prereleases=True) for line in lines)
-        if is_asked_for and _target_admits(fact.package, version, reading):
+        is_admitted = all(line.specifier.contains(version, prereleases=True) for line in lines)
+        if is_admitted and _target_admits(fact.package, version, reading):
             admitted.append(version)
     return bool(admitted) and all(map(fact.applies_to, admitted))
 
 
 def _target_admits(name: NormalizedName, version: Version, reading: IndependentReading) -> bool:
-    """Return whether the target's components meet what facts require of them for a release.
+    """Return whether the target meets what facts require of its components for a release.
 
-    What only its wheels require does not count, as it may be built from source.
+    Requirements that only wheels have are ignored, since the release may be built from source.
     """
     for fact in reading.facts_of_kind(name, version, facts.Requires):
         if fact.wheels:

@@ -1,7 +1,7 @@
-"""The independent check: is a resolution valid? It is written apart from the search on purpose.
+"""The independent check of a resolution, which says whether it is valid.
 
-It looks at pages, metadata and facts again (see `independent_reading`), so that a mistake in the
-universe, the search or the SAT encoding cannot go unnoticed.
+It shares no code with the search. It reads pages, metadata and facts again (see
+`independent_reading`), so that it finds mistakes of the universe, the search or the SAT clauses.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
-    """Return every fault of the resolution as a sentence; nothing if it is valid."""
+    """Return the faults of a resolution as sentences; none if it is valid."""
     return list(_Check(problem, resolution, catalog).violations())
 
 
 class _Check:
-    """Looks for faults of one resolution."""
+    """Finds the faults of one resolution."""
 
     def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
         self._problem = problem
@@ -55,18 +55,22 @@ class _Check:
         self._facts_about = {
             pin.name: self._reading.facts_about(pin.name, pin.version) for pin in resolution.pins
         }
-        # what is required of each project; by anybody, and by the stack or a fact
+        # The specifiers of all requirements on each project that were found so far.
         self._specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
+        # The specifiers among them that are from the stack or a fact.
         self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
-        # pins and extras that something needs; "" stands for no extra
+        # The pins that something requires, each with an extra; empty for the pin itself.
         self._needed: set[tuple[str, str]] = set()
-        # such pins and extras whose requirements were not checked yet
+        # The pins and extras among them whose requirements were not checked yet.
         self._waiting: list[tuple[str, str]] = []
         self._absent = set(absent_projects(self._reading))
         self._binaries = BinaryCheck(problem, self._pins, catalog)
 
     def violations(self) -> Iterator[str]:
-        """Yield every fault as a sentence."""
+        """Yield all faults of the resolution as sentences.
+
+        The methods below yield the faults of one kind, as sentences as well.
+        """
         yield from self._requirements()
         yield from self._collisions()
         for pin in self._pins.values():
@@ -89,10 +93,10 @@ class _Check:
             if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
                 yield f"nothing asks for the extras of {pin.name}"
 
-    # --- what is not from an index
+    # --- pins that are built from a commit
 
     def _source(self, pin: Pin) -> Iterator[str]:
-        """Yield what is wrong with a pin that is from a commit which the stack names."""
+        """Check a pin that is built from a commit which the stack names."""
         source = pin.release.source
         named = {line.url for line in self._reading.stack_lines(pin.name) if line.url}
         sources = [self._problem.sources.get(url) for url in named]
@@ -105,11 +109,11 @@ class _Check:
             yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
 
     def _is_direct(self, pin: Pin) -> bool:
-        """Return whether a line of the stack names a commit for a project."""
+        """Return whether a line of the stack takes the project of a pin from a commit."""
         return any(line.url for line in self._reading.stack_lines(pin.name))
 
     def _release_source(self, pin: Pin) -> Iterator[str]:
-        """Yield what is wrong with a release from a commit that only a fact names."""
+        """Check a pin that is built from a commit which only a fact names."""
         source = pin.release.source
         offered = self._reading.offers(pin.name, pin.version)
         if source is None or source not in self._reading.release_sources(pin.name, pin.version):
@@ -124,7 +128,10 @@ class _Check:
     # --- requirements
 
     def _requirements(self) -> Iterator[str]:
-        """Walk from the stack, recording everything met in `_specifiers` and `_needed`."""
+        """Check all requirements, beginning with the stack and following them through the pins.
+
+        What is found is recorded in `_specifiers`, `_user_specifiers` and `_needed`.
+        """
         for root in self._problem.stack.requirements:
             need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
@@ -149,7 +156,11 @@ class _Check:
         needs: Sequence[Requirement],
         build_needs: Sequence[Requirement],
     ) -> Iterator[str]:
-        """Walk to what a pin needs, by its file, by facts, and by the stack's overrides."""
+        """Check the requirements of a pin, or of one of its extras.
+
+        `needs` and `build_needs` are those of its file. Requirements of facts, of the stack's
+        overrides and of its binaries are checked as well.
+        """
         requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"
         by_user = self._is_stated_by_fact(pin)
         for requirement in self._kept(pin, needs):
@@ -169,13 +180,13 @@ class _Check:
             )
 
     def _kept(self, pin: Pin, needs: Iterable[_Need]) -> Iterator[_Need]:
-        """Yield the needs of a pin that the stack does not override."""
+        """Yield the requirements of a pin that the stack does not override."""
         for need in needs:
             if not self._reading.is_overridden(need, pin.name):
                 yield need
 
     def _overriding(self, pin: Pin, needs: Iterable[facts.Need]) -> Iterator[Requirement]:
-        """Yield what the stack says in place of needs of a pin, once for each project."""
+        """Yield the lines of `overrides` that replace requirements of a pin, sorted by project."""
         names: set[str] = set()
         for need in needs:
             if isinstance(need, Requirement) and self._reading.is_overridden(need, pin.name):
@@ -186,7 +197,7 @@ class _Check:
                     yield root.need
 
     def _applying_fact_needs(self, pin: Pin) -> list[facts.Need]:
-        """Return what facts require for a pin on the target."""
+        """Return the requirements that facts add to a pin and that apply to the target."""
         return [
             need
             for need in self._fact_needs(pin)
@@ -194,7 +205,7 @@ class _Check:
         ]
 
     def _metadata_needs(self, pin: Pin, extra: str) -> list[Requirement]:
-        """Return what a pin requires that applies, without what facts drop.
+        """Return the requirements of a pin's metadata that apply and that no fact drops.
 
         Raises UnusableFile and InvalidRequirement.
         """
@@ -205,18 +216,24 @@ class _Check:
         return [need for need in needs if need.name not in dropped]
 
     def _build_needs(self, pin: Pin) -> list[Requirement]:
-        """Return what the build of a pin in the environment requires. Raises like the above."""
+        """Return the requirements of a pin's build in the target environment that apply.
+
+        Raises UnusableFile and InvalidRequirement.
+        """
         lines = self._reading.build_lines(pin.name, pin.release)
         needs = map(text.requirement, lines)
         return [need for need in needs if self._reading.applies(need, "")]
 
     def _is_stated_by_fact(self, pin: Pin) -> bool:
-        """Return whether what a pin requires is from a fact, whose pins permit yanked releases."""
+        """Return whether the requirements of a pin are from a fact.
+
+        Then a pin in them permits a yanked release.
+        """
         source = pin.release.source
         return bool(self._builds(pin)) if source is None else source.fact is not None
 
     def _fact_needs(self, pin: Pin) -> Iterator[facts.Need]:
-        """Yield what facts require for a pin, without what practices drop of other facts."""
+        """Yield the requirements that facts add to a pin and that no practice drops."""
         for fact in self._facts_about[pin.name]:
             needs = self._added_needs(fact, pin)
             yield from self._reading.needs_kept(fact, needs, pin.name, pin.version)
@@ -224,7 +241,7 @@ class _Check:
             yield from replaces.add
 
     def _added_needs(self, fact: facts.Fact, pin: Pin) -> tuple[facts.Need, ...]:
-        """Return what a fact adds to the requirements of a pin, without what replaces metadata."""
+        """Return the requirements that a fact adds to a pin; none for a `replaces` fact."""
         match fact:
             case facts.Replaces():
                 return ()
@@ -234,6 +251,7 @@ class _Check:
                 return fact.needs_for(pin.release)
 
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
+        """Check a requirement of the stack or a fact. `requirer` is who has it, for sentences."""
         if isinstance(need, ComponentRequirement):
             if not self._reading.has_component(need):
                 value = self._problem.target.system[need.component]
@@ -242,6 +260,10 @@ class _Check:
             yield from self._project_need(requirer, need, by_user=True)
 
     def _project_need(self, requirer: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
+        """Check a requirement on a project, and record it.
+
+        `by_user` says whether it is from the stack or a fact.
+        """
         name = need.name
         pin = self._pins.get(name)
         if name in self._absent:
@@ -264,6 +286,7 @@ class _Check:
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
+        """Check the index and the files of a pin."""
         release = pin.release
         index = release.index
         binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
@@ -283,14 +306,14 @@ class _Check:
             if file.is_wheel:
                 yield from self._wheel(pin, file)
             yield from self._reading.refusals(file)
-        with contextlib.suppress(UnusableFile):  # reported with its requirements
+        with contextlib.suppress(UnusableFile):  # `_requirements` reports it
             requires_python = self._reading.requires_python(pin.name, release)
             yield from self._reading.python_faults(release.file, requires_python)
         if not self._reading.is_taken(pin.name, release):
             yield f"{release.file.filename} is not what pip takes"
 
     def _wheel(self, pin: Pin, file: File) -> Iterator[str]:
-        """Yield what is wrong with the name of a wheel, and with its variant."""
+        """Check the name of a wheel, and its variant."""
         name, version, tags = parsed_wheel(file.filename) or ("", None, ())
         if (name, version) != (pin.name, pin.version):
             yield f"{file.filename} is not {pin.name} {pin.version}"
@@ -299,9 +322,10 @@ class _Check:
         yield from self._variant(pin, file)
 
     def _variant(self, pin: Pin, file: File) -> Iterator[str]:
-        """Yield what is wrong with the variant that a wheel is.
+        """Check the variant of a wheel.
 
-        It must be the pin's, be for the target, and have the properties that its index says.
+        It must be the variant that is pinned, be for the target, and have the properties that its
+        index states.
         """
         release = pin.release
         _, label = split_label(file.filename)
@@ -313,7 +337,7 @@ class _Check:
         table = self._reading.table(pin.name, pin.version, release.index)
         if not self._reading.is_fit(file, table):
             yield f"{file.filename} is a variant that is not for the target"
-        with contextlib.suppress(UnusableFile):  # reported with its requirements
+        with contextlib.suppress(UnusableFile):  # `_requirements` reports it
             yield from self._reading.own_faults(file, table)
 
     def _builds(self, pin: Pin) -> list[facts.Builds]:
@@ -322,7 +346,7 @@ class _Check:
     # --- policy and facts
 
     def _policy(self, pin: Pin) -> Iterator[str]:
-        """Yield that a pin is yanked, or a pre-release, and nothing permits it."""
+        """Check that a yanked release or a pre-release is permitted."""
         if pin.release.file.yanked is not None and not self._is_pinned_by_user(pin):
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
@@ -340,7 +364,7 @@ class _Check:
                     yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
     def _is_pinned_by_user(self, pin: Pin) -> bool:
-        """Return whether the stack or a fact names the release."""
+        """Return whether the stack or a fact requires a single release of the pin's project."""
         for specifier in chain.from_iterable(self._user_specifiers[pin.name]):
             if specifier.operator == "===":
                 return True
@@ -349,7 +373,7 @@ class _Check:
         return False
 
     def _fits(self, pin: Pin, page: Page, version: Version) -> bool:
-        """Return whether a release of a pin's project could be taken from a page instead."""
+        """Return whether another release of a pin's project on a page meets all requirements."""
         for specifier in self._specifiers[pin.name]:
             if not specifier.contains(version, prereleases=True):
                 return False
@@ -359,7 +383,7 @@ class _Check:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:
-        """Yield each module that several pins own, even if different facts name the owners."""
+        """Check that no module is owned by several pins, even by different facts."""
         owners: defaultdict[str, set[str]] = defaultdict(set)
         for fact in self._problem.facts:
             if isinstance(fact, (facts.Absent, facts.Collides)):
@@ -372,7 +396,7 @@ class _Check:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
 
     def _bounds(self, pin: Pin) -> Iterator[str]:
-        """Yield each bound of a fact about a pin that another pin is beyond."""
+        """Check that other pins meet the bounds of facts about a pin."""
         for fact in self._facts_about[pin.name]:
             for bound in fact.bounds_for(pin.release):
                 other = self._pins.get(bound.name)
@@ -385,7 +409,7 @@ class _Check:
                     )
 
     def _constraints(self, pin: Pin) -> Iterator[str]:
-        """Yield each constraint of the stack that a pin is beyond."""
+        """Check that a pin meets the stack's `constraints`."""
         for root in self._reading.constraints_on(pin.name):
             need = root.need
             if isinstance(need, Requirement) and not need.specifier.contains(
@@ -394,9 +418,10 @@ class _Check:
                 yield f"{root.origin}, and {pin.name} {pin.version} is pinned"
 
     def _should_be_commit(self, fact: facts.Sources, pin: Pin) -> bool:
-        """Return whether a fact takes a release from a commit, and its pin is a file instead.
+        """Return whether a pin is a file although a fact builds the release from a commit.
 
-        The file may be a variant for the machines of the fact, which need not be built.
+        The result is False if the file is a variant for the targets of the fact, so that the fact
+        does not count.
         """
         if pin.release.source is not None or self._problem.wheels_only:
             return False
@@ -406,7 +431,7 @@ class _Check:
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 
     def _facts(self, pin: Pin) -> Iterator[str]:
-        """Yield each fact about a pin that rules it out."""
+        """Check that no fact rules a pin out."""
         for fact in self._facts_about[pin.name]:
             match fact:
                 case facts.Excludes():
@@ -418,4 +443,4 @@ class _Check:
                 case facts.Sources() if self._should_be_commit(fact, pin):
                     yield f"{pin.name} {pin.version} is a file, and a fact builds it from a commit"
                 case _:
-                    pass  # what a pin needs, and what excludes others, is checked elsewhere
+                    pass  # requirements, bounds and collisions are checked elsewhere

@@ -1,6 +1,6 @@
-"""The part of the independent check about binaries.
+"""The independent check of binaries, for the libraries and symbols that they need.
 
-It shares no code with `linkage/judgement`.
+It shares no code with `resolve/linkage` and `linkage/judgement`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,29 @@ from resolver.model.linkage import SharedObject
 from resolver.model.problem import Problem
 from resolver.model.resolution import Pin
 
-# Bytes of the hash of a symbol.
+# The length of a symbol's hash in bytes (see `model/linkage`).
 _HASH: Final = 4
 
 
 class BinaryCheck:
-    """Compares what the binaries of pins need with what the target and the other pins have."""
+    """Compares the libraries and symbols that binaries of pins need with those that there are.
+
+    Only wheels of projects with a `links` fact that has `to` are checked.
+    """
 
     def __init__(self, problem: Problem, pins: Mapping[str, Pin], catalog: Catalog) -> None:
+        """Take all pins of a resolution, by the name of the project."""
         self._problem = problem
         self._pins = pins
         self._catalog = catalog
         self._facts = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
 
     def needed(self, pin: Pin) -> list[str]:
-        """Return the projects that the binaries of a pin need, by name.
+        """Return the names of the projects that the binaries of a pin need, sorted.
 
-        They are the projects of the facts' `to` that have libraries which the binaries need. Torch
-        is one also if they take its symbols, or need what neither they nor the target nor a fact
-        has.
+        They are projects in `to` of its facts that provide a library which the binaries need. torch
+        is also needed if they use its symbols, or if they need a library that is not in the wheel,
+        on the target, or provided by another project.
         """
         links = self._about(pin)
         if not _is_judged(pin, links):
@@ -63,7 +67,10 @@ class BinaryCheck:
         return sorted(needed)
 
     def faults(self, pin: Pin) -> Iterator[str]:
-        """Yield each fault of the binaries of a pin, as a sentence."""
+        """Yield the faults of a pin's binaries as sentences.
+
+        The target's glibc must be new enough, and all libraries and symbols must be found.
+        """
         links = self._about(pin)
         if not _is_judged(pin, links):
             return
@@ -81,7 +88,7 @@ class BinaryCheck:
         there = self._libraries(objects, torch)
         missing = {part.path: _missing(part, there, links) for part in objects}
         for path, names in missing.items():
-            # one of several alternatives is enough
+            # If objects are alternatives, it is enough that one of them finds its libraries.
             if all(missing[other] for other in _alternatives(path, missing)):
                 for name in names:
                     yield f"{release}: {path} needs {name}, which nothing provides"
@@ -91,9 +98,9 @@ class BinaryCheck:
     def _lacking_symbols(
         self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
     ) -> Iterator[str]:
-        """Yield the paths of objects that take symbols which this torch does not offer.
+        """Yield the paths of objects that use symbols which the pinned torch does not offer.
 
-        There are none if it was not read in full.
+        `torch` are the objects of torch. Nothing is yielded if torch was not read, or only partly.
         """
         offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
         if not offered or not all(part.read for part in torch):
@@ -106,7 +113,10 @@ class BinaryCheck:
     def _libraries(
         self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
     ) -> set[str]:
-        """Return the libraries that these objects find: in their wheel, the target and the pins."""
+        """Return the names of all libraries that the objects of a wheel can find.
+
+        They are in the wheel itself, on the target, in torch, and in pins by `links` facts.
+        """
         there = _names(objects) | _names(torch)
         there.update(self._problem.libraries)
         for part in torch:
@@ -120,12 +130,12 @@ class BinaryCheck:
         return [fact for fact in self._facts if fact.is_about(pin.name, pin.version)]
 
     def _objects(self, pin: Pin) -> Sequence[SharedObject]:
-        """Return the objects of a pin, none if they are unread. Raises UnusableFile."""
+        """Return the objects of a pin's wheel; none if it was not read. Raises UnusableFile."""
         linkage = self._catalog.linkage(pin.release.file)
         return linkage.objects if linkage is not None else ()
 
     def _torch(self) -> Sequence[SharedObject]:
-        """Return the objects of the pinned torch, none if nobody has read it."""
+        """Return the objects of the pinned torch; none if nobody has read its wheel."""
         pin = self._pins.get("torch")
         if pin is None or pin.release.source is not None or not pin.release.file.is_wheel:
             return ()
@@ -134,22 +144,22 @@ class BinaryCheck:
 
 
 def _is_judged(pin: Pin, links: Iterable[facts.Links]) -> bool:
-    """Return whether a fact has the binaries of a pin judged."""
+    """Return whether a pin is a wheel, and one of these facts says with what it is linked."""
     if pin.release.source is not None or not pin.release.file.is_wheel:
         return False
     return any(fact.to for fact in links)
 
 
 def _missing(part: SharedObject, there: Container[str], links: Sequence[facts.Links]) -> list[str]:
-    """Return the libraries that an object needs, are not there, and are not optional."""
+    """Return the libraries that an object needs, that are not optional and not in `there`."""
     names = [name for name in part.needs if name not in there and "libpython" not in name]
     return [name for name in names if not _is_optional(name, links)]
 
 
 def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that differ from one in its digits alone, itself included.
+    """Return the paths that differ from `path` only in numbers, `path` included.
 
-    One of such libraries is loaded.
+    Such objects are alternatives, of which only one is loaded.
     """
     number = r"[0-9]+(\.[0-9]+)*"
     pattern = number.join(map(re.escape, re.split(r"[0-9]+(?:\.[0-9]+)*", path)))
@@ -157,7 +167,7 @@ def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _names(objects: Iterable[SharedObject]) -> set[str]:
-    """Return the names by which these objects can be needed."""
+    """Return the names by which other objects can require these: file names and sonames."""
     names = set()
     for part in objects:
         names |= {part.path.split("/")[-1], part.soname}
@@ -165,11 +175,12 @@ def _names(objects: Iterable[SharedObject]) -> set[str]:
 
 
 def _hashes(symbols: bytes) -> Iterator[bytes]:
+    """Return the hashes of symbols, which are joined without separators."""
     return (symbols[start : start + _HASH] for start in range(0, len(symbols), _HASH))
 
 
 def _is_optional(library: str, links: Iterable[facts.Links]) -> bool:
-    """Return whether a fact says that nothing fails to load without a library."""
+    """Return whether a fact says that a library may be missing."""
     for pattern in chain.from_iterable(fact.optional for fact in links):
         expression = ".*".join(map(re.escape, pattern.split("*")))
         if re.fullmatch(expression, library):

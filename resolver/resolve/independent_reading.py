@@ -1,8 +1,8 @@
-"""What pages, metadata and facts say, for the checks of answers: written apart from the search.
+"""An independent reading of pages, metadata and facts, for the checks of answers.
 
-Everything is evaluated with the `packaging` library. What is shared with the search, and thus
-cannot be doubted, are the model's types with their comparisons (tags of a target, requirements on
-components), and pages as they were parsed.
+It shares no code with the search and evaluates everything with the `packaging` library. It does use
+the types of the model with their comparisons (tags of a target, requirements on components), and
+the pages as they were parsed. Mistakes in these are not found by the checks.
 """
 
 from __future__ import annotations
@@ -34,24 +34,27 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
 from resolver.phrase import cause
 
-# More than any real wheel has.
+# The most tags of a wheel. No real wheel has so many.
 _MOST_TAGS: Final = 1000
+# An upload time (RFC 3339).
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
-# The same texts occur again and again.
+# Versions are cached, since pages repeat the same texts.
 parsed_version = lru_cache(None)(Version)
+# The name of an extra in a marker.
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _MENTIONS_EXTRA = re.compile(r"\bextra\b")
-# Stands for every extra.
+# The key of lines that may apply for every extra.
 _ANY: Final = None
 
 
 @lru_cache(maxsize=65536)
 def _extras_of(line: str) -> frozenset[str | None]:
-    """Return the extras on which it depends whether a line applies.
+    """Return the keys under which a requirement line is stored: the extras that its marker names.
 
-    "" is among them: it stands for no extra, and for all others.
+    The key "" is always among them. The key _ANY is among them if the marker mentions `extra` in
+    another way, so that the line may apply for any extra.
     """
     marker = line.partition(";")[2]
     extras: set[str | None] = {""}
@@ -63,17 +66,17 @@ def _extras_of(line: str) -> frozenset[str | None]:
 
 
 class IndependentReading:
-    """Reads what one problem's catalog and facts say of releases."""
+    """Answers questions about releases from the catalog and the facts of one problem."""
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.problem = problem
         self.catalog = catalog
-        # the lines of each release, by extra
+        # The requirement lines of each release, by the keys of `_extras_of`.
         self._by_extra: dict[Release, defaultdict[str | None, list[str]]] = {}
 
     @cached_property
     def _facts(self) -> dict[str, list[facts.Fact]]:
-        """Return the facts about each project."""
+        """Return the facts about each project, by its name."""
         about: dict[str, list[facts.Fact]] = {}
         for fact in self.problem.facts:
             about.setdefault(fact.package, []).append(fact)
@@ -92,7 +95,7 @@ class IndependentReading:
     # --- the stack and the target
 
     def stack_lines(self, name: str) -> list[Requirement]:
-        """Return the stack's lines about a project that apply to the target."""
+        """Return the lines of `requires` about a project that apply to the target."""
         lines = []
         for root in self.problem.stack.requirements:
             need = root.need
@@ -101,7 +104,7 @@ class IndependentReading:
         return lines
 
     def constraints_on(self, name: str) -> list[RootRequirement]:
-        """Return the stack's constraints on a project that apply to the target."""
+        """Return the lines of `constraints` about a project that apply to the target."""
         found = []
         for root in self.problem.stack.constraints:
             need = root.need
@@ -110,9 +113,9 @@ class IndependentReading:
         return found
 
     def is_overridden(self, need: facts.Need, requirer: str) -> bool:
-        """Return whether the stack says something else in place of a requirement of a release.
+        """Return whether the stack overrides a requirement of a release of `requirer`.
 
-        What a release requires of itself is never overridden.
+        A requirement on a component, or of a release on its own project, is never overridden.
         """
         if not isinstance(need, Requirement) or need.name == requirer:
             return False
@@ -122,7 +125,10 @@ class IndependentReading:
         )
 
     def overriding(self, name: str) -> list[RootRequirement]:
-        """Return the stack's overrides about a project that apply to the target; may be none."""
+        """Return the lines of `overrides` about a project that apply to the target.
+
+        If there are none, overridden requirements on the project are dropped.
+        """
         found = []
         for root in self.problem.stack.overrides:
             need = root.need
@@ -131,16 +137,20 @@ class IndependentReading:
         return found
 
     def has_component(self, need: ComponentRequirement) -> bool:
-        """Return whether the target meets a requirement, or does not state the component."""
+        """Return whether the target meets a requirement on a component.
+
+        The result is True if the target does not state the component.
+        """
         value = self.problem.target.system.get(need.component)
         return value is None or need.allows(value)
 
     # --- requirements
 
     def applies(self, need: Requirement, extra: str) -> bool:
-        """Return whether the marker of a requirement holds on the target with an extra.
+        """Return whether the marker of a requirement is true on the target with an extra.
 
-        "" stands for no extra. Raises InvalidRequirement for a marker that cannot be evaluated.
+        `extra` is empty for no extra. Raises InvalidRequirement for a marker that cannot be
+        evaluated.
         """
         if need.marker is None:
             return True
@@ -150,9 +160,9 @@ class IndependentReading:
             raise InvalidRequirement(cause(error)) from None
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
-        """Return the lines of a release that may apply for an extra; "" stands for no extra.
+        """Return the requirement lines of a release that may apply for an extra.
 
-        Raises UnusableFile.
+        `extra` is empty for no extra. Raises UnusableFile if the file cannot be read.
         """
         by_extra = self._by_extra.get(release)
         if by_extra is None:
@@ -164,7 +174,10 @@ class IndependentReading:
         return by_extra[extra] + by_extra[_ANY] if extra else by_extra[extra].copy()
 
     def _lines(self, name: NormalizedName, release: Release) -> list[str]:
-        """Return the lines of a release for any extra. Raises UnusableFile."""
+        """Return all requirement lines of a release. Raises UnusableFile.
+
+        They are from the commit, the wheel, a `builds` fact, a `metadata` fact or the archive.
+        """
         file = release.file
         if release.source is not None:
             return list(release.source.recipe.requires)
@@ -186,9 +199,9 @@ class IndependentReading:
         return list(static.requires_dist)
 
     def requires_python(self, name: NormalizedName, release: Release) -> str:
-        """Return the Requires-Python of a release, by what its requirements are from.
+        """Return the Requires-Python of a release, from the same place as its requirements.
 
-        What has none of its own has that of the index. Raises UnusableFile.
+        Without one there, it is that of the index's page. Raises UnusableFile.
         """
         file = release.file
         if release.source is not None:
@@ -203,9 +216,10 @@ class IndependentReading:
         return file.requires_python if static is None else static.requires_python
 
     def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
-        """Return the build requirements of a release that is built in the environment.
+        """Return the build requirements of a release that is built in the target environment.
 
-        Raises UnusableFile.
+        There are none for other releases. Requirements on the project itself are left out. Raises
+        UnusableFile.
         """
         return [
             line
@@ -214,6 +228,7 @@ class IndependentReading:
         ]
 
     def _all_build_lines(self, name: NormalizedName, release: Release) -> list[str]:
+        """Return the lines of `build_lines`, with requirements on the project itself."""
         if release.source is not None:
             recipe = release.source.recipe
             return [] if recipe.isolation else list(recipe.build_requires)
@@ -228,7 +243,7 @@ class IndependentReading:
         return kept + list(map(str, builds.build_add))
 
     def dropped(self, name: str, version: Version) -> set[str]:
-        """Return the projects of which the requirements in a release's metadata are dropped."""
+        """Return the projects on which facts drop the requirements in a release's metadata."""
         dropped: set[str] = set()
         for fact in self.facts_of_kind(name, version, facts.Replaces):
             dropped.update(fact.drop)
@@ -237,9 +252,9 @@ class IndependentReading:
     def needs_kept(
         self, fact: facts.Fact, needs: Sequence[facts.Need], name: str, version: Version
     ) -> list[facts.Need]:
-        """Return the needs of a fact about a release, without what practices drop of them.
+        """Return the requirements `needs` of a fact about a release that no practice drops.
 
-        Nothing is dropped of what replaces metadata, of enforced facts and of practices.
+        Requirements of `replaces` facts, enforced facts and practices are never dropped.
         """
         is_firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
         if is_firm or isinstance(fact, facts.Replaces):
@@ -257,7 +272,10 @@ class IndependentReading:
     # --- commits and files
 
     def versions(self, name: NormalizedName) -> list[Version]:
-        """Return the versions of a project: of the commit that the stack names, or on its pages."""
+        """Return the versions of a project on its pages.
+
+        If the stack takes the project from a commit, return only the version of the commit.
+        """
         for line in self.stack_lines(name):
             if line.url:
                 return [self.problem.sources[line.url].version]
@@ -269,7 +287,10 @@ class IndependentReading:
         return list(versions)
 
     def release_sources(self, name: str, version: Version) -> list[Source]:
-        """Return the commit that facts take a release from, as a list of one; or none."""
+        """Return the commit from which facts build a release, in a list; empty if there is none.
+
+        The last `sources` or `builds` fact about the release counts.
+        """
         if self.problem.wheels_only:
             return []
         commit: facts.Sources | None = None
@@ -277,13 +298,13 @@ class IndependentReading:
             if isinstance(fact, facts.Sources) and fact.makes_release(version):
                 commit = fact
             elif isinstance(fact, facts.Builds):
-                commit = None  # the later fact counts
+                commit = None  # a later `builds` fact counts instead
         if commit is None:
             return []
         return [Source.of_fact(commit, message("trust.not-read", fact=commit.id))]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
-        """Return the files of a release on one index, or on all of them."""
+        """Return the files of a release on an index; an empty `index` means all indexes."""
         files: list[File] = []
         for page in self.catalog.lookup(name).pages:
             if page.index == index or not index:
@@ -291,9 +312,10 @@ class IndependentReading:
         return files
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
-        """Return whether pip takes the file of a release on the target.
+        """Return whether a release is taken from the right file or commit.
 
-        It does unless there is a better wheel on the same index.
+        If a fact says how the release is built, that counts. Otherwise there must be no better
+        wheel on the same index.
         """
         sources = self.release_sources(name, release.version)
         if release.source is not None:
@@ -313,7 +335,10 @@ class IndependentReading:
     def has_usable_file(
         self, name: NormalizedName, page: Page, version: Version, *, is_yanked_fine: bool
     ) -> bool:
-        """Return whether a page has a file of a release that the target and the facts admit."""
+        """Return whether a page has a file of a release that can be used on the target.
+
+        `is_yanked_fine` says whether a yanked file counts.
+        """
         for fact in self.facts_about(name, version):
             if isinstance(fact, facts.Excludes):
                 return False
@@ -333,7 +358,7 @@ class IndependentReading:
         return False
 
     def _can_be_taken(self, name: NormalizedName, page: Page, version: Version, file: File) -> bool:
-        """Return whether the target and the facts admit a file of a release."""
+        """Return whether a file of a release can be used, by the target and by facts."""
         if not file.is_wheel:
             return not self.problem.wheels_only and not any(self.refusals(file))
         if not self.is_fit(file, table_of(page, version)) or any(self.refusals(file)):
@@ -341,12 +366,12 @@ class IndependentReading:
         return not self.builds(name, version, file, page.index)
 
     def python_faults(self, file: File, requires_python: str) -> Iterator[str]:
-        """Yield why a file with this Requires-Python cannot be used on the target."""
+        """Yield a sentence if the target's Python does not meet the Requires-Python of a file."""
         if not _admits_python(requires_python, self.problem.target.pythons(requires_python)):
             yield f"{file.filename} needs Python {requires_python}"
 
     def refusals(self, file: File) -> Iterator[str]:
-        """Yield why a file cannot be used, apart from its tags."""
+        """Yield a sentence for each reason why a file cannot be used, apart from its tags."""
         if file.url == NOWHERE:
             yield f"{file.filename} has an address that an index must not point to"
         yield from self.python_faults(file, file.requires_python)
@@ -354,22 +379,27 @@ class IndependentReading:
             yield f"{file.filename} was not uploaded before {self.problem.policy.exclude_newer}"
 
     def is_late(self, file: File) -> bool:
-        """Return whether a file was not uploaded before the cut-off."""
+        """Return whether a file was uploaded at or after the cut-off, or at an unknown time.
+
+        The result is False if there is no cut-off.
+        """
         cutoff = self.problem.policy.exclude_newer
         return cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff
 
     def rank(self, file: File, table: VariantTable) -> _Rank:
-        """Return the place of a file in the order in which files are taken.
+        """Return a sort key for the order in which pip prefers the files of a release.
 
-        Wheels come before archives, and what was yanked after both. Variants come before plain
-        wheels, in the order of PEP 825; of each, the one with the best tag.
+        Wheels come before archives, and yanked files come last. Variants come before plain wheels,
+        in the order of PEP 825. Then the best tag decides. The key is _UNFIT for a wheel that the
+        target cannot use.
         """
         accepted = self.problem.target.tags
         behind = 0 if file.yanked is None else 2
         if not file.is_wheel:
             return behind + 1, _LAST, 0
         plain, label = split_label(file.filename)
-        # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
+        # The last three parts of the name are the tags (PEP 427). They are parsed and cached
+        # together, since thousands of wheels have only a few dozen of them.
         parts = plain.removesuffix(".whl").split("-")
         tags = _parsed_tags("-".join(parts[-3:])) if len(parts) > 3 else ()
         best = min((accepted[tag] for tag in tags if tag in accepted), default=None)
@@ -379,9 +409,9 @@ class IndependentReading:
         return behind, place, best
 
     def own_faults(self, file: File, table: VariantTable) -> Iterator[str]:
-        """Yield that a variant wheel itself has other properties than its index says.
+        """Yield a sentence if a variant wheel has other properties than its index says.
 
-        Raises UnusableFile.
+        Raises UnusableFile if its metadata cannot be read.
         """
         _, label = split_label(file.filename)
         own = self.catalog.metadata(file).own_variant if label else None
@@ -389,13 +419,13 @@ class IndependentReading:
             yield f"{file.filename} has other properties than its index says"
 
     def is_fit(self, file: File, table: VariantTable) -> bool:
-        """Return whether the target can use a wheel."""
+        """Return whether the target can use a wheel, by its tags and its variant."""
         return self.rank(file, table) != _UNFIT
 
     def _place(self, label: str, table: VariantTable) -> _Place | None:
-        """Return the place of a variant among the variants of its release.
+        """Return the sort key of a variant among the variants of its release.
 
-        None if the target lacks one of its properties.
+        None if the target does not have its properties, or the index does not list it.
         """
         if label not in table.variants:
             return _Place((), label) if label == "null" else None
@@ -412,7 +442,10 @@ class IndependentReading:
         return _Place(tuple(sorted(keys)), label)
 
     def _feature_rank(self, feature: str, values: Iterable[str]) -> tuple[int, int] | None:
-        """Return the ranks of a feature and of its best value on the target; None without one."""
+        """Return the rank of a feature on the target, and the rank of its best value.
+
+        None if the target has none of the values.
+        """
         ranks: list[tuple[int, int]] = []
         for number, known in enumerate(self.problem.target.features):
             if known.name != feature:
@@ -422,17 +455,20 @@ class IndependentReading:
             ]
         return min(ranks, default=None)
 
-    # --- facts that variants make needless
+    # --- facts that do not count for variants
 
     def table(self, name: NormalizedName, version: Version, index: str) -> VariantTable:
-        """Return what the labels of a release's wheels stand for on an index."""
+        """Return the wheel variants of a release on an index (PEP 825)."""
         for page in self.catalog.lookup(name).pages:
             if page.index == index:
                 return table_of(page, version)
         return VariantTable()
 
     def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
-        """Return the components for whose values a wheel was built, as its variant says."""
+        """Return the names of the components that the properties of a variant wheel are about.
+
+        Empty for a file that is no variant wheel.
+        """
         _, label = split_label(file.filename) if file.is_wheel else ("", "")
         if not label:
             return set()
@@ -446,9 +482,9 @@ class IndependentReading:
     def builds(
         self, name: NormalizedName, version: Version, file: File, index: str
     ) -> list[facts.Builds]:
-        """Return the facts that have a release built.
+        """Return the facts that say that a release is built from its archive.
 
-        There are none if they are for targets whose own variant the file is.
+        There are none if the file is a variant for the targets that the last of them is about.
         """
         known = self.facts_of_kind(name, version, facts.Builds)
         if known and self._states(known[-1].when, self.stated(name, version, file, index)):
@@ -458,9 +494,9 @@ class IndependentReading:
     def is_for_machines_of(
         self, fact: facts.Sources | None, name: NormalizedName, release: Release
     ) -> bool:
-        """Return whether a wheel is a variant for the targets that a fact is about.
+        """Return whether a release is a variant wheel for the targets of a `sources` fact.
 
-        For these targets, the fact takes the release from a commit.
+        Then the fact does not count.
         """
         stated = self.stated(name, release.version, release.file, release.index)
         return fact is not None and self._states(fact.when, stated)
@@ -470,7 +506,7 @@ class IndependentReading:
         return bool(when) and {need.component for need in when} <= stated
 
     def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
-        """Return whether a fact is about a release, given the file that it is installed from."""
+        """Return whether a `requires` fact concerns the file from which a release is installed."""
         if not fact.wheels:
             return True
         if not release.file.is_wheel:
@@ -480,15 +516,16 @@ class IndependentReading:
 
 
 class _Place(NamedTuple):
-    """The place of a wheel among the variants of its release.
+    """The sort key of a wheel among the variants of its release.
 
-    It is as PEP 825 has it ("Variant ordering", step 7).
+    The order is that of PEP 825 ("Variant ordering", step 7).
     """
 
-    # namespace, feature and value of each property, by their ranks, sorted
+    # For each property the ranks of its namespace, its feature and its value, sorted.
     keys: tuple[tuple[int, int, int], ...]
+    # The label of the variant.
     label: str
-    # whether it is no variant at all
+    # Whether the file is no variant.
     is_plain: bool = False
 
     def __lt__(self, other: tuple[object, ...]) -> bool:
@@ -503,14 +540,16 @@ class _Place(NamedTuple):
         return self.label < other.label
 
 
+# The sort key of files that are no variants.
 _LAST = _Place((), "", is_plain=True)
-# Whether it is a wheel, and not yanked; its place among variants; the rank of its best tag.
+# A sort key of files: a number for kind and yank, the key among variants, the rank of the best tag.
 _Rank = tuple[int, _Place, int]
+# The sort key of files that the target cannot use.
 _UNFIT: _Rank = (4, _LAST, 0)
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
-    """Return the moment of an upload time (RFC 3339, as in PEP 700); `unknown` if it is none."""
+    """Return the moment of an upload time (RFC 3339, PEP 700); `unknown` if it cannot be read."""
     match = _TIME.fullmatch(uploaded)
     if match is None:
         return unknown
@@ -519,21 +558,24 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
     try:
         exact = f"{whole.upper()}.{(fraction or '')[:6]:0<6}{zone}"
         return dt.datetime.fromisoformat(exact).astimezone(dt.timezone.utc)
-    except (ValueError, OverflowError):  # no such day, or none in UTC
+    except (ValueError, OverflowError):  # there is no such day, or no such year in UTC
         return unknown
 
 
 def unambiguous(files: Sequence[File]) -> Iterator[File]:
-    """Return the files whose names occur once: of others it is unclear which is meant."""
+    """Return the files whose names occur only once.
+
+    If a name occurs several times, it is unclear which file is meant.
+    """
     counts = Counter(file.filename for file in files)
     return (file for file in files if counts[file.filename] == 1)
 
 
 @cache
 def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
-    """Return project, version and tags in the name of a wheel; None if pip could not use it.
+    """Return project, version and tags in the name of a wheel; None if the name is invalid.
 
-    The label of a variant is left out, as pip uses none with it.
+    The label of a variant is removed first, since pip refuses a name with a label.
     """
     try:
         name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
@@ -543,9 +585,10 @@ def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
 
 
 def split_label(filename: str) -> tuple[str, str]:
-    """Return the name that a wheel has without a label, and its label (PEP 825); empty for none.
+    """Return the name of a wheel without its variant label, and the label (PEP 825).
 
-    Six parts are a name with a build tag, which begins with a digit, or one with a label.
+    The label is empty if there is none. A name with six parts has either a build tag, which begins
+    with a digit, or a label.
     """
     parts = filename.removesuffix(".whl").split("-")
     if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
@@ -554,7 +597,7 @@ def split_label(filename: str) -> tuple[str, str]:
 
 
 def table_of(page: Page, version: Version) -> VariantTable:
-    """Return what the labels of a release's wheels stand for on a page."""
+    """Return the wheel variants of a release on a page (PEP 825)."""
     for spelled, table in page.variants.items():
         if parsed_version(spelled) == version:
             return table
@@ -562,7 +605,7 @@ def table_of(page: Page, version: Version) -> VariantTable:
 
 
 def files_of(page: Page, version: Version) -> Sequence[File]:
-    """Return the files of a release; a page has one spelling of each version."""
+    """Return the files of a release on a page, which spells each version in only one way."""
     plain = str(version)
     if plain in page.releases:
         return page.releases[plain]
@@ -574,7 +617,10 @@ def files_of(page: Page, version: Version) -> Sequence[File]:
 
 @cache
 def _parsed_tags(joined: str) -> Collection[str]:
-    """Return the tags at the end of a wheel's name; none if they are invalid, or too many."""
+    """Return the tags in the last three parts of a wheel's name.
+
+    There are none if they are invalid, or too many.
+    """
     if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
         return ()
     try:
@@ -585,9 +631,9 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 @cache
 def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
-    """Return whether a Requires-Python admits each of these, and can be read at all.
+    """Return whether a Requires-Python admits all of these versions.
 
-    `>=3.6.*` stands for `>=3.6`.
+    `>=3.6.*` is read as `>=3.6`. The result is False if it is no specifier set.
     """
     clauses = [clause.strip() for clause in requires_python.split(",")]
     valid = [

@@ -1,7 +1,8 @@
-"""What a release's binaries need, judged before the release is chosen.
+"""The edges of releases that follow from the binaries in their wheels.
 
-Only releases that a `links` fact is about are judged, by their own wheel. What it takes from others
-becomes edges.
+Only releases that a `links` fact with `to` is about are judged, by the wheel that pip would take,
+before they are chosen. If the binaries need libraries or symbols of other projects, the release
+gets edges on these projects. docs/solving.md ("Linkage") describes the rules.
 """
 
 from __future__ import annotations
@@ -38,19 +39,22 @@ from resolver.resolve.needs import UnusableReleaseError
 class _BinaryNeed(NamedTuple):
     """A project that the binaries of a wheel need."""
 
+    # The project.
     project: NormalizedName
-    # the versions that have what they need of it
+    # The specifier set of the versions that have all needed libraries and symbols.
     specifier: str
 
 
 class LinkageRules:
-    """Judges the binaries of the candidates of one problem, each wheel once."""
+    """Judges the binaries of the candidates of one problem. Verdicts are cached."""
 
     def __init__(self, candidates: Candidates) -> None:
+        """Take the candidates of the problem."""
         self._candidates = candidates
         self._problem = candidates.problem
         self._links = [fact for fact in self._problem.facts if isinstance(fact, facts.Links)]
-        # by file name, sha256, and libraries that are there
+        # The verdict on each wheel, by its file name, its sha256, and the names of libraries that
+        # count as present.
         self._verdicts: dict[
             tuple[str, str, frozenset[str]], tuple[_BinaryNeed, ...] | UnusableReleaseError
         ] = {}
@@ -61,12 +65,13 @@ class LinkageRules:
         torch_specifiers: Sequence[SpecifierSet],
         assumed: frozenset[str] | None = None,
     ) -> Iterator[Edge]:
-        """Yield what a release requires because its binaries are linked with other projects.
+        """Yield the edges of a release that follow from its binaries.
 
-        That is nothing if its wheel is left unread, and if no fact says that they are, unless that
-        is `assumed`: then these are libraries of other projects that count as there.
-        `torch_specifiers` are what its metadata requires of torch: if the target can use no such
-        release, that is reason enough, and nothing is read.
+        There are none if no fact says with which projects the binaries are linked, or if the wheel
+        was not read. If `assumed` is not None, they are judged even without a fact: it has the
+        names of libraries of other projects that count as present. `torch_specifiers` are the
+        requirements on torch in the release's metadata. If the target can use no such torch, the
+        wheel is not read.
 
         Raises UnusableReleaseError if the binaries cannot be loaded on the target.
         """
@@ -82,9 +87,10 @@ class LinkageRules:
             yield Edge(Package(need.project), SpecifierSet(need.specifier), stated)
 
     def fault(self, candidate: Candidate, torch: Version, there: frozenset[str]) -> str:
-        """Return why the binaries of a release cannot be loaded with a torch.
+        """Return why the binaries of a release cannot be loaded with a version of torch.
 
-        Empty if they can, or are unread. `there` are libraries of other projects.
+        Empty if they can be loaded, or were not read. `there` has the names of libraries of other
+        projects that count as present.
         """
         try:
             needs = self._needs(candidate, there)
@@ -97,11 +103,12 @@ class LinkageRules:
         return ""
 
     def _links_of(self, candidate: Candidate) -> list[facts.Links]:
+        """Return the `links` facts about a candidate's release."""
         project = self._candidates.project(text.name(candidate.package.name))
         return project.facts_about(candidate.release.position, facts.Links)
 
     def _needs(self, candidate: Candidate, there: frozenset[str]) -> tuple[_BinaryNeed, ...]:
-        """Return what the binaries of a release need. Raises UnusableReleaseError."""
+        """Return the projects that the binaries of a release need (see `_judge`)."""
         release = candidate.release
         key = release.file.filename, release.file.sha256, there
         if key not in self._verdicts:
@@ -117,14 +124,13 @@ class LinkageRules:
     def _judge(
         self, release: Release, links: Sequence[facts.Links], there: frozenset[str]
     ) -> tuple[_BinaryNeed, ...]:
-        """Return what the binaries of a wheel need, nothing if it is left unread.
+        """Return the projects that the binaries of a wheel need; none if it was not read.
 
-        Raises UnusableReleaseError.
-
-        A library that neither the target nor a fact is known to have must be around a torch that
-        somebody has read. A torch that nobody has read is known to have what facts say, and no
-        more: what is left are mostly libraries of CUDA, and a target with NPUs has none. The
-        independent check sees it in the same way.
+        `links` are the facts about the release, and `there` the libraries that count as present. A
+        library that neither the target nor a project of a fact has must be in torch, or be needed
+        by torch itself. Only a torch that somebody has read can have it: such libraries are mostly
+        those of CUDA, which a target with NPUs does not have. The independent check has the same
+        rule. Raises UnusableReleaseError if nothing on the target provides a library.
         """
         linkage = self._loadable(release)
         if linkage is None:
@@ -147,10 +153,10 @@ class LinkageRules:
         return tuple(needs)
 
     def _loadable(self, release: Release) -> Linkage | None:
-        """Return what the binaries of a wheel need, None if it is left unread.
+        """Return the linkage of a release's wheel; None if it was not read.
 
-        Raises UnusableReleaseError if it cannot be read, or needs a newer glibc than the target
-        has.
+        Raises UnusableReleaseError if it cannot be read, or if it needs a newer glibc than the
+        target has.
         """
         try:
             linkage = self._candidates.catalog.linkage(release.file)
@@ -165,10 +171,11 @@ class LinkageRules:
         return linkage
 
     def _about(self, project: NormalizedName) -> list[facts.Links]:
+        """Return the `links` facts about any release of a project."""
         return [fact for fact in self._links if fact.package == project]
 
     def _provided_by(self, project: NormalizedName) -> set[str]:
-        """Return the libraries that some release of a project provides, as facts say."""
+        """Return the names of the libraries that any release of a project provides, by facts."""
         libraries: set[str] = set()
         for fact in self._about(project):
             libraries.update(fact.provides)
@@ -177,7 +184,7 @@ class LinkageRules:
     def _lacks(
         self, project: NormalizedName, version: Version, libraries: Iterable[str]
     ) -> set[str]:
-        """Return which of the libraries no fact says that this release provides."""
+        """Return the libraries among these that no fact says this release provides."""
         lacking = set(libraries)
         for fact in self._about(project):
             if fact.applies_to(version):
@@ -187,9 +194,10 @@ class LinkageRules:
     def _bounds(
         self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]
     ) -> str:
-        """Return the versions of a project that provide all of the libraries.
+        """Return a specifier set of the versions of a project that provide all of these libraries.
 
-        Raises UnusableReleaseError if none does.
+        `missing` are all missing libraries of the wheel, for the error. Raises UnusableReleaseError
+        if no version provides them.
         """
         provides = [
             (release.version, not self._lacks(project, release.version, libraries))
@@ -202,10 +210,11 @@ class LinkageRules:
     def _torch_bounds(
         self, taken: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]
     ) -> str:
-        """Return the versions of torch that have what a wheel needs, as far as that is known.
+        """Return a specifier set of the versions of torch with which a wheel can be loaded.
 
-        Facts say that some torch provides the `libraries`, and nobody says so of the `foreign`
-        ones. Raises UnusableReleaseError if no torch has the latter.
+        `taken` are the symbols that the wheel uses. `libraries` are libraries that facts say some
+        torch provides, and `foreign` are libraries that no fact is about. Raises
+        UnusableReleaseError if there are foreign libraries and no torch has everything.
         """
         foreign_libraries = {fault.library for fault in foreign}
         loads = []
@@ -223,7 +232,7 @@ class LinkageRules:
         return bounds(load for load in loads if not load[0].is_prerelease)
 
     def _usable(self, name: NormalizedName, mask: int = -1) -> Iterator[Release]:
-        """Yield the releases of a project in a mask that the target can use, newest first."""
+        """Yield the releases in a mask that the target can use, newest first."""
         project = self._candidates.project(name)
         for position in project.positions(project.all & mask):
             release = project.release(position)
@@ -231,7 +240,7 @@ class LinkageRules:
                 yield release
 
     def _has_torch(self, specifiers: Iterable[SpecifierSet]) -> bool:
-        """Return whether the target can use a release of torch that all of these admit."""
+        """Return whether the target can use a release of torch that all these specifiers admit."""
         project = self._candidates.project(TORCH)
         mask = project.all
         for specifier in specifiers:
@@ -240,7 +249,10 @@ class LinkageRules:
 
     @cached_property
     def _torch(self) -> Mapping[Version, TorchRelease]:
-        """Return what the releases of torch have that the target can use and somebody has read."""
+        """Return the releases of torch whose wheels somebody has read, by version.
+
+        Only releases that the target can use are among them.
+        """
         read = {}
         for release in self._usable(TORCH):
             if release.source is not None or not release.file.is_wheel:
@@ -255,11 +267,12 @@ class LinkageRules:
 
 
 def is_judged(release: Release) -> bool:
-    """Return whether a release is installed from a wheel of an index."""
+    """Return whether the binaries of a release can be judged: it is a wheel of an index."""
     return release.source is None and release.builds is None and release.file.is_wheel
 
 
 def _nothing_provides(missing: Sequence[MissingLibrary]) -> UnusableReleaseError:
+    """Return the error for libraries that nothing on the target provides."""
     shown = ", ".join([fault.library for fault in missing[:3]])
     if len(missing) > 3:
         shown += ", …"

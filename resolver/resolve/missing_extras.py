@@ -1,4 +1,4 @@
-"""Extras that lines of the stack ask for and the pins do not have."""
+"""Extras that lines of the stack name and that the pinned releases do not have."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import MissingExtra, Pin, Resolution
 from resolver.resolve.universe import Universe
 
-# Releases, the most preferred first: each may be a file to read.
+# The most releases in which an extra is looked for. For each, a file may have to be read.
 _LOOKED_AT: Final = 3
 
 
 def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingExtra, ...]:
-    """Return each extra that a line asks for and its pin lacks.
+    """Return the extras that lines of the stack name and that pins do not have.
 
-    Each has the most preferred of the releases that have it, if it is among the first. pip takes a
-    release without the extra as well, years old where need be, and so does the engine: an extra
-    that a release does not have requires nothing.
+    An extra that a release does not have requires nothing. So the solver may choose a release
+    without it, even a very old one, as pip does. Each result names the most preferred release with
+    the extra, if it is among the first three.
     """
     return tuple(
         MissingExtra(project=pin.name, extra=extra, version=_version_with(universe, pin, extra))
@@ -33,7 +33,7 @@ def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingE
 
 
 def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
-    """Yield the extras that lines of the stack ask for and the pin of their project lacks."""
+    """Yield each pin with each extra that a line of the stack names and the pin does not have."""
     for pin in resolution.pins:
         requested: set[str] = set()
         for root in resolution.problem.requirements_on(pin.name):
@@ -45,12 +45,15 @@ def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
 
 
 def _version_with(universe: Universe, pin: Pin, extra: str) -> Version | None:
-    """Return the first of the releases that the stack's lines want most that has an extra."""
+    """Return the version of the most preferred release that has an extra.
+
+    Only the first three releases that the stack's lines admit are looked at. None if none has it.
+    """
     package = Package(pin.name)
     edges = [edge for edge in universe.roots() if edge.package.base == package]
     candidates = universe.candidates(package, universe.demand(*edges))
     for candidate in islice(candidates, _LOOKED_AT):
-        with suppress(ResolverError):  # not to be had here: the warning does not name it
+        with suppress(ResolverError):  # a release that cannot be read is not named
             universe.edges(candidate)
         if universe.provides(candidate, extra):
             return candidate.version

@@ -1,6 +1,6 @@
-"""The requirement lines of a release, and which of them apply on a target.
+"""The requirement lines of a release, and which of them apply to a target.
 
-They are from its file, or from the fact in its place.
+They are read from the file of the release, or from a fact that replaces its metadata.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from resolver.model.variant import property_lines
 from resolver.phrase import literal, phrase
 from resolver.redaction import without_secrets
 
-# Why such an archive cannot be used.
+# Why a source archive without static metadata cannot be used.
 DYNAMIC = phrase(
     "it is a source archive without static metadata, and locking never runs a package's code"
 )
 
 
 class UnusableReleaseError(Exception):
-    """A release cannot be used, which shows when its file is opened.
+    """A release cannot be used, as was found when its file was opened.
 
-    The detail may quote the file, and so an address with a password: it is shown without.
+    `detail` is a clause that says why. Secrets of addresses are removed from it, since it may quote
+    the file.
     """
 
     def __init__(self, reason: RejectionReason, detail: str) -> None:
@@ -42,7 +43,7 @@ class UnusableReleaseError(Exception):
 
 
 class DynamicArchiveError(InputError):
-    """The source archive of `release` has no static metadata, and no fact has it either."""
+    """The source archive of a release has no static metadata, and no fact states it."""
 
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
@@ -54,25 +55,27 @@ class DynamicArchiveError(InputError):
 
 
 class ReleaseRequirements(msgspec.Struct, frozen=True):
-    """What a release requires, as PEP 508 lines with markers."""
+    """The requirements of a release, as lines with markers (PEP 508)."""
 
-    # for any extra
+    # The requirements, with those of all extras.
     requires: tuple[str, ...]
+    # Requires-Python; empty if there is none.
     requires_python: str
-    # what its build requires; empty for wheels
+    # The requirements of its build; empty for a wheel.
     build_requires: tuple[str, ...]
-    # the extras that it declares (Provides-Extra)
+    # The extras that it declares (Provides-Extra).
     extras: tuple[str, ...]
 
 
 def requirement_lines(
     catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]
 ) -> ReleaseRequirements:
-    """Return what a release requires.
+    """Return the requirements of a release.
 
-    It is read from the first of these that there is: the commit that the release is built from, its
-    wheel, its `builds` fact, its `metadata` fact, its archive. Raises UnusableFile if a file cannot
-    be read, and DynamicArchiveError if an archive has no static metadata and no fact.
+    They are read from the first of these that exists: the commit that the release is built from,
+    its wheel, the file that its `builds` fact names, its `metadata` fact, its archive. `metadata`
+    are the `metadata` facts about it. Raises UnusableFile if a file cannot be read, and
+    DynamicArchiveError if an archive has no static metadata and there is no fact about it.
     """
     if release.source is not None:
         recipe = release.source.recipe
@@ -104,9 +107,10 @@ def requirement_lines(
 def _lines_of_build(
     catalog: Catalog, release: Release, builds: facts.Builds, archive: Archive
 ) -> ReleaseRequirements:
-    """Return what a release requires that a fact has built.
+    """Return the requirements of a release that a `builds` fact says is built from its archive.
 
-    The fact says what is always needed; extras are taken from the archive itself.
+    The fact names the requirements file. Requirements of extras are taken from the metadata of the
+    archive.
     """
     requires = requirements_file(catalog.member(release.file, builds.requires_from))
     static = archive.metadata or CoreMetadata("", "", (), release.file.requires_python)
@@ -120,7 +124,7 @@ def _lines_of_build(
 
 
 def _lines_of_fact(release: Release, fact: facts.Metadata, archive: Archive) -> ReleaseRequirements:
-    """Return what a fact says that an archive without static metadata requires."""
+    """Return the requirements that a `metadata` fact states for an archive."""
     requires = tuple(map(str, fact.requires))
     requires_python = release.file.requires_python
     if fact.requires_python is not None:
@@ -133,9 +137,9 @@ def _lines_of_fact(release: Release, fact: facts.Metadata, archive: Archive) -> 
 
 
 def _check_own_properties(release: Release, wheel: CoreMetadata) -> None:
-    """Raise UnusableFile if a variant wheel has other properties than its index says.
+    """Raise UnusableFile if a variant wheel has other properties than its index says (PEP 825).
 
-    It was chosen by what its index says.
+    The wheel was chosen by what the index says.
     """
     if release.variant is None or wheel.own_variant is None:
         return
@@ -148,16 +152,17 @@ def _check_own_properties(release: Release, wheel: CoreMetadata) -> None:
 
 
 def is_built_here(release: Release) -> bool:
-    """Return whether a fact says that a release is built in the target environment."""
+    """Return whether a release is built without isolation, in the target environment."""
     if release.source is not None:
         return not release.source.recipe.isolation
     return release.builds is not None and not release.builds.isolation
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
-    """Return what the build of an archive requires by its pyproject.toml, corrected by a fact.
+    """Return the build requirements of an archive's pyproject.toml, corrected by a `builds` fact.
 
-    Raises UnusableFile if a line that the fact may correct is not a requirement.
+    Without such a file, they are those of setuptools (PEP 517). Raises UnusableFile if there is a
+    fact, and a line is no requirement.
     """
     lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
     if builds is None:
@@ -178,7 +183,7 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
 def requirements_file(content: str) -> tuple[str, ...]:
     """Return the requirement lines of a requirements file.
 
-    Raises UnusableFile for an option in it, which is never followed.
+    Raises UnusableFile if it has an option such as `-r`, since options are never followed.
     """
     lines = tuple(line for _, line in text.file_lines(content))
     for line in lines:
@@ -190,18 +195,20 @@ def requirements_file(content: str) -> tuple[str, ...]:
 
 
 class MarkerEvaluator:
-    """Tells which lines apply. `markers` is the target's environment (PEP 508)."""
+    """Finds the requirement lines whose markers are true on a target. Results are cached."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
+        """Take the marker environment of the target (PEP 508)."""
         self._markers = markers
         self._cached = cache(self._evaluate)
-        # by file: lines that may apply for any extra, and lines by extra
+        # For each file, the lines that may apply for any extra, and the lines by extra.
         self._by_extra: dict[str, tuple[list[str], dict[str, list[str]]]] = {}
 
     def lines_for(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
-        """Return the lines of a file that may apply for an extra, or all lines without one.
+        """Return the lines of a file that may apply for an extra.
 
-        A file may have thousands of lines, and of extras.
+        If `extra` is empty, all lines are returned. The lines are sorted by extra once for each
+        file, since a file may have thousands of lines and of extras.
         """
         if not extra:
             return lines
@@ -213,7 +220,10 @@ class MarkerEvaluator:
     def requirements(
         self, filename: str, lines: Sequence[str], extra: str
     ) -> Iterator[Requirement]:
-        """Yield the requirements among the lines of a file that apply, without invalid lines."""
+        """Yield the requirements of a file that apply for an extra. Invalid lines are left out.
+
+        `extra` is empty for no extra.
+        """
         for line in self.lines_for(filename, lines, extra):
             with suppress(InvalidRequirement):
                 requirement = self.evaluate(line, extra)
@@ -221,9 +231,10 @@ class MarkerEvaluator:
                     yield requirement
 
     def evaluate(self, line: str, extra: str) -> Requirement | None:
-        """Return the requirement of a line if it applies on the target with `extra`, else None.
+        """Return the requirement in a line if it applies to the target, else None.
 
-        With an extra, only if the extra makes it apply. Raises InvalidRequirement.
+        With an extra, it is returned only if it applies because of the extra, and would not apply
+        without it. Raises InvalidRequirement.
         """
         if len(line) > text.LONG:
             return self._evaluate(line, extra)
@@ -238,7 +249,7 @@ class MarkerEvaluator:
 
 
 def _sorted_by_extra(lines: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the lines that may apply for any extra, and those that apply for each."""
+    """Return the lines that may apply for any extra, and the lines by the extra that they name."""
     unclear: list[str] = []
     by_extra: dict[str, list[str]] = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""Pins that appeared after the day of the stack, and why no release of that day was taken."""
+"""Pins that appeared after the day of the stack, and why no release of that day was chosen."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from resolver.resolve.project import Project
 from resolver.resolve.soft_requirements import broken_pairs
 from resolver.resolve.universe import Universe
 
-# Releases of the day, the most preferred first: each may be a file to read.
+# The most releases that are tried in place of a pin. For each, a file may have to be read.
 _LOOKED_AT: Final = 3
 
 
 def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]:
-    """Yield the pins uploaded after the day whose releases are preferred.
+    """Yield the pins that were uploaded after the day whose releases are preferred.
 
-    Each has what admits no release of that day.
+    Each says what excludes the newest release of that day (see `NewerPin`).
     """
     day = universe.as_of.day
     for pin in resolution.pins:
@@ -51,11 +51,11 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
 
 
 def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
-    """Return whether a pin is there because the previous lock has it.
+    """Return whether a pin was chosen only because the previous lock has it.
 
-    That is so if a release of the day would do as well. A lock that is made without a previous one
-    has no such pin, and must be the same when it is made again: so it is not enough that the
-    previous lock has the pin.
+    Two things must be true: the previous lock has the pin, and a release of the day fits as well.
+    The first is not enough. A lock that is made without a previous lock has no such pin, and it
+    must be the same when it is made again.
     """
     if universe.preferred.get(pin.name) != pin.version:
         return False
@@ -64,14 +64,17 @@ def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
     for position in islice(project.by_preference(project.stable, day), _LOOKED_AT):
         if project.is_later(position, day):
             return False
-        with suppress(ResolverError):  # what cannot be read is no reason
+        with suppress(ResolverError):  # a release that cannot be read does not fit
             if _would_fit(universe, resolution, pin, position):
                 return True
     return False
 
 
 def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: int) -> bool:
-    """Return whether another release of a pinned project goes with all other pins as they are."""
+    """Return whether the release at a position could replace a pin while all other pins stay.
+
+    It must not break more soft requirements than the pin.
+    """
     candidates = universe.pin_candidates(pin, position)
     if not candidates or any(_excluding(resolution, pin, candidates[0].version)):
         return False
@@ -85,7 +88,7 @@ def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: i
 
 
 def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
-    """Return whether the pins and the target meet an edge."""
+    """Return whether the pins and the target meet an edge of a release."""
     package = edge.package
     match package.kind:
         case PackageKind.UNAVAILABLE:
@@ -104,13 +107,17 @@ def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
 
 
 def undated_pins(universe: Universe, resolution: Resolution) -> tuple[NormalizedName, ...]:
-    """Return the pins for which no day is known, so that none can be compared with the stack's."""
+    """Return the pins for which no day is known.
+
+    If the stack itself has no day, return only the projects that would decide it.
+    """
     if not universe.as_of.day:
         return universe.as_of.undated
     return tuple(pin.name for pin in resolution.pins if not _has_day(universe, pin))
 
 
 def _has_day(universe: Universe, pin: Pin) -> bool:
+    """Return whether the day of a pin's release or commit is known."""
     source = pin.release.source
     if source is not None:
         return source.committed is not None
@@ -118,7 +125,7 @@ def _has_day(universe: Universe, pin: Pin) -> bool:
 
 
 def _newest_by(project: Project, day: str) -> Version | None:
-    """Return the newest final release that was uploaded by a day and that the target can use."""
+    """Return the version of the newest final release by a day that the target can use, or None."""
     for position in project.positions(project.stable):
         if project.is_later(position, day):
             continue
@@ -129,9 +136,9 @@ def _newest_by(project: Project, day: str) -> Version | None:
 
 
 def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[str]:
-    """Yield who requires or bounds a pin and does not admit another version of its project.
+    """Yield who excludes another version of a pin's project, by a requirement or a bound.
 
-    It is `stack`, or a release as `name version`.
+    It is `stack`, or a pin as `name version`.
     """
     for constraint in pin.because:
         need = text.requirement(constraint.text)
@@ -151,7 +158,7 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
 
 
 def _requirer(resolution: Resolution, constraint: Line | Requires) -> str:
-    """Return who has a requirement: `stack`, or a release as `name version`."""
+    """Return who has a requirement: `stack`, or a pin as `name version`."""
     match constraint:
         case StackLine():
             return "stack"
@@ -159,5 +166,5 @@ def _requirer(resolution: Resolution, constraint: Line | Requires) -> str:
             return f"{constraint.package} {constraint.version}"
         case Requires():
             requiring = resolution.pin(constraint.package.name)
-            assert requiring is not None  # noqa: S101  what is pinned is required by what is pinned
+            assert requiring is not None  # noqa: S101  only pins require pins
             return f"{constraint.package} {requiring.version}"

@@ -1,8 +1,9 @@
-"""Pins that are far behind what the stack's lines about their projects admit.
+"""Pins that are far behind the newest release that the stack's lines admit.
 
-A line without an upper bound may get a release of long ago. A pin that another pin requires at
-exactly this version is the right release for it, not an old one. All that is said of a pin depends
-on the stack, the pages and what the search opened, not on a cache or the progress of a look-ahead.
+A line without an upper bound may get a very old release, if newer ones clash with something else.
+`cli/answers` looks for such pins in a resolution that will be locked, and the lock warns of them.
+The result depends on the stack, the pages and the releases that the search opened. It does not
+depend on a cache or on how far a look-ahead has come.
 """
 
 from __future__ import annotations
@@ -40,32 +41,33 @@ from resolver.resolve.universe import Universe
 if TYPE_CHECKING:
     from resolver.resolve.clauses import Clauses
 
-# Minor releases that a line may be behind without a word.
+# A pin may be so many minor releases behind without a warning.
 _MINORS: Final = 3
-# How much older the pin of a line may be without a word.
+# A pin may be so much older without a warning.
 _AGE: Final = timedelta(days=183)
-# Stands for the stack's lines among the names of projects, of which none is like it.
+# The name that stands for the stack among names of projects. No project has such a name.
 _STACK: Final = "the stack"
-# Operators by which a line itself keeps newer releases out.
+# The operators with which a line itself excludes newer releases.
 _UPPER_BOUNDS: Final = ("==", "===", "~=", "<", "<=")
 
 
 class _FarBehind(NamedTuple):
-    """A pin that is far behind what the lines about its project admit."""
+    """A pin that is far behind."""
 
+    # The pin.
     pin: Pin
-    # the newest final release that is preferred to it
+    # The newest final release that the lines admit and that is preferred to the pin.
     newest: str
 
 
 def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
-    """Return the pins that are far behind what the stack's lines about their projects admit.
+    """Return the pins that are far behind the newest release that the stack's lines admit.
 
-    Projects that facts bind to a component come first, and of those the ones that none of the other
-    pins needs. Only the first one says why: a core of the clauses about the projects that the stack
-    names, which is far cheaper than a proof; nothing if something newer may be possible.
-
-    A pin whose version follows from another's is left out (see `_is_held`).
+    Projects with facts that require a component come first, and among these the projects that no
+    other such pin requires. A pin whose version follows from another pin is left out (see
+    `_is_held`). Only the first result has reasons: a core of the clauses about the projects that
+    the stack names. This is far cheaper than a proof. It has none if a newer release may be
+    possible.
     """
     behind = list(_far_behind(universe, resolution))
     needed: set[NormalizedName] = set()
@@ -76,7 +78,7 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
         if isinstance(fact, facts.Requires) and facts.component_requirements(fact.needs):
             bound.add(fact.package)
     behind.sort(key=lambda late: (late.pin.name not in bound, late.pin.name in needed))
-    # The pins that are up to date, then also those of which it is known why they are not.
+    # The pins that are not far behind, and those that were dealt with below.
     settled = {pin.name for pin in resolution.pins} - {late.pin.name for late in behind}
     outdated: list[OutdatedPin] = []
     while behind:
@@ -94,11 +96,11 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
 
 
 def _is_held(pin: Pin, resolution: Resolution, settled: Set[NormalizedName]) -> bool:
-    """Return whether the version of a pin follows from that of a settled partner.
+    """Return whether the version of a pin follows from the version of another, settled pin.
 
-    It does if the partner requires exactly this version, as torch-npu requires its torch. It also
-    does if the pin requires exactly the partner's version, as torchvision requires its torch, and
-    the stack or another settled pin requires exactly that, too.
+    It does if a settled pin requires exactly this version, as torch-npu requires its torch. It also
+    does if the pin requires exactly the version of a settled pin, as torchvision requires its
+    torch, and the stack or another settled pin requires exactly that version, too.
     """
     if not settled.isdisjoint(_exact_requirers(pin)):
         return True
@@ -112,7 +114,10 @@ def _is_held(pin: Pin, resolution: Resolution, settled: Set[NormalizedName]) -> 
 
 
 def _exact_requirers(pin: Pin) -> Set[str]:
-    """Return the projects that require exactly the version of a pin; `_STACK` for the stack."""
+    """Return the names of projects that require exactly the version of a pin.
+
+    _STACK is among them if a line of the stack does.
+    """
     requirers: set[str] = set()
     for constraint in pin.exact_because:
         match constraint:
@@ -121,12 +126,15 @@ def _exact_requirers(pin: Pin) -> Set[str]:
             case Requires():
                 requirers.add(constraint.package.name)
             case BuildLine():
-                pass  # of an environment for a build, which no stack's line is about
+                pass  # build environments are not looked at
     return requirers
 
 
 def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[_FarBehind]:
-    """Yield the pins that are far behind although no line about them has an upper bound."""
+    """Yield the pins of the stack's lines that are far behind.
+
+    Projects with a line that has an upper bound are left out.
+    """
     problem = resolution.problem
     requirements = [root.need for root in problem.stack.requirements]
     names = [need.name for need in requirements if isinstance(need, Requirement)]
@@ -144,9 +152,9 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[_FarBehi
 
 
 def _admitted_by_lines(problem: Problem, name: NormalizedName) -> SpecifierSet | None:
-    """Return what the stack's lines about a project admit together.
+    """Return the specifier set of all lines of the stack about a project.
 
-    None if no line applies to the target, or one takes the project from a commit.
+    None if no line applies to the target, or if the stack takes the project from a commit.
     """
     lines = problem.requirements_on(name)
     if not lines or problem.source(name) is not None:
@@ -159,7 +167,10 @@ def _admitted_by_lines(problem: Problem, name: NormalizedName) -> SpecifierSet |
 
 
 def _newer_releases(universe: Universe, admitted: SpecifierSet, pin: Pin) -> list[int]:
-    """Return the positions of newer final releases that are admitted and preferred."""
+    """Return the positions of final releases that are newer than a pin and preferred to it.
+
+    `admitted` must admit them. They are sorted, newest first.
+    """
     project = universe.project(pin.name)
     newer = []
     for position in project.positions(project.stable & project.mask(admitted)):
@@ -183,7 +194,7 @@ def _does_not_count(release: Release | tuple[Rejection, ...]) -> bool:
 def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     """Return whether a pin is far behind the first of the newer releases.
 
-    It is if there are too many minor releases between them, or too much time.
+    There are too many minor releases or too much time between them.
     """
     new = project.versions[newer[0]]
     old = pin.version
@@ -197,11 +208,12 @@ def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
 
 
 def _newer_ruled_out(universe: Universe, resolution: Resolution, pin: Pin) -> tuple[Reason, ...]:
-    """Return what rules out every newer final release, as far as the stack's own projects tell.
+    """Return reasons that exclude all newer final releases of a pin's project.
 
-    Empty if they do not. Whatever is unread can only forbid more.
+    Only releases of projects that the stack names are read. Empty if these do not exclude them.
+    Metadata that was not read could only exclude more.
     """
-    # they need PySAT
+    # These modules need PySAT, which is loaded only if it is needed.
     from resolver.resolve.pinned_clauses import PinnedClauses
     from resolver.resolve.reasons import described
 
@@ -210,7 +222,7 @@ def _newer_ruled_out(universe: Universe, resolution: Resolution, pin: Pin) -> tu
 
     where = universe.problem.stack.where
     line = f"{pin.name}>{pin.version.public}"
-    # without what a lock prefers: locking again says the same
+    # No versions are preferred, so that the reasons are the same when a lock is made again.
     clauses = PinnedClauses(universe.with_line(line, where), resolution, named)
     try:
         newer = [
@@ -237,17 +249,17 @@ def _is_refuted(
     newer: list[Candidate],
     assumed: list[int],
 ) -> bool:
-    """Return whether the clauses are unsatisfiable once enough releases are opened.
+    """Return whether the clauses are unsatisfiable with the literals `assumed`.
 
-    The newer ones are opened first, then releases that the solver chooses of the projects that
-    the stack names (`named`).
+    Releases are opened for this: first the `newer` ones, and then those that the solver chooses of
+    the projects that the stack names (`named`).
     """
     tried: set[Candidate] = set()
     unread = newer
     while True:
         tried.update(unread)
         for candidate in unread:
-            with suppress(ResolverError):  # what was read of it counts all the same
+            with suppress(ResolverError):  # a release that cannot be read adds no clauses
                 clauses.open(candidate)
         if not clauses.satisfiable(assumed):
             return True
@@ -261,9 +273,9 @@ def _is_refuted(
 
 
 def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
-    """Return a key by which what people can change comes first.
+    """Return a sort key by which constraints that people can change come first.
 
-    It must not depend on what was read when: a lock contains the core.
+    It must not depend on the order in which metadata was read, since a lock contains the core.
     """
     match constraint:
         case StackLine() | BuildLine():

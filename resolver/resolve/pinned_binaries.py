@@ -1,4 +1,7 @@
-"""The binaries of pins that no fact speaks of, and whether they can be loaded."""
+"""The binaries of pins that no `links` fact is about, and whether they can be loaded.
+
+`soft_requirements` uses it.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,20 @@ from resolver.resolve.universe import Universe
 
 
 class PinnedBinaries:
-    """Looks at the wheels of pins in one universe, which are read within its catalog's budget."""
+    """Answers questions about the binaries in the wheels of pins.
+
+    The catalog of the universe reads the wheels, and leaves wheels unread that are too large.
+    """
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
 
     def may_be_linked(self, pin: Pin) -> bool:
-        """Return whether a pin may have binaries linked with torch, though no fact says so.
+        """Return whether a pin may have binaries that are linked with torch, without a fact.
 
-        That is so for a wheel with binaries if its metadata requires torch, or if only the stack
-        asks for the project: some that are made for torch require nothing at all (sgl-kernel, dgl).
-
-        Nothing is judged where no component says which libraries the target has: then even those of
-        the C library would be missing.
+        It may if it is a wheel with binaries, and requires torch or is required only by the stack:
+        some projects that are made for torch require nothing at all (sgl-kernel, dgl). The result
+        is False if systems.toml names no libraries, since even the C library would be missing then.
         """
         if not self._universe.problem.libraries:
             return False
@@ -39,15 +43,15 @@ class PinnedBinaries:
         return TORCH in pin.needs or is_asked_for_only
 
     def is_left_unread(self, pin: Pin) -> bool:
-        """Return whether a pin requires torch, may be linked with it, and is left unread."""
+        """Return whether a pin requires torch, may be linked with it, and was not read."""
         return self.may_be_linked(pin) and TORCH in pin.needs and not self._is_read(pin)
 
     def fault(self, pin: Pin, torch: Version, there: frozenset[str]) -> str:
-        """Return why the binaries of a pin cannot be loaded with a torch.
+        """Return why the binaries of a pin cannot be loaded with a version of torch.
 
-        Empty if they can, or are unread. `there` are libraries of other pins. Where the universe
-        looks for a release that loads, one that is left unread is no better than one that is known
-        not to.
+        Empty if they can be loaded, or were not read. `there` has the names of libraries in other
+        pins. If the universe requires that the project can be loaded (`Universe.linked`), a wheel
+        that was not read counts as one that cannot.
         """
         if pin.name in self._universe.linked and not self._is_read(pin):
             return "its binaries were not read"
@@ -57,7 +61,7 @@ class PinnedBinaries:
     def libraries_of(self, pin: Pin) -> frozenset[str] | None:
         """Return the names of the libraries in the wheel of a pin.
 
-        None if nobody knows them: it is built from source, left unread, or cannot be used.
+        None if they are not known: the pin is built from source, or its wheel was not read.
         """
         if not is_judged(pin.release):
             return None
@@ -70,6 +74,7 @@ class PinnedBinaries:
         return linkage.names if linkage is not None else None
 
     def _is_read(self, pin: Pin) -> bool:
+        """Return whether the binaries of a pin's wheel were read, or cannot be read at all."""
         try:
             return self._universe.catalog.linkage(pin.release.file) is not None
         except UnusableFile:
@@ -77,5 +82,5 @@ class PinnedBinaries:
 
 
 def _is_pure(pin: Pin) -> bool:
-    """Return whether a wheel is for any platform, and so has no binaries."""
+    """Return whether a pin's wheel is for any platform, so that it has no binaries."""
     return pin.release.file.filename.endswith("-any.whl")

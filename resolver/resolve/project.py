@@ -1,8 +1,9 @@
-"""A project's releases, newest first, and which of them a target can use.
+"""The releases of a project, newest first, and which of them a target can use.
 
-A set of releases is a bit mask. Bit i stands for the i-th newest release. What a comparison admits
-(for `!=`: excludes) is contiguous in version order, so its mask is given by two bounds, which are
-found by bisection, once for each specifier.
+The position of a release is 0 for the newest, 1 for the next, and so on. A set of releases is a bit
+mask: bit n stands for the release at position n. A comparison admits releases that are contiguous
+in the order of versions (`!=` excludes such releases). So its mask has two bounds, which are found
+by bisection, once for each specifier.
 """
 
 from __future__ import annotations
@@ -28,32 +29,34 @@ from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.variant import Variant, VariantTable, variant_of
 
-# The day in a time of UTC, as PEP 700 has it.
+# The day in an upload time in UTC, as in PEP 700.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T.*Z\Z)", re.ASCII)
 
 
 class IndexRelease(NamedTuple):
-    """A release on one index's page."""
+    """A release on the page of one index."""
 
+    # The page.
     page: Page
-    # as the page spells it
+    # The version, as the page spells it.
     version: str
 
     @property
     def files(self) -> tuple[File, ...]:
-        """Return its files on this page."""
+        """Return the files of the release on this page."""
         return self.page.releases[self.version]
 
     @property
     def variants(self) -> VariantTable:
-        """Return what the labels of its wheels stand for on this page."""
+        """Return the wheel variants of the release on this page (PEP 825)."""
         return self.page.variants_of(self.version)
 
 
 class OrderedReleases:
-    """All releases that a look-up found, newest first, whatever the target."""
+    """All releases of a project on its indexes, newest first, whatever the target."""
 
     def __init__(self, lookup: Lookup) -> None:
+        """Take the catalog's answer for the project."""
         self.lookup = lookup
         offers: dict[Version, list[IndexRelease]] = {}
         for page in lookup.pages:
@@ -61,10 +64,13 @@ class OrderedReleases:
                 version = text.version(spelled)
                 if version is not None:
                     offers.setdefault(version, []).append(IndexRelease(page, spelled))
+        # The version at each position.
         self.versions = sorted(offers, reverse=True)
-        # the indexes that have the release at each position, in the order of the binding
+        # The pages that have the release at each position, in the order of the binding.
         self.offers = [offers[version] for version in self.versions]
+        # The mask of all releases.
         self.all = (1 << len(self.versions)) - 1
+        # The mask of the final releases.
         self.stable = self.all
         for position, version in enumerate(self.versions):
             if version.is_prerelease:
@@ -73,7 +79,10 @@ class OrderedReleases:
         self._masks: dict[str, int] = {}
 
     def is_of(self, lookup: Lookup) -> bool:
-        """Return whether a look-up found the same: a catalog answers anew for each look-ahead."""
+        """Return whether another answer of the catalog for the project has the same pages.
+
+        The catalog returns a new object for each look-ahead.
+        """
         known = self.lookup
         if len(known.pages) != len(lookup.pages) or known.unreachable != lookup.unreachable:
             return False
@@ -87,7 +96,10 @@ class OrderedReleases:
         return None
 
     def day(self, position: int) -> str:
-        """Return the day of a release's first upload (ISO 8601, UTC); empty if no index says."""
+        """Return the day on which the first file of a release was uploaded, in ISO 8601 and UTC.
+
+        Empty if no index states an upload time.
+        """
         if position not in self._days:
             days: set[str] = set()
             for offer in self.offers[position]:
@@ -97,7 +109,7 @@ class OrderedReleases:
         return self._days[position]
 
     def mask(self, specifiers: SpecifierSet) -> int:
-        """Return the mask of the releases that specifiers admit, including pre-releases."""
+        """Return the mask of the releases that a specifier set admits, pre-releases included."""
         key = str(specifiers)
         mask = self._masks.get(key)
         if mask is None:
@@ -108,6 +120,7 @@ class OrderedReleases:
         return mask
 
     def _mask_of(self, specifier: Specifier) -> int:
+        """Return the mask of the releases that one comparison admits."""
         match specifier.operator:
             case ">=" | ">":
                 end = self._first(lambda other: not specifier.contains(other, prereleases=True))
@@ -121,11 +134,14 @@ class OrderedReleases:
                 return self._range(specifier)
 
     def _range(self, specifier: Specifier) -> int:
-        """Return the mask of a comparison that admits the version it names, and some newer ones."""
+        """Return the mask of `==`, `===` or `~=`.
+
+        Such a comparison admits no version that is older than the one it names.
+        """
         least = text.version(specifier.version)
         if specifier.version.endswith(".*"):
             least = text.version(f"{specifier.version[:-2]}.dev0")
-        if least is None:  # `===` compares texts, and may name anything
+        if least is None:  # `===` may be followed by a text that is no version
             return 0
         begin = end = self._first(lambda other: other < least)
         while begin and specifier.contains(self.versions[begin - 1], prereleases=True):
@@ -133,17 +149,20 @@ class OrderedReleases:
         return (1 << end) - (1 << begin)
 
     def _first(self, predicate: Callable[[Version], bool]) -> int:
-        """Return the first position at which a predicate holds that holds for all older releases.
+        """Return the first position at which a predicate is true.
 
-        It is the number of releases if the predicate never holds.
+        The predicate must be true for all older releases, too. The result is the number of releases
+        if it is true for none.
         """
         return bisect_left(self.versions, True, key=predicate)
 
 
 class Project:
-    """All releases of a project on the indexes bound to it, newest first; or only its `source`.
+    """The releases of a project for one target, newest first.
 
-    Each release is screened when it is first looked at.
+    They are all releases on the indexes that the project is bound to. If the stack takes the
+    project from a commit (`source`), it has only that release. Whether the target can use a release
+    is found out when the release is first asked for.
     """
 
     def __init__(
@@ -157,33 +176,37 @@ class Project:
         system: Mapping[str, Value] = MappingProxyType({}),
         release_lines: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        """Take the `facts` about this project, and the components (`system`) of the target.
+        """Take the releases of a project, and what decides which of them can be used.
 
-        `release_lines` are those of which releases of one line go together.
+        `compatibility` judges files for the target. `facts` are those about this project. With
+        `wheels_only`, source archives are not used. `system` has the values of the target's
+        components, and `release_lines` those of components with `by_line`.
         """
         self._wheels_only = wheels_only
         self.name = name
         self.source = source
         self.ordered = ordered
+        # Whether an index has the project.
         self.exists = bool(ordered.lookup.pages)
+        # The names of the project's indexes that could not be reached.
         self.unreachable = ordered.lookup.unreachable
-        # files on the pages that belong to no release
+        # The files on the pages that belong to no release.
         self.rejections: tuple[Rejection, ...] = ()
         for page in ordered.lookup.pages:
             self.rejections += page.rejections
         self.versions = ordered.versions
         self.position = ordered.position
         self.all = ordered.all
-        # a commit is taken whatever the policy on pre-releases
+        # The mask of the final releases. A commit that the stack names counts as final.
         self.stable = ordered.stable if source is None else ordered.all
         self._compatibility = compatibility
-        # each with the releases that it is about
+        # The facts, each with the mask of the releases that it is about.
         self._facts = [(fact, _releases_of(fact, ordered)) for fact in facts]
-        # facts that put releases last on this target
+        # The facts that put releases last on this target (`last` of `warns`), with their masks.
         self._last: list[tuple[Warns, int]] = []
-        # releases that are put last on other targets: they are made for this one
+        # The releases that are put last only on other targets: they are made for this one.
         made_for_target = 0
-        # releases that are made for another release of a release line of the target
+        # The releases that are made for another release of the same release line of a component.
         made_for_line = 0
         for fact, mask in self._facts:
             if not is_put_last(fact):
@@ -198,9 +221,9 @@ class Project:
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
-        """Return the usable release at a position, or why each of its files was set aside."""
+        """Return the release at a position; if it cannot be used, why each file was rejected."""
         if position not in self._screened:
-            # search and look-ahead may both get here, and must see the same object
+            # The search and the look-ahead may both come here, and must get the same object.
             self._screened.setdefault(position, self._screen(position))
         return self._screened[position]
 
@@ -211,7 +234,7 @@ class Project:
         ]
 
     def exclusions(self, position: int) -> list[Excludes | Names]:
-        """Return the facts that take the release at a position out, on one index or on all."""
+        """Return the facts that exclude the release at a position, on one index or on all."""
         return [*self.facts_about(position, Excludes), *self.facts_about(position, Names)]
 
     def positions(self, mask: int) -> Iterator[int]:
@@ -221,13 +244,15 @@ class Project:
                 yield position
 
     def by_preference(self, mask: int, day: str = "") -> Iterator[int]:
-        """Yield the positions in a mask, most preferred first.
+        """Yield the positions in a mask, the most preferred first.
 
-        1. Releases that a `last` fact puts last on other targets only come first, then the others.
-        2. Of both, releases uploaded by `day` (ISO 8601; empty for any) come first, newest first,
-           and then later ones, oldest first.
-        3. Of the post releases of one version, those that such a fact puts last on this target
-           come last.
+        1. Releases that facts with `last` put last only on other targets come first. Then come
+           releases that are made for another release of the same release line of a component. Then
+           come all others.
+        2. Within each of these groups, releases uploaded by `day` come first, the newest first.
+           Then come later ones, the oldest first. `day` is in ISO 8601; if it is empty, all
+           releases are sorted from the newest to the oldest.
+        3. In the last group, the post-releases of one version are sorted by the `last` of facts.
         """
         for made_for in self._made_for:
             yield from self._by_day(mask & made_for, day)
@@ -244,10 +269,11 @@ class Project:
             yield from sorted(posts_of_version, key=self._how_late)
 
     def nearest_first(self, positions: Iterable[int], to: int) -> list[int]:
-        """Return positions in the order of how far their versions are from another one's.
+        """Return positions sorted by the distance of their versions from the version at `to`.
 
-        Pre-releases and post releases are as far as what they are of. The order of what is as far
-        stays.
+        The distance is the number of versions between them, where pre-releases and post-releases
+        count as one with the version that they belong to. Positions at the same distance keep their
+        order.
         """
         numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         for version in self.versions:
@@ -260,11 +286,14 @@ class Project:
         return sorted(positions, key=lambda position: abs(number(position) - number(to)))
 
     def _how_late(self, position: int) -> int:
-        """Return the highest `last` of a release; 0 if no fact puts it last."""
+        """Return the highest `last` of the facts about a release; 0 if none puts it last."""
         return max((fact.last for fact in self.put_last(position)), default=0)
 
     def _by_day(self, mask: int, day: str) -> Iterator[int]:
-        """Yield the releases uploaded by a day, newest first; then later ones, the oldest first."""
+        """Yield the positions of releases uploaded by a day, the newest first, then all others.
+
+        The others come from the oldest to the newest. An empty day means no limit.
+        """
         if not day:
             yield from self.positions(mask)
             return
@@ -278,19 +307,23 @@ class Project:
         yield from later
 
     def is_later(self, position: int, day: str) -> bool:
-        """Return whether a release was uploaded after a day; not if nobody knows when it was."""
+        """Return whether a release was uploaded after a day.
+
+        The result is False if no index states an upload time, if the day is empty, and for a commit
+        that the stack names.
+        """
         return bool(day) and self.source is None and self.ordered.day(position) > day
 
     def is_preferred_to(self, position: int, other: int, day: str = "") -> bool:
-        """Return whether a release is taken before another one; releases of `day` are preferred."""
+        """Return whether a release is preferred to another one, in the order of `by_preference`."""
         return next(self.by_preference(1 << position | 1 << other, day)) == position
 
     def put_last(self, position: int) -> list[Warns]:
-        """Return the facts that put a release after others that differ in their post number."""
+        """Return the facts with `last` that put a release after other post-releases."""
         return [fact for fact, mask in self._last if mask >> position & 1]
 
     def mask(self, allows: Allows) -> int:
-        """Return the mask of the releases that a requirement admits, including pre-releases."""
+        """Return the mask of the releases that an edge admits, pre-releases included."""
         match allows:
             case SpecifierSet():
                 return self.ordered.mask(allows)
@@ -300,7 +333,10 @@ class Project:
                 return 0
 
     def wheels_set_aside(self, position: int) -> tuple[Rejection, ...]:
-        """Return why wheels of a release were rejected; nothing unless only its archive remains."""
+        """Return why the wheels of a release were rejected, if only its source archive is usable.
+
+        Empty if a wheel is used, if a fact has the release built, or if it cannot be used at all.
+        """
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None:
             return ()
@@ -313,7 +349,7 @@ class Project:
         return tuple(wheels)
 
     def uploaded(self, position: int) -> datetime | None:
-        """Return when the first file of a release was uploaded; None if no index says."""
+        """Return when the first file of a release was uploaded; None if no index states it."""
         times = []
         for offer in self.ordered.offers[position]:
             for file in offer.files:
@@ -323,9 +359,9 @@ class Project:
         return min(times, default=None)
 
     def _screen(self, position: int) -> Release | tuple[Rejection, ...]:
-        """Return the release from the first index that has a usable file of it.
+        """Return the release from the first index with a usable file, else why there is none.
 
-        An index where it is not yanked goes before. If there is none, return why.
+        An index on which the file is not yanked is preferred.
         """
         rejections: tuple[Rejection, ...] = ()
         yanked: Release | None = None
@@ -340,6 +376,7 @@ class Project:
         return yanked or rejections
 
     def _on_index(self, offer: IndexRelease, position: int) -> Release | tuple[Rejection, ...]:
+        """Return the release on one index; if it cannot be used, why each file was rejected."""
         version = self.versions[position]
         index = offer.page.index
         for fact in self.exclusions(position):
@@ -373,7 +410,7 @@ class Project:
                 Rejection(file.filename, RejectionReason.SOURCE) for file in archives
             )
             archives = ()
-        # as in pip: files that are not yanked come first, and wheels among them
+        # As in pip, files that are not yanked come first, and wheels come before archives.
         files = _not_yanked(wheels) or _not_yanked(archives) or wheels or archives
         if not files:
             return rejections or (Rejection(str(version), RejectionReason.FORMAT),)
@@ -390,16 +427,16 @@ class Project:
         )
 
     def _variant(self, file: File, table: VariantTable) -> Variant | None:
-        """Return the variant that a wheel is; None for any other file."""
+        """Return the variant that a wheel is (PEP 825); None if it is none."""
         label = label_of(file.filename)
         return variant_of(label, table, self._compatibility.features) if label else None
 
     def _is_spared(
         self, fact: Builds | Sources, wheels: tuple[File, ...], table: VariantTable
     ) -> bool:
-        """Return whether a fact need not build a release, as its best wheel is made for the target.
+        """Return whether a release need not be built although a fact says so.
 
-        Such a wheel is a variant for the machines that the fact is about.
+        Its best wheel is a variant for the machines that the fact is about.
         """
         usable = _not_yanked(wheels)
         return bool(usable) and fact.is_spared_by(self._variant(usable[0], table))
@@ -407,16 +444,16 @@ class Project:
     def _builds(
         self, position: int, wheels: tuple[File, ...], table: VariantTable
     ) -> Builds | None:
-        """Return the fact that has a release built from its archive; None if there is none."""
+        """Return the fact that says that a release is built from its archive; None if none."""
         facts = self.facts_about(position, Builds)
         if not facts or self._is_spared(facts[-1], wheels, table):
             return None
         return facts[-1]
 
     def _commit_of(self, version: Version) -> Sources | None:
-        """Return the fact that takes a release from a commit.
+        """Return the fact that says that a release is built from a commit.
 
-        None if there is none, or if a later fact has the release built from its archive.
+        None if there is none, or if a later `builds` fact is about the release.
         """
         if self._wheels_only:
             return None
@@ -439,9 +476,10 @@ def _releases_of(fact: Fact, ordered: OrderedReleases) -> int:
 def _from_commit(
     fact: Sources, offer: IndexRelease, rejections: tuple[Rejection, ...], position: int
 ) -> Release | tuple[Rejection, ...]:
-    """Return the release that is built from a commit, or why there was none before the cut-off.
+    """Return the release that a fact builds from a commit.
 
-    What an index says of its files counts: when it was uploaded, and whether it was yanked.
+    The cut-off and yanks count as for its files on the index. If all files were uploaded after the
+    cut-off, return their rejections, which are among `rejections`.
     """
     source = Source.of_fact(fact, message("trust.not-read", fact=fact.id))
     beyond_cutoff = (RejectionReason.NEWER, RejectionReason.NO_DATE)
@@ -460,7 +498,7 @@ def _from_commit(
 
 
 def _day(uploaded: str) -> str:
-    """Return the day in UTC of an upload time; empty if it is none."""
+    """Return the day of an upload time in UTC and ISO 8601; empty if it cannot be read."""
     match = _DAY.match(uploaded)
     if match is not None:
         return match[0]
@@ -469,17 +507,20 @@ def _day(uploaded: str) -> str:
 
 
 def _is_same_variant(other: File, file: File) -> bool:
-    """Return whether another file is a wheel for the same machines as a release's first file."""
+    """Return whether `other` is a wheel of the same variant as `file`, or both are plain."""
     return other.is_wheel and label_of(other.filename) == label_of(file.filename)
 
 
 def _not_yanked(files: tuple[File, ...]) -> tuple[File, ...]:
-    """Return the files that are not yanked: PEP 592 is about files, and a release may have both."""
+    """Return the files that are not yanked.
+
+    PEP 592 yanks files, so a release may have yanked files and others.
+    """
     return tuple(file for file in files if file.yanked is None)
 
 
 def highest_bound(specifiers: SpecifierSet) -> Version | None:
-    """Return the highest version that a set of specifiers names; None if it names none."""
+    """Return the highest version that a specifier set names; None if it names none."""
     versions = []
     for specifier in specifiers:
         version = text.version(specifier.version.removesuffix(".*"))
@@ -489,9 +530,9 @@ def highest_bound(specifiers: SpecifierSet) -> Version | None:
 
 
 def lookup_of(source: Source) -> Lookup:
-    """Return a look-up that finds only the release of a source.
+    """Return an answer of a catalog that has only the release of a commit.
 
-    Its file does not exist: the file's name is for people.
+    No file exists. The name of the file is a text for people.
     """
     releases = {str(source.version): (File(filename=source.address),)}
     return Lookup((Page(project=source.name, index="", releases=releases),))

@@ -1,8 +1,9 @@
-"""The provider that answers resolvelib from a universe.
+"""The search: a provider and reporter for resolvelib, over a universe.
 
-Requirements are edges, candidates are `Candidate`s, identifiers are packages. docs/solving.md
-explains the order. Meanwhile `Prefetch` guesses what will be needed next and has the catalog
-request it: a wrong guess costs a request, a right one saves the search a round trip.
+For resolvelib, requirements are edges, candidates are `Candidate`s, and identifiers are packages.
+docs/solving.md explains the order of decisions. `Prefetch` guesses which pages and metadata will be
+needed next, and lets the catalog request them. A wrong guess costs a request. A right guess saves
+the search from waiting.
 """
 
 from __future__ import annotations
@@ -28,45 +29,53 @@ from resolver.model.release import CoreMetadata, File, Release
 from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 
-# Conflicts that a package took part in, after which it is decided early.
+# A package that took part in so many conflicts is decided early.
 _PROMOTE_AFTER: Final = 5
-# Stacks of 200 projects have up to 40.
+# The search gives up after so many conflicts. Stacks of 200 projects have up to 40.
 _MOST_CONFLICTS: Final = 100
+# The search gives up after so many rounds, or after the rounds for each package below, if these are
+# more.
 _LEAST_ROUNDS: Final = 500
-# Chains take two.
+# The rounds for each package. A chain of packages takes two for each.
 _ROUNDS_A_PACKAGE: Final = 10
 
+# A requirement and the candidate that has it, as resolvelib passes them.
 Information = RequirementInformation[Edge, Candidate]
+# A function that is called with the number of rounds and the number of decided packages.
 Tick = Callable[[int, int], None]
 
 
 class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Candidate, Package]):
-    """The provider and the reporter of one resolution.
+    """The provider and the reporter of one search.
 
-    `tick` is called with the numbers of rounds and decided packages, after each round and each
-    release tried in vain. Raises ResolutionTooDeep after too many conflicts, and where a search
-    goes in circles: on cyclic graphs resolvelib can take back and decide the same for ever, without
-    a conflict.
+    Its methods raise ResolutionTooDeep after too many conflicts or rounds. On cyclic graphs,
+    resolvelib can undo and repeat the same decisions forever, without a conflict.
     """
 
-    # It must be set before it begins: the current demand on a package is read from its state.
+    # The search. It must be set before the search begins, since the current demand on a package is
+    # read from its state.
     resolution: Resolution[Edge, Candidate, Package]
 
     def __init__(
         self, universe: Universe, tick: Tick | None, most_rejected: int | None = None
     ) -> None:
-        """Answer from a universe; give up after rejecting so many releases, if given."""
+        """Take the universe to search in.
+
+        `tick` is called after each round, and after each release that was rejected. The search
+        gives up after rejecting more than `most_rejected` releases; None for no limit.
+        """
         self._universe = universe
         self._most_rejected = most_rejected
         self._rejections = 0
         self.prefetch = Prefetch(universe, self._demand)
         self._tick = tick
-        # resolvelib asks the same in every round
+        # A cache, since resolvelib asks the same questions in every round.
         self._is_admitted = cache(universe.is_admitted)
-        # the conflicts that each package took part in
+        # The number of conflicts that each package took part in.
         self._conflicts: Counter[Package] = Counter()
-        # the place of each package in the order in which they were required
+        # The position of each package in the order in which they were first required.
         self._first_required: dict[Package, int] = {}
+        # The candidates of each package that were rejected.
         self._rejected: dict[Package, set[Candidate]] = {}
         self.rounds = 0
         self._decided = 0
@@ -75,7 +84,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     # --- the provider
 
     def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
-        """Return the package that an edge or a candidate is of."""
+        """Return the package of an edge or a candidate."""
         return requirement_or_candidate.package
 
     def narrow_requirement_selection(
@@ -86,7 +95,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> Iterable[Package]:
-        """Return the undecided packages of the last conflict, and those that something pins.
+        """Return the undecided packages that took part in the last conflict, or that an edge pins.
 
         Return all undecided packages if none took part in the last conflict.
         """
@@ -104,13 +113,13 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> tuple[Any, ...]:
-        """Return a sort key.
+        """Return a sort key for the order in which packages are decided.
 
         1. Components and modules come first.
-        2. Then the projects that the universe wants to be decided first.
-        3. Then packages that something pins, which says at once what is left of others.
-        4. Then packages that keep clashing.
-        5. The rest is as `Demand.decision_key` has it.
+        2. The projects in `decided_first` of the universe come next.
+        3. Packages that an edge pins come next: their requirements rule out other candidates early.
+        4. Packages that took part in many conflicts come next.
+        5. All others are sorted by `Demand.decision_key`.
         """
         comes_first = identifier.name in self._universe.decided_first
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
@@ -131,9 +140,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         requirements: Mapping[Package, Iterator[Edge]],
         incompatibilities: Mapping[Package, Iterator[Candidate]],
     ) -> Matches[Candidate]:
-        """Return what the requirements and the policies admit, most preferred first.
+        """Return the candidates that the requirements and the policy admit.
 
-        Candidates are determined as far as they are looked at.
+        The most preferred candidate comes first. Candidates are computed only when resolvelib looks
+        at them.
         """
         self._first_required.setdefault(identifier, len(self._first_required))
         if identifier.kind is PackageKind.VERSION:
@@ -142,7 +152,8 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         banned = list(incompatibilities[identifier])
         if identifier.extra:
             return _Uncached(partial(self._of_extra, identifier, demand, banned))
-        # before a final release gives way to a pre-release, what rules it out is reconsidered
+        # If a final release is decided, the requirement that rules it out is reconsidered before a
+        # pre-release takes its place.
         stable = self._is_at_final(identifier)
         find = partial(self._universe.candidates, identifier, demand, banned, stable=stable)
         is_project = identifier.kind is PackageKind.PROJECT
@@ -151,11 +162,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         return find
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
-        """Return whether an edge admits a candidate, leaving policies aside."""
+        """Return whether an edge admits a candidate, whatever the policy says."""
         return self._is_admitted(candidate, requirement)
 
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
-        """Return the edges of a candidate. Reads its metadata, and prefetches what follows."""
+        """Return the edges of a candidate. Its metadata is read, and their projects prefetched."""
         edges = self._universe.edges(candidate)
         self.prefetch.prefetch(edges)
         return edges
@@ -165,7 +176,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     def rejecting_candidate(
         self, criterion: Criterion[Edge, Candidate], candidate: Candidate
     ) -> None:
-        """Prefetch the candidates that come next, more and more at once: reading may take long."""
+        """Prefetch the candidates that come next, more and more at once.
+
+        Raises ResolutionTooDeep after too many rejected releases.
+        """
         self._report()
         self._rejections += 1
         if self._most_rejected is not None and self._rejections > self._most_rejected:
@@ -173,15 +187,18 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
         count = len(rejected)
-        # so that each is prefetched once: 4, 8, 16, and 32 at a time
+        # 4, 8, 16 and then always 32 candidates are prefetched, so that each is prefetched once.
         is_due = count in (1, 5, 13) or count % 32 == 29
         if is_due and candidate.package.kind is PackageKind.PROJECT:
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
-            if candidate in following:  # which moves on to it
+            if candidate in following:  # this advances the iterator to the candidate
                 self.prefetch.prefetch_releases(islice(following, min(count + 3, 32)))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
-        """Count the conflict for each project that took part."""
+        """Count a conflict for each project that took part in it.
+
+        Raises ResolutionTooDeep after too many conflicts.
+        """
         for package in _packages(causes):
             if package.kind is PackageKind.PROJECT:
                 self._conflicts[package] += 1
@@ -190,7 +207,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
             raise ResolutionTooDeep(self.rounds)
 
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
-        """Count the round."""
+        """Count a round. Raises ResolutionTooDeep after too many rounds."""
         self.rounds += 1
         if index > max(_LEAST_ROUNDS, _ROUNDS_A_PACKAGE * len(state.criteria)):
             raise ResolutionTooDeep(index)
@@ -204,14 +221,14 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     # --- the state
 
     def _is_at_final(self, package: Package) -> bool:
-        """Return whether a final release of a project is decided."""
+        """Return whether the present decision for a project is a final release."""
         decided = self.resolution.state.mapping.get(package)
         if decided is None or not isinstance(decided.chosen, Release):
             return False
         return not decided.version.is_prerelease
 
     def _demand(self, package: Package) -> Demand:
-        """Return the current demand on a package. May be called from any thread."""
+        """Return the present demand on a package. The method may be called from any thread."""
         state = getattr(self.resolution, "state", None)
         criterion = state.criteria.get(package) if state is not None else None
         if criterion is None:
@@ -221,9 +238,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     def _of_extra(
         self, package: Package, demand: Demand, banned: Sequence[Candidate]
     ) -> Iterator[Candidate]:
-        """Yield candidates of an extra that the current demand on its project admits, too.
+        """Yield the candidates of an extra that the present demand on its project admits, too.
 
-        If none is left, yield one that clashes, so that resolvelib sees the clash.
+        If there are none, yield one candidate that it does not admit, so that resolvelib finds the
+        conflict.
         """
         possible = demand & self._demand(package.base)
         is_any_admitted = False
@@ -236,9 +254,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     def _within_bounds(
         self, package: Package, find: Callable[[], Iterator[Candidate]]
     ) -> Iterator[Candidate]:
-        """Yield the candidates of a project that the current bounds on its version admit.
+        """Yield the candidates of a project that the present bounds on its version admit.
 
-        If none is left, yield one that clashes, so that resolvelib sees the clash.
+        If there are none, yield one candidate that they do not admit, so that resolvelib finds the
+        conflict. `find` returns the candidates without regard to bounds.
         """
         version = Package(package.name, "", PackageKind.VERSION)
         criterion = self.resolution.state.criteria.get(version)
@@ -257,9 +276,9 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
 
 class _Uncached(list[Candidate]):
-    """Candidates that are determined each time they are looked at.
+    """Candidates that are computed each time they are looked at, since demands change.
 
-    The demand on a project changes meanwhile.
+    It is a list, since resolvelib would cache other iterables.
     """
 
     def __init__(self, find: Callable[[], Iterator[Candidate]]) -> None:
@@ -273,7 +292,7 @@ class _Uncached(list[Candidate]):
 
 
 def _packages(causes: Iterable[Information]) -> set[Package]:
-    """Return the packages that requirements are on, and those that they come from."""
+    """Return the packages that are required in a conflict, and the packages that require them."""
     packages = set()
     for requirement, parent in causes:
         packages.add(requirement.package)
@@ -286,33 +305,35 @@ def _packages(causes: Iterable[Information]) -> set[Package]:
 
 
 class Prefetch:
-    """The catalog's `LookAhead` over a universe, from likely release to likely release.
+    """Guesses which pages and metadata will be needed, and lets the catalog request them.
 
-    It is called from the catalog's thread. `demand` returns the search's current demand on a
-    package.
+    It is the catalog's `LookAhead`: when a page or metadata has arrived, the catalog calls
+    `likely_file` and `next_requirements` from its own thread to learn what to request next.
     """
 
     def __init__(
         self, universe: Universe, demand: Callable[[Package], Demand] = lambda _: ANYTHING
     ) -> None:
+        """Take a universe. `demand` returns the present demand of the search on a package."""
         self._universe = universe
         self._demand = demand
-        _ = universe.as_of  # known before anything is looked ahead for
+        _ = universe.as_of  # must be known before anything is prefetched
         self.target: Hashable = universe.problem.target, universe.problem.wheels_only
-        # the projects and specifiers that were requested
+        # The projects and specifiers that were requested.
         self._requested: set[tuple[str, str]] = set()
-        # by project: what the likely releases of other projects, by name, require of it
+        # For each project, the requirements on it by the likely releases of other projects, by the
+        # names of those.
         self._guessed: dict[str, dict[str, Edge]] = {}
-        # the metadata of the release of each project that was picked last
+        # The metadata of the release of each project that was guessed last.
         self._read: dict[NormalizedName, CoreMetadata] = {}
-        # the required extras of each project, in order
+        # The required extras of each project, in the order in which they became known.
         self._extras: dict[NormalizedName, dict[str, None]] = {}
-        # the projects, versions and extras whose requirements were followed
+        # The projects, versions and extras whose requirements were followed.
         self._followed: set[tuple[str, str, str]] = set()
 
     def prefetch(self, edges: Iterable[Edge]) -> None:
-        """Prefetch the projects that these edges name."""
-        # one specifier a project is enough: `likely_file` knows the others
+        """Prefetch the projects that these edges require."""
+        # One specifier for each project is enough, since `likely_file` knows the others.
         specifiers: dict[NormalizedName, SpecifierSet] = {}
         for edge in edges:
             package = edge.package
@@ -324,7 +345,7 @@ class Prefetch:
         self._request(specifiers.items())
 
     def prefetch_projects(self, names: Iterable[NormalizedName]) -> None:
-        """Prefetch projects, at the releases of the previous lock if it has them."""
+        """Prefetch projects, at the preferred versions if there are any."""
         requests = []
         for name in names:
             version = self._universe.preferred.get(name)
@@ -333,7 +354,7 @@ class Prefetch:
         self._request(requests)
 
     def prefetch_releases(self, candidates: Iterable[Candidate]) -> None:
-        """Prefetch the releases that the search will try if the present one fails, too."""
+        """Prefetch the metadata of releases that the search will try next."""
         files = [
             candidate.chosen.file
             for candidate in candidates
@@ -344,17 +365,21 @@ class Prefetch:
     def likely_file(
         self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
     ) -> File | None:
-        """Return the file of the release that the search would take now."""
+        """Return the file of the release of a project that the search would choose now.
+
+        `lookup` is the catalog's answer for the project, and `specifier` the one with which it was
+        requested. None if no release is admitted, or the project cannot be used.
+        """
         if not lookup.pages:
             return None
         try:
             self._universe.project(project, lookup)
         except ResolverError:
-            return None  # reported when the search itself gets there
+            return None  # the search reports the error when it needs the project
         package = Package(project)
-        # the search's current demand applies; earlier ones may have been withdrawn
+        # Only the present demand of the search is certain. It may have withdrawn earlier ones.
         certain = self._universe.demand(_edge(project, specifier)) & self._demand(package)
-        # the search may add to them meanwhile
+        # The tuple is a copy, since the search may add guesses meanwhile.
         guesses = tuple(self._guessed.get(project, {}).values())
         for demand in (certain & self._universe.demand(*guesses), certain):
             for candidate in self._universe.candidates(package, demand):
@@ -364,15 +389,16 @@ class Prefetch:
     def next_requirements(
         self, project: NormalizedName, metadata: CoreMetadata
     ) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """Return the projects that this metadata requires with the required extras.
+        """Return the projects that metadata requires, with specifiers, for the required extras.
 
-        Nothing is returned the second time.
+        Requirements that were returned before are not returned again.
         """
         self._read[project] = metadata
         extras = ("", *self._extras.get(project, ()))
         return self._follow([(project, extra) for extra in extras])
 
     def _request(self, requests: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
+        """Let the catalog request projects that were not requested with the same specifier."""
         new = []
         for name, specifier in requests:
             key = name, str(specifier)
@@ -385,9 +411,9 @@ class Prefetch:
     def _add_extras(
         self, project: NormalizedName, extras: Iterable[str]
     ) -> list[tuple[NormalizedName, str]]:
-        """Remember required extras of a project.
+        """Record required extras of a project.
 
-        Return the new ones if its metadata has been read already.
+        Return the project with each new extra, if its metadata was read already.
         """
         seen = self._extras.setdefault(project, {})
         new = [extra for extra in extras if extra not in seen]
@@ -397,7 +423,10 @@ class Prefetch:
     def _follow(
         self, waiting: list[tuple[NormalizedName, str]]
     ) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """Yield what projects that were read require, each for an extra or none."""
+        """Yield the requirements of projects whose metadata was read, as name and specifier.
+
+        `waiting` has the projects, each with an extra; empty for no extra.
+        """
         while waiting:
             project, extra = waiting.pop()
             metadata = self._read[project]

@@ -1,7 +1,7 @@
-"""The reasons of a core for people: which of their releases matter, and what the indexes have.
+"""The reasons of a core for people: the releases that matter, and what the indexes have.
 
-A constraint may hold for more releases than matter. A reason names only those that the other
-constraints of the core leave possible, so each release that it names is needed for the conflict.
+A constraint may concern more releases than matter for a conflict. A reason names only releases that
+the other constraints of the core leave possible. So each of them is needed for the conflict.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project, highest_bound
 
+# The reasons whose details are not shown.
 _WITHOUT_DETAIL = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
-# What another index could have.
+# The reasons that another index could remove.
 _ON_NO_INDEX = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.FILE)
-# What does not depend on single releases.
+# The reasons that are about a project and not about its releases.
 _OF_PROJECT = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.UNREACHABLE)
-# How similar two names are, from 0 to 1, as in difflib.
+# How similar a name in facts or the stack must be to be suggested, from 0 to 1, as in difflib.
 _SIMILAR: Final = 0.7
-# Likewise in metadata, which names thousands of projects.
+# The same for names in metadata. It is higher, since metadata names thousands of projects.
 _NEARLY_EQUAL: Final = 0.85
-# Releases whose files are listed one by one.
+# The most releases whose files are listed.
 _REFUSALS: Final = 4
 
 
 def described(clauses: Clauses, core: Iterable[Constraint]) -> dict[Constraint, Reason]:
     """Return the reason of each constraint of a core.
 
-    The stack's own come first, then the others as they became known. Parts of one line have the
-    same reason.
+    Lines come first, in the order of the stack. Then come components, requirements, and releases
+    that cannot be used. Parts of one line have the same reason.
     """
     order = {constraint: number for number, constraint in enumerate(clauses.known)}
     requirements = clauses.universe.problem.stack.requirements
@@ -74,7 +75,7 @@ def described(clauses: Clauses, core: Iterable[Constraint]) -> dict[Constraint, 
 
 
 def _rank(constraint: Constraint) -> int:
-    """Return the place of a kind: the stack, the machine, requirements, what does not exist."""
+    """Return the rank of a constraint among the reasons of a core, by its kind."""
     match constraint:
         case StackLine() | BuildLine():
             return 0
@@ -89,9 +90,10 @@ def _rank(constraint: Constraint) -> int:
 def release_ranges(
     project: Project, positions: Iterable[int], apart: Collection[int] = ()
 ) -> tuple[ReleaseRange, ...]:
-    """Return positions as ranges, newest first.
+    """Return the releases at some positions as ranges, the newest first.
 
-    Releases that nobody could take do not end a range, unless kept `apart`.
+    A range ends at a final release that is not among them and that the target can use, and at
+    positions in `apart`. Other releases in between do not end it.
     """
     included = set(positions)
     ranges: list[list[int]] = []
@@ -117,16 +119,17 @@ def release_ranges(
 
 
 class _Describer:
-    """Looks at one constraint of a core in the light of the others."""
+    """Makes reasons for the constraints of one core."""
 
     def __init__(self, clauses: Clauses, core: Sequence[Constraint]) -> None:
+        """Take the clauses and the sorted constraints of the core."""
         self._clauses = clauses
         self._universe = clauses.universe
         self._core = core
         self._target = clauses.universe.problem.target
 
     def reason(self, constraint: Constraint) -> Reason:
-        """Return the reason of a constraint, with what people are told."""
+        """Return the reason of a constraint, with all fields that reports show."""
         match constraint:
             case StackLine() | BuildLine():
                 return line_reason(constraint.whole)
@@ -144,12 +147,13 @@ class _Describer:
                 return self._unavailable(constraint)
 
     def _others(self, constraint: Constraint) -> list[Constraint]:
+        """Return the other constraints of the core."""
         return [other for other in self._core if other != constraint]
 
     def _possible_parents(
         self, constraint: Constraint, others: Sequence[Constraint]
     ) -> Iterator[Candidate]:
-        """Yield the candidates of a constraint that other constraints leave possible."""
+        """Yield the candidates with edges of a constraint that other constraints leave possible."""
         for parent, _ in self._clauses.edges[constraint]:
             if parent is None:
                 continue
@@ -157,8 +161,9 @@ class _Describer:
                 yield parent
 
     def _requirement(self, constraint: Requires) -> Reason:
+        """Return the reason for a requirement of releases."""
         project = self._universe.project(text.name(constraint.package.name))
-        # what else is required of these releases makes no difference
+        # Other requirements of the same package are ignored: they are about the same releases.
         others = [
             other
             for other in self._core
@@ -180,7 +185,7 @@ class _Describer:
         return Reason(constraint=constraint, versions=versions, where=where)
 
     def _ruled_out_between(self, package: Package, positions: Collection[int]) -> set[int]:
-        """Return the positions of releases that other constraints rule out between these."""
+        """Return the positions of releases between these that constraints of the core rule out."""
         newest = min(positions)
         oldest = max(positions)
         between = set()
@@ -194,16 +199,20 @@ class _Describer:
         return between
 
     def _ruled_out(self, constraint: Excluded | Unavailable) -> tuple[Project, list[int]]:
-        """Return the project of what a constraint rules out, and the releases that matter."""
+        """Return the project whose releases a constraint rules out, and which of them matter.
+
+        The releases are given by their positions.
+        """
         excluded = self._clauses.ruled_out_releases[constraint]
         project = self._universe.project(text.name(excluded[0].package.name))
-        # requirements of such a release are not mentioned: that it is ruled out is enough
+        # Requirements of these releases are ignored: it is enough that they are ruled out.
         others = [
             other
             for other in self._others(constraint)
             if not (isinstance(other, Requires) and other.package.name == project.name)
         ]
-        # what a later constraint rules out, too, such as a yanked pre-release, belongs to this one
+        # If a later constraint of the core rules out the same release (a yanked pre-release), the
+        # release is listed here only.
         later: dict[Constraint, set[int]] = {}
         for other in self._core[self._core.index(constraint) + 1 :]:
             also_excluded = self._clauses.ruled_out_releases.get(other, ())
@@ -216,6 +225,7 @@ class _Describer:
         return project, sorted(positions)
 
     def _unavailable(self, constraint: Unavailable) -> Reason:
+        """Return the reason for releases that cannot be used, with what the indexes have."""
         why = constraint.why
         project = self._universe.project(constraint.project)
         indexes = self._universe.problem.indexes
@@ -246,7 +256,7 @@ class _Describer:
         return Reason(constraint=constraint, where=where, evidence=evidence)
 
     def _evidence(self, constraint: Unavailable, project: Project) -> Evidence:
-        """Return what is known about one way of being unavailable alone."""
+        """Return the evidence that is particular to the reason why releases are unavailable."""
         match constraint.why:
             case NoCandidate.PROJECT:
                 meant = self._component_called(project.name)
@@ -262,14 +272,14 @@ class _Describer:
                 return Evidence()
 
     def _component_called(self, name: str) -> str:
-        """Return the component that people call by a name; empty for none."""
+        """Return the name of the component that people call by a name; empty if there is none."""
         for component in self._target.components.values():
             if name in component.aliases:
                 return component.name
         return ""
 
     def _unusable_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
-        """Return the files of each release that matters and proved unusable, by its position."""
+        """Return the files of releases that matter and were opened in vain, by position."""
         files: dict[int, _Files] = {}
         for parent in self._possible_parents(constraint, self._others(constraint)):
             opened = self._universe.rejections[parent]
@@ -281,7 +291,7 @@ class _Describer:
         return dict(sorted(files.items()))
 
     def _rejected_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
-        """Return the files of each release that matters and was ruled out, by its position."""
+        """Return the files of releases that matter and were ruled out, by position."""
         files: dict[int, _Files] = {}
         _, positions = self._ruled_out(constraint)
         for position in positions:
@@ -299,18 +309,18 @@ class _Describer:
 
 
 class _Files(NamedTuple):
-    """Why the files of a release cannot be used."""
+    """The files of a release, and why they cannot be used."""
 
-    # the file that was opened
+    # The file that was opened, if one was.
     opened: tuple[Rejection, ...]
-    # the others, the nearest to the target first
+    # The other files, the nearest to the target first.
     others: tuple[Rejection, ...]
 
 
 def _refusals(
     files: Mapping[int, _Files], project: Project, target: Target
 ) -> Iterator[RejectedRelease]:
-    """Yield a few of the releases whose files cannot be used; the files are given by position."""
+    """Yield some of the releases whose files cannot be used. `files` has the files by position."""
     for position in _of_each_cause(files, target):
         rejected = files[position]
         yield RejectedRelease(
@@ -320,12 +330,13 @@ def _refusals(
 
 
 def _of_each_cause(files: Mapping[int, _Files], target: Target) -> list[int]:
-    """Return a few releases, newest first, of which each cause has at least one.
+    """Return the positions of some releases, at most `_REFUSALS`.
 
-    Those that only lack a newer glibc go before others.
+    They are chosen so that each cause is among them. Releases that a newer glibc would make usable
+    come first, and those of one cause from the newest to the oldest.
     """
     machine = tag_values(target)
-    # by the glibc that would be enough; empty if none would
+    # The positions by the glibc that would be enough; the key is empty if a glibc is not enough.
     causes: dict[str, list[int]] = {}
     for position, of_release in files.items():
         tags = [file.filename for file in of_release.others if file.reason is RejectionReason.TAGS]
@@ -341,10 +352,10 @@ def _of_each_cause(files: Mapping[int, _Files], target: Target) -> list[int]:
 
 
 def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
-    """Return the releases just before and just after what a requirement admits.
+    """Return the releases just before and just after the versions that a requirement names.
 
-    There are none where nothing comes after it. They are final ones, unless it names a pre-release
-    or nothing else exists.
+    There are none if no release comes after them. Pre-releases count only if the requirement names
+    one, or if there are no final releases.
     """
     highest = highest_bound(specifiers)
     mask = project.all if names_prerelease(specifiers) else project.stable or project.all
@@ -357,7 +368,7 @@ def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
-    """Return the files that belong to no release by reason, the most frequent first."""
+    """Return files that belong to no release, grouped by reason, the most frequent reason first."""
     names: dict[RejectionReason, list[str]] = {}
     for file in files:
         names.setdefault(file.reason, []).append(file.filename)
@@ -369,9 +380,10 @@ def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
 
 
 def similar_project(clauses: Clauses, name: str) -> str:
-    """Return the project with a similar name in facts or the stack, or nearly this one in metadata.
+    """Return a known project whose name is similar to `name`; empty if there is none.
 
-    Only metadata that was read so far counts. Empty if there is none.
+    Names in facts and the stack may be less similar than names in metadata. Only metadata that was
+    read so far counts.
     """
     universe = clauses.universe
     stated: set[str] = set()
@@ -393,7 +405,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
 
 
 def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of projects that are not known to be on no index."""
+    """Yield the names of projects, except for those of which it is known that no index has them."""
     universe = clauses.universe
     for name in map(text.name, names):
         if not universe.is_loaded(name) or universe.project(name).exists:
@@ -401,7 +413,7 @@ def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:
 
 
 def line_reason(line: Line) -> Reason:
-    """Return a line of a stack, or of the stack of a build, as a reason."""
+    """Return the reason for a line of a stack or of a build."""
     if isinstance(line, StackLine):
         return Reason(constraint=line, where=line.where)
     built = (ReleaseRange(line.version, line.version, 1),)
@@ -410,7 +422,7 @@ def line_reason(line: Line) -> Reason:
 
 
 def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason:
-    """Return a requirement on a pin of a resolution as a reason."""
+    """Return the reason for a requirement on a pin of a resolution, with the requiring pin."""
     if not isinstance(constraint, Requires):
         return line_reason(constraint)
     requiring = resolution.pin(constraint.package.name)
@@ -429,7 +441,10 @@ def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason
 
 
 def cutoff_text(cutoff: dt.datetime | None) -> str:
-    """Return a cut-off as the day at whose end it is, or as a moment; empty for none."""
+    """Return a cut-off in ISO 8601: a day if it is the end of a day in UTC, or else a moment.
+
+    Empty if there is no cut-off.
+    """
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
@@ -437,9 +452,9 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
 
 
 def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
-    """Return the files, those closest to the target first.
+    """Return files sorted by how near their tags are to the target.
 
-    Wheels for another system come last.
+    Wheels for another system come last. Then the processor decides, and then the Python.
     """
     machine = tag_values(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"

@@ -1,7 +1,9 @@
-"""A SAT solver whose clauses belong to constraints, and can be left out with them.
+"""A SAT solver whose clauses belong to constraints.
 
-Every clause except purely logical ones has a selector for each constraint that it belongs to. So an
-unsatisfiable answer names the constraints that clash, and each of them can be left out.
+A clause has a selector for each constraint that it belongs to: a variable that says that the
+constraint holds. The solver is called with the selectors as assumptions. So an unsatisfiable answer
+names constraints that cannot all hold, and a constraint is left out (relaxed) by not assuming its
+selector. Clauses that only express logic belong to no constraint.
 """
 
 from __future__ import annotations
@@ -18,49 +20,58 @@ from resolver.index.protocol import poll_once
 from resolver.model.constraint import Constraint
 from resolver.phrase import phrase
 
-# The most variables of which at most one is true by a clause for each two.
+# The most variables for which "at most one is true" is written as a clause for each pair. For more
+# variables, an encoding with fewer clauses is used.
 _PAIRWISE: Final = 5
-# They take a few hundredths of a second.
+# The conflicts of the solver between two polls. They take a few hundredths of a second.
 _CONFLICTS_AT_ONCE: Final = 2_000
-# Conflicts of one question; a question about a real stack has a few hundred.
+# The most conflicts in one call. A call for a real stack has a few hundred.
 MOST_CONFLICTS: Final = 50_000
 
 
 class SatSolver:
-    """Clauses and their constraints."""
+    """A SAT solver with clauses that belong to constraints.
+
+    Variables are positive numbers. A literal is a variable, or its negative for "not".
+    """
 
     def __init__(self) -> None:
-        # the constraints whose clauses do not count
+        # The constraints that are left out.
         self.relaxed: frozenset[Constraint] = frozenset()
-        # whether what nobody has looked at yet is taken to be possible
+        # Whether releases that were not read may permit releases which the policy rules out (see
+        # `Clauses`).
         self.reading = False
         self._solver = Cadical153()
-        # the last variable
+        # The highest variable.
         self._top = 0
+        # The selector of each constraint, in the order in which they became known.
         self._selectors: dict[Constraint, int] = {}
-        # the constraint of each selector
+        # The constraint of each selector.
         self._constraints: dict[int, Constraint] = {}
-        # variables for possibilities that nobody has looked at: false unless `reading` is set
+        # Variables that are false unless `reading` is set.
         self._guards: list[int] = []
 
     def close(self) -> None:
-        """Free the solver's memory; nothing can be asked afterwards."""
+        """Free the memory of the solver, which cannot be used afterwards."""
         self._solver.delete()
 
     @property
     def known(self) -> Collection[Constraint]:
-        """Return every constraint so far, in the order in which they became known."""
+        """Return all constraints with a selector, in the order in which they became known."""
         return self._selectors.keys()
 
     def add_clause(self, clause: Sequence[int]) -> None:
-        """Add a clause that holds regardless of what is relaxed."""
+        """Add a clause that belongs to no constraint, and so always counts."""
         self._solver.add_clause(clause)
 
     @contextmanager
     def without(
         self, relaxed: Iterable[Constraint] = (), *, reading: bool | None = None
     ) -> Iterator[None]:
-        """Relax these constraints and no others in a `with` block, and set `reading` if given."""
+        """Relax these constraints and no others in a `with` block. Set `reading` if it is given.
+
+        Both get their previous values at the end.
+        """
         previous = self.relaxed, self.reading
         self.relaxed = frozenset(relaxed)
         if reading is not None:
@@ -75,10 +86,11 @@ class SatSolver:
     def satisfiable(
         self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
     ) -> bool:
-        """Return whether the clauses are satisfiable with these literals assumed.
+        """Return whether the clauses are satisfiable if some literals are assumed.
 
-        With `among`, only the clauses of these constraints count. After False, `core` has the
-        reasons. Raises UndecidedError after too many conflicts, and what `polling` raises.
+        Relaxed constraints are left out. With `among`, all constraints except these are left out.
+        After the result False, `core` returns constraints that cannot all hold. Raises
+        UndecidedError after too many conflicts, and what `poll_once` raises.
         """
         if among is None:
             selectors = [
@@ -99,7 +111,8 @@ class SatSolver:
             is_satisfiable = self._solver.solve_limited(assumptions=assumptions)
             if is_satisfiable is not None:
                 return bool(is_satisfiable)
-            poll_once()  # and between two calls, Python handles signals
+            # Between two calls, Python also handles signals.
+            poll_once()
         raise UndecidedError(
             phrase("no answer was found within the search limits"),
             why=phrase(
@@ -111,8 +124,12 @@ class SatSolver:
         )
 
     def broken(self) -> set[Constraint]:
-        """Return the constraints with a clause that the last satisfying answer does not meet."""
-        # the literal of variable n is at n - 1
+        """Return the constraints whose selectors are false in the last satisfying answer.
+
+        Only constraints that were left out can be among them. They may have a clause that is not
+        met.
+        """
+        # The literal of the variable n is at the position n - 1.
         model: Sequence[int] = self._solver.get_model() or ()
         return {
             constraint
@@ -121,17 +138,18 @@ class SatSolver:
         }
 
     def core(self) -> list[Constraint]:
-        """Return the constraints that the last unsatisfiable answer rests on; not made minimal."""
+        """Return constraints that made the last answer unsatisfiable. Not all may be needed."""
         literals = sorted(self._solver.get_core() or ())
         return [self._constraints[literal] for literal in literals if literal in self._constraints]
 
     def minimal(
         self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
     ) -> list[Constraint]:
-        """Return constraints that clash, of which each is needed.
+        """Return a minimal core: constraints that cannot all hold, though all but any one can.
 
-        They are made minimal by leaving them out one by one, the latest known first. The clauses
-        must be unsatisfiable with the literals assumed.
+        It is found by leaving out constraints of a core one by one, those that became known last
+        first. With `among`, only these constraints count. The clauses must be unsatisfiable with
+        the literals `assumed`.
         """
         assumed = list(assumed)
         self.satisfiable(assumed, self.known if among is None else among)
@@ -145,16 +163,20 @@ class SatSolver:
         return core
 
     def preferred(self, assumed: Sequence[int], order: Sequence[Constraint]) -> list[Constraint]:
-        """Return a minimal core with the first of these constraints in this order, if possible.
+        """Return a minimal core that prefers constraints which come first in `order`.
 
-        The algorithm is QuickXplain. The core depends on the clauses alone, and neither on the
-        solver nor on the order in which they became known.
+        The clauses of these constraints must be unsatisfiable with the literals `assumed`. The
+        algorithm is QuickXplain. The core depends only on the clauses and the order, and not on
+        the solver.
         """
 
         def needed(
             background: list[Constraint], has_grown: bool, among: Sequence[Constraint]
         ) -> list[Constraint]:
-            """Return which of `among` clash with the background, which may have grown since."""
+            """Return the constraints of `among` that clash with the background.
+
+            `has_grown` says whether the background has more constraints than in the call before.
+            """
             if has_grown and not self.satisfiable(assumed, background):
                 return []
             if len(among) == 1:
@@ -170,12 +192,12 @@ class SatSolver:
     # --- clauses
 
     def rule(self, because: Iterable[Constraint], clause: Iterable[int]) -> None:
-        """Add a clause that belongs to constraints."""
+        """Add a clause that belongs to the constraints `because`."""
         selectors = [-self.selector(constraint) for constraint in because]
         self.add_clause([*selectors, *clause])
 
     def selector(self, constraint: Constraint) -> int:
-        """Return the variable that says that a constraint holds."""
+        """Return the selector of a constraint. The first call makes it."""
         selector = self._selectors.get(constraint)
         if selector is None:
             selector = self._selectors[constraint] = self.new_variable()
@@ -184,7 +206,7 @@ class SatSolver:
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
-        """Add that at most one of the variables is true."""
+        """Add clauses which say that at most one of the variables is true."""
         if len(variables) < 2:
             return
         encoding = EncType.pairwise if len(variables) <= _PAIRWISE else EncType.seqcounter

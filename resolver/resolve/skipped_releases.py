@@ -1,6 +1,7 @@
-"""Newer releases that a source archive without static metadata keeps out.
+"""Releases newer than pins that cannot be used because of an archive without static metadata.
 
-Only releases count that the search opened, so what is said depends on no cache and no look-ahead.
+Only releases that the search opened count. So the result does not depend on a cache or on how far a
+look-ahead has come.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from resolver.resolve.universe import Universe
 def skipped_releases(
     universe: Universe, resolution: Resolution, before: Sequence[SkippedRelease]
 ) -> tuple[SkippedRelease, ...]:
-    """Return the newest release skipped for each pin, if all requirements on its project admit it.
+    """Return the newest skipped release for each pin that has one.
 
-    Only releases count that the search opened, so that nothing is read for this. A search that
-    prefers the pins of a lock does not come to newer releases: what was skipped `before` according
-    to that lock holds for as long as it keeps the pins.
+    All requirements on the project must admit the release. Nothing is read for this. A search that
+    prefers the pins of a previous lock does not open newer releases. So a release that was skipped
+    `before`, according to that lock, is returned again as long as the pin stays.
     """
     archives: dict[Candidate, Release] = {}
     for candidate in universe.opened_candidates():
@@ -49,7 +50,7 @@ def skipped_releases(
 
 
 def _edges_on_projects(universe: Universe, resolution: Resolution) -> Mapping[str, list[Edge]]:
-    """Return the edges of the stack and the pins on each project."""
+    """Return the edges of the stack and of the pins on each project."""
     edges = list(universe.roots())
     for pin in resolution.pins:
         for candidate in universe.pin_candidates(pin, pin.release.position):
@@ -68,10 +69,11 @@ def _skipped(
     archives: Mapping[Candidate, Release],
     known: SkippedRelease | None,
 ) -> SkippedRelease | None:
-    """Return the newest release of a pin's project that an archive keeps out; None if none does.
+    """Return the newest skipped release of a pin's project; None if there is none.
 
-    `admitted` is the mask of the releases that all requirements admit, `known` what the previous
-    lock says.
+    `admitted` is the mask of the releases that all requirements admit. `archives` has the opened
+    candidates whose archives have no static metadata. `known` is the release that was skipped
+    according to the previous lock.
     """
     project = universe.project(pin.name)
     pinned = pin.release.position
@@ -101,7 +103,10 @@ def _skipped(
 def _skipped_release(
     pin: Pin, candidate: Candidate, blocker: Candidate, archive: Release
 ) -> SkippedRelease:
-    """Return a candidate as a release that the archive of another one, or its own, keeps out."""
+    """Return a candidate as a skipped release.
+
+    `blocker` is the candidate whose archive is the reason, and `archive` the release with the file.
+    """
     return SkippedRelease(
         project=pin.name,
         version=str(candidate.version),
@@ -113,7 +118,7 @@ def _skipped_release(
 
 
 def _has_fact(skipped: SkippedRelease, universe: Universe) -> bool:
-    """Return whether a fact says what an archive needs, or that it is not to be used."""
+    """Return whether a fact states the metadata of a skipped release's archive, or excludes it."""
     kinds = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
     version = Version(skipped.archive_version)
     for fact in universe.problem.facts:
@@ -125,9 +130,10 @@ def _has_fact(skipped: SkippedRelease, universe: Universe) -> bool:
 def _blocker(
     universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]
 ) -> Candidate | None:
-    """Return which of these archives keeps a release out; None if none does.
+    """Return the candidate in `archives` because of which a release cannot be used, or None.
 
-    It is its own, or the first of all that would meet one of its needs.
+    It is the release itself, or the most preferred candidate for one of its requirements if no
+    candidate that meets the requirement can be used.
     """
     if candidate in archives:
         return candidate

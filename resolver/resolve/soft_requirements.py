@@ -1,16 +1,17 @@
-"""Requirements that are preferred, and given up where they cannot be met: a lock then says so.
+"""Soft requirements: requirements that are met if possible. If not, the lock warns.
 
 There are two kinds.
 
-- What an extra says of a project that is there anyway, such as `torch>=2.6; extra == "torch"` of
-  transformers. The extra is seldom asked for, as the project is there for other reasons, but what
-  the bound says is true all the same. `Universe.extra_requirements` says which of them count. If
-  the other project is too new for the bound, an older release of the project with the extra is no
-  better, although its metadata has no upper bound: it was written before there was anything to
-  exclude. So the upper bound holds for older releases as well.
-- That the binaries of a wheel can be loaded, if they may be linked with torch (see
-  `pinned_binaries`) and no fact speaks of them. What they need is read from the wheel, and may be
-  needed by a part only that nobody uses: so it is no requirement. With a `links` fact it is one.
+- The bound of an extra on a project that is installed anyway, such as
+  `torch>=2.6; extra == "torch"` of transformers. Few stacks ask for such an extra, since the
+  project is installed for other reasons. The bound is true all the same.
+  `Universe.extra_requirements` says which bounds count. If the other project is too new for the
+  bound, an older release of the project with the extra does not help, although its metadata has no
+  upper bound: it was written when there was nothing to exclude. So the upper bound holds for older
+  releases as well.
+- The binaries of a wheel can be loaded, if they may be linked with torch (see `pinned_binaries`)
+  and no fact is about them. Perhaps only a part of the wheel that nobody uses needs the libraries.
+  So this is no hard requirement. With a `links` fact it is one (see `linkage`).
 """
 
 from __future__ import annotations
@@ -30,34 +31,43 @@ from resolver.model.resolution import Pin, Resolution, UnloadablePin, UnmetBound
 from resolver.resolve.pinned_binaries import PinnedBinaries
 from resolver.resolve.universe import ExtraBound, Universe
 
-# Soft requirements that are tried one by one; further ones are left unmet.
+# The most soft requirements that are tried one by one. All others are given up.
 _ATTEMPTS: Final = 12
 
+# A function that searches for a resolution of a universe; None if it finds none.
 Search = Callable[[Universe], Resolution | None]
 
 
 class SoftPair(NamedTuple):
-    """A project with a soft requirement, and the project that it is about."""
+    """The two projects of a soft requirement."""
 
+    # The project that has the requirement.
     project: NormalizedName
+    # The project that the requirement is about.
     other: NormalizedName
 
 
 class _JudgedBound(NamedTuple):
-    """A bound in an extra of a pin, on another pin."""
+    """A bound in an extra of a pin on another pin, and whether it is met."""
 
+    # The two projects.
     pair: SoftPair
+    # The bound, in the form for a resolution.
     bound: UnmetBound
+    # Whether it is met.
     is_met: bool
 
 
 class _JudgedWheel(NamedTuple):
-    """A pin with binaries that may be linked with torch."""
+    """A pin with binaries that may be linked with torch, and whether they can be loaded."""
 
+    # The project of the pin, and torch.
     pair: SoftPair
+    # The pin, in the form for a resolution.
     pin: UnloadablePin
-    # the libraries in the wheels of what the pin requires
+    # The names of the libraries in the wheels of the pins that it requires.
     there: frozenset[str]
+    # Whether the binaries can be loaded.
     is_met: bool
 
 
@@ -67,20 +77,20 @@ _Judged = _JudgedBound | _JudgedWheel
 def with_soft_requirements(
     universe: Universe, resolution: Resolution, search: Search
 ) -> Resolution:
-    """Return a resolution that meets more of the soft requirements, and none less.
+    """Return a resolution that meets more soft requirements than the given one, if there is one.
 
-    If `search` finds none, it is the one given. Those that it does not meet are its `unmet_bounds`
-    and `unloadable_pins`. A resolution that meets all of them is returned as it is, which costs a
-    look at the metadata of its pins. If an index fails in a search, or offline lacks what that asks
-    for, the requirement is given up as well, and `universe` is marked: with the index, there may be
+    It meets all soft requirements that the given resolution meets. If `search` finds no better
+    resolution, the given one is returned. Requirements that are not met are in `unmet_bounds` and
+    `unloadable_pins` of the result. If an index fails in a search, the requirement is given up as
+    well, and `is_answer_final` of the universe is set to False: with the index, there may be
     another answer.
     """
     asked = universe
     best = resolution
 
-    def search_or_none(wider: Universe) -> Resolution | None:
+    def search_or_none(stricter: Universe) -> Resolution | None:
         try:
-            return search(wider)
+            return search(stricter)
         except IndexFailure:
             asked.is_answer_final = False
             return None
@@ -91,7 +101,7 @@ def with_soft_requirements(
         improved = _improved(universe, best, broken, search_or_none)
         if improved is not None:
             universe, best = improved
-        else:  # one by one
+        else:  # try them one by one
             for number, judged in enumerate(broken):
                 improved = None
                 if number < _ATTEMPTS:
@@ -115,9 +125,11 @@ def with_soft_requirements(
 def _improved(
     universe: Universe, best: Resolution, broken: list[_Judged], search: Search
 ) -> tuple[Universe, Resolution] | None:
-    """Search with broken requirements, and the met ones about the same projects.
+    """Search for a resolution that meets some broken soft requirements.
 
-    Return the universe with these, and what is found in it; None unless that is an improvement.
+    Requirements about the same projects that `best` meets are put in force as well. Return the
+    universe with these requirements and the resolution. None if there is no resolution, if it
+    breaks a requirement that `best` meets, or if it breaks as many as `best`.
     """
     concerned = {judged.pair.other for judged in broken}
     bounds = []
@@ -134,15 +146,18 @@ def _improved(
             bounds.append(_in_general(judged))
         else:
             linked[judged.pair.project] = judged.there
-    wider = universe.with_soft_requirements(bounds, linked)
-    better = search(wider)
-    if better is None or not broken_pairs(wider, better) < broken_pairs(universe, best):
+    stricter = universe.with_soft_requirements(bounds, linked)
+    better = search(stricter)
+    if better is None or not broken_pairs(stricter, better) < broken_pairs(universe, best):
         return None
-    return wider, better
+    return stricter, better
 
 
 def _in_general(broken: _JudgedBound) -> ExtraBound:
-    """Return a broken bound in the form that holds for all releases of its project."""
+    """Return a broken bound in a form that also holds for older releases of its project.
+
+    If the other project is too new, its upper bound is extended to older releases.
+    """
     version = Version(broken.bound.other_version)
     exceeded = []
     for clause in text.requirement(broken.bound.bound).specifier:
@@ -158,7 +173,10 @@ def _in_general(broken: _JudgedBound) -> ExtraBound:
 
 
 def _upper(clause: Specifier) -> str:
-    """Return the upper bound of a clause as a specifier; empty if it has none."""
+    """Return the upper bound in a comparison as a specifier; empty if it has none.
+
+    `~=2.5.1` and `==2.5.*` have the upper bound `<2.6`.
+    """
     if clause.operator in ("<", "<="):
         return str(clause)
     is_wildcard = clause.operator == "==" and clause.version.endswith(".*")
@@ -171,17 +189,20 @@ def _upper(clause: Specifier) -> str:
 
 
 def broken_pairs(universe: Universe, resolution: Resolution) -> set[SoftPair]:
-    """Return the projects between which a resolution does not meet a soft requirement."""
+    """Return the pairs of projects with a soft requirement that a resolution does not meet."""
     return {judged.pair for judged in _broken(universe, resolution)}
 
 
 def _broken(universe: Universe, resolution: Resolution) -> list[_Judged]:
-    """Return the soft requirements of the pins that are not met."""
+    """Return the soft requirements of the pins of a resolution that are not met."""
     return [judged for judged in _judged(universe, resolution) if not judged.is_met]
 
 
 def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
-    """Yield each soft requirement of the pins, and whether it is met."""
+    """Yield all soft requirements of the pins of a resolution, met or not.
+
+    An extra that something requires has no soft requirements: its bounds are edges.
+    """
     pins = {pin.name: pin for pin in resolution.pins}
     torch = pins.get(TORCH)
     binaries = PinnedBinaries(universe)
@@ -196,7 +217,7 @@ def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
 
 
 def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_JudgedBound]:
-    """Yield each bound in an extra of a pin on the pin that has the name of the extra."""
+    """Yield the bounds in an extra of a pin on another pin, whose name the extra has."""
     for need in universe.extra_requirements(pin.name, pin.release, other.name):
         bound = UnmetBound(
             project=pin.name,
@@ -212,10 +233,10 @@ def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_Judged
 def _judged_wheel(
     binaries: PinnedBinaries, pin: Pin, torch: Pin, required: Iterable[Pin]
 ) -> _JudgedWheel:
-    """Return whether the binaries of a pin can be loaded with the pinned torch.
+    """Return a pin with the verdict whether its binaries can be loaded with the pinned torch.
 
-    What they need may also be in the wheels of the pins that it requires. If one of these was not
-    read, nobody knows.
+    The libraries that they need may also be in the wheels of the pins `required` by it. If such a
+    wheel was not read, the binaries count as loadable.
     """
     there: frozenset[str] = frozenset()
     why = binaries.fault(pin, torch.version, there)

@@ -1,6 +1,7 @@
-"""Solving: search first, check the result, and let the complete engine decide if the search fails.
+"""The entry of the solver: search, check the result, and use the complete engine if that fails.
 
-The isolated build environments of source archives are further small problems.
+`cli/answers` and the explanations (`explain`) call it. The isolated build environments of source
+archives are solved as problems of their own (`solve_builds`).
 """
 
 from __future__ import annotations
@@ -42,32 +43,35 @@ from resolver.resolve.universe import Universe
 if TYPE_CHECKING:
     from resolver.resolve.clauses import Clauses
 
-# resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may
-# take, which is far better than one at a time.
+# The most rounds of resolvelib. In the first tenth of these, it jumps back over several decisions
+# at once, which is far better than one at a time. So this limit is high, and `Provider` has its
+# own.
 _ROUNDS = 20_000
-# The releases that a search in another order may reject. Those of a first search are mostly
-# preferred in it, so with more it is about to fall back elsewhere.
+# The most releases that a search with other preferences may reject. It prefers the releases of a
+# first search, so with more rejections it would only find other old releases.
 _MOST_REJECTED_AMONG = 20
 
+# The names of the projects whose archives are built in one environment.
 Archives = tuple[NormalizedName, ...]
+# The versions to prefer in each build environment, by project.
 BuildPreferences = Mapping[Archives, Mapping[NormalizedName, Version]]
 
-# Stands for all archives of a lock, in one environment.
+# The key of the environment that is used for all archives of a lock.
 ALL_ARCHIVES: Archives = ()
 
 
 class Refutation(msgspec.Struct, frozen=True):
     """A proof that a problem has no solution."""
 
-    # all that the engine learned
+    # The clauses that the engine knew.
     clauses: Clauses
-    # constraints that clash
+    # A core: constraints that cannot all hold.
     core: tuple[Constraint, ...]
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Return the core as reports have it."""
-        # PySAT is loaded only where it is needed
+        """Return the reasons of the core as reports show them."""
+        # PySAT is loaded only if it is needed.
         from resolver.resolve.reasons import described
 
         return tuple(dict.fromkeys(described(self.clauses, self.core).values()))
@@ -80,17 +84,16 @@ def solve(
     preferred: Mapping[NormalizedName, Version] | None = None,
     tick: Tick | None = None,
 ) -> Resolution | Refutation:
-    """Find a resolution that passes the independent check, or a refutation.
+    """Solve a problem: return a resolution that passes the independent check, or a refutation.
 
-    A refutation is certain, with two exceptions. If more than 400 releases were not read, none of
-    them is assumed to require a pre-release that the policy rules out, or a yanked release
-    (docs/solving.md). And after three archives of a project without static metadata, the project's
-    remaining ones count as unusable, and its reasons say so.
+    A refutation is certain, with two exceptions. If more than 400 releases were not read, it is
+    assumed that none of them requires a pre-release that the policy rules out, or a yanked release
+    (docs/solving.md). If three archives of a project have no static metadata, all others of the
+    project count as unusable, and the reasons say so.
 
-    `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of
-    rounds and decided packages, and before each further release that is tried. Raises
-    UndecidedError if neither can be shown; IndexFailure and InputError come from the catalog and
-    the facts.
+    `preferred` are versions to keep as far as possible, by project. `tick` is called with the
+    numbers of rounds and of decided packages. Raises UndecidedError if no answer is found within
+    the limits, IndexFailure if an index fails, and InputError for a mistake in a fact.
     """
     return decide(Universe(problem, catalog, preferred), tick=tick)
 
@@ -102,10 +105,10 @@ def decide(
     among: Universe | None = None,
     tick: Tick | None = None,
 ) -> Resolution | Refutation:
-    """Solve a given universe, as `solve` does.
+    """Solve a universe as `solve` does.
 
-    `hints` are projects that will probably be needed, whose pages are requested at once. `among` is
-    the same universe with preferences that a search which fails without them will probably do with.
+    `hints` are projects that will probably be needed. Their pages are requested at once. `among` is
+    the same universe with other preferences. It is used for a second search if the first one fails.
     """
     answer = first_answer(universe, hints=hints, among=among, tick=tick)
     if isinstance(answer, Refutation):
@@ -122,9 +125,10 @@ def first_answer(
     among: Universe | None = None,
     tick: Tick | None = None,
 ) -> Resolution | Refutation:
-    """Solve a given universe, as `decide` does, without regard to releases of long ago.
+    """Solve a universe as `decide` does, but do not improve the resolution.
 
-    Soft requirements do not count, either.
+    Very old releases are not replaced (`fallbacks`), and soft requirements are ignored
+    (`soft_requirements`).
     """
     answer = search(universe, hints=hints, tick=tick)
     if answer is None and among is not None:
@@ -139,14 +143,12 @@ def search(
     among: Universe | None = None,
     tick: Tick | None = None,
 ) -> Resolution | None:
-    """Return what resolvelib finds and the check confirms; None if that is nothing valid.
+    """Search with resolvelib. Return a resolution that passes the independent check, or None.
 
-    None proves nothing. `among` is the same universe with another order of decisions or
-    preferences. The search takes place in it, and soon gives up; what is found is upgraded in
-    `universe`.
-
-    On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible"
-    (its issue 206).
+    None proves nothing: on cyclic graphs, resolvelib is known to return an invalid result or a
+    wrong "impossible" (its issue 206). `among` is the same universe with another order of decisions
+    or other preferences. If it is given, the search takes place in it and gives up early. What it
+    finds is upgraded in `universe`.
     """
     most_rejected = None if among is None else _MOST_REJECTED_AMONG
     provider = Provider(among or universe, tick, most_rejected)
@@ -162,12 +164,13 @@ def search(
 
 
 def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutation | None:
-    """Return a refutation for the reasons of earlier ones, of similar problems.
+    """Return a refutation with the reasons of earlier refutations of similar problems.
 
-    None if they do not hold here, which says nothing. No release is read but those that the
-    earlier ones are about.
+    None if these reasons do not refute this problem; it may have no solution all the same. Only
+    releases that the earlier refutations are about are read. Raises UndecidedError if the new
+    refutation fails the check.
     """
-    # PySAT is loaded only where it is needed
+    # PySAT is loaded only if it is needed.
     from resolver.resolve.clauses import Clauses
 
     clauses = Clauses(universe)
@@ -180,8 +183,11 @@ def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutatio
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
-    """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
-    # PySAT is loaded only where it is needed
+    """Solve a universe with the complete engine.
+
+    Raises UndecidedError if a limit is reached, or if the answer fails its check.
+    """
+    # PySAT is loaded only if it is needed.
     from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
     engine = CompleteEngine(universe, tick=tick)
@@ -202,7 +208,10 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 def _finished(
     universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
 ) -> Resolution | list[str]:
-    """Return the resolution that choices lead to once they are upgraded, or its faults."""
+    """Return the resolution of an engine's choices after upgrading them.
+
+    If it fails the independent check, return its faults as sentences.
+    """
     try:
         choices = upgrade(universe, choices, tick)
         resolution = gather(universe, choices, engine=engine, rounds=rounds)
@@ -212,13 +221,13 @@ def _finished(
 
 
 def faults_of_core(clauses: Clauses, core: Sequence[Constraint]) -> list[str]:
-    """Return what the independent check finds wrong with a core: nothing if it is a proof."""
+    """Return the faults of a core as sentences (see `check_refutation`); none if it is a proof."""
     universe = clauses.universe
     return check_refutation(universe.problem, clauses.reasons(core), universe.catalog)
 
 
 def _checked(refutation: Refutation) -> Refutation:
-    """Return a refutation that passes the check. Raises UndecidedError for another one."""
+    """Return a refutation unchanged. Raises UndecidedError if it fails `check_refutation`."""
     faults = faults_of_core(refutation.clauses, refutation.core)
     if faults:
         raise UndecidedError(
@@ -234,10 +243,11 @@ def _checked(refutation: Refutation) -> Refutation:
 def _certain(
     clauses: Clauses, universe: Universe, core: tuple[Constraint, ...]
 ) -> tuple[Constraint, ...]:
-    """Return a core that does not rest on files that a fact could make usable, if there is one.
+    """Return a core without files that a fact could make usable, if there is one.
 
-    Raises the error of a file with the metadata of another release if nothing else is in the way.
-    An archive without static metadata is a conflict like any other, which a fact solves.
+    Otherwise return the given core. If that has only lines of the stack and such files, and a file
+    has the metadata of another release, raise the error of the file instead. An archive without
+    static metadata is a reason like any other: a fact about it is a way out.
     """
     errors = _fixable_errors(clauses, universe)
     if errors.keys().isdisjoint(core):
@@ -256,7 +266,10 @@ def _certain(
 
 
 def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, ResolverError]:
-    """Return the constraints about files that a fact could make usable, each with an error."""
+    """Return the constraints about files that a fact could make usable.
+
+    Each has the error of the first such file that was opened.
+    """
     errors: dict[Constraint, ResolverError] = {}
     for constraint in clauses.known:
         if not isinstance(constraint, Unavailable):
@@ -266,7 +279,7 @@ def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, Re
                 continue
             error = universe.fixable_errors.get(candidate.release.file.filename)
             if error is not None:
-                # the newest is opened first
+                # The newest release is opened first.
                 errors.setdefault(constraint, error)
     return errors
 
@@ -275,11 +288,11 @@ def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, Re
 
 
 class BuildEnvironment(NamedTuple):
-    """An environment in which archives are built."""
+    """An isolated environment in which source archives are built."""
 
-    # ALL_ARCHIVES if it is the only one
+    # The projects that are built in it; ALL_ARCHIVES if it is the only environment.
     archives: Archives
-    # what is installed in it, or why it cannot be made
+    # The tools that are installed in it, or a proof that they cannot be installed together.
     answer: Resolution | Refutation
 
 
@@ -290,13 +303,17 @@ def solve_builds(
     preferred: BuildPreferences | None = None,
     tick: Tick | None = None,
 ) -> tuple[BuildEnvironment, ...]:
-    """Return the environments in which a resolution's source archives are built.
+    """Return the isolated environments in which source archives of a resolution are built.
 
-    There are none if it needs none. pip's hash mode does not cover what an isolated build
-    downloads, so a lock pins that, too. All archives are built in one such environment if their
-    tools are compatible. If not, they share environments as far as possible, in the order of their
-    names. The `preferred` releases of an environment are tried first, then those that the
-    resolution itself pins. Build tools must have wheels: they are not built themselves.
+    There are none if no archive is built in isolation, or if the builds require nothing. A lock
+    pins the tools of builds, since pip's hash mode does not check what an isolated build downloads.
+    All archives share one environment if their tools are compatible. If not, each archive in the
+    order of the names gets into the first environment that still has a solution with it, or into a
+    new one.
+
+    `preferred` has the versions to try first for each environment. After these come the versions
+    that the resolution pins. Build tools must have wheels, since they are not built themselves.
+    `tick` is as in `solve`. Raises what `solve` raises.
     """
     archives = tuple(
         pin.name
@@ -318,7 +335,7 @@ def solve_builds(
     if isinstance(together, Resolution) or len(archives) == 1:
         return (BuildEnvironment(ALL_ARCHIVES, together),)
     environments: list[BuildEnvironment] = []
-    # those that require nothing come last: they fit into any environment
+    # Archives whose builds require nothing come last, since they fit into any environment.
     for name in sorted(
         archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None
     ):
@@ -338,7 +355,11 @@ def solve_builds(
 
 
 def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
-    """Return the problem of what builds of these archives require; None if that is nothing."""
+    """Return a problem whose lines are the build requirements of some archives.
+
+    None if they require nothing. Raises InputError for a requirement that is invalid or names an
+    address.
+    """
     requirements: list[RootRequirement] = []
     for pin in resolution.pins:
         if pin.name not in archives:
@@ -368,7 +389,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         departures=(),
         absent=(),
     )
-    # tools are of the same day
+    # Releases of the same day are preferred for build tools.
     policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
@@ -376,10 +397,10 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
 def _build_fact(
     release: Release, metadata: Sequence[facts.Metadata], line: str
 ) -> facts.Fact | None:
-    """Return the fact that states a line of what a build requires; None if the archive does.
+    """Return the fact that states a build requirement; None if the archive states it.
 
-    As in `requirement_lines`, a `builds` fact adds to what the archive states, and the first
-    `metadata` fact may replace it.
+    As in `requirement_lines`, a `builds` fact adds requirements to those of the archive, and the
+    first `metadata` fact may replace them.
     """
     if release.source is not None:
         return release.source.fact
@@ -391,7 +412,10 @@ def _build_fact(
 
 
 def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
-    """Return what a line requires. Raises InputError for an address or an invalid line."""
+    """Return the requirement in a line of a build.
+
+    Raises InputError if it is invalid, or names an address.
+    """
     why = phrase("addresses are not supported")
     try:
         need = text.requirement(line.text)

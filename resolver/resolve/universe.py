@@ -1,7 +1,7 @@
-"""What can be chosen for one problem, and what each choice needs, by its file and by facts.
+"""The dependency graph of a problem: all candidates, and the edges of each candidate.
 
-It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the
-complete engine are both built on it; the independent check is not.
+The graph is lazy: metadata is requested when the edges of a release are first asked for. The search
+and the complete engine both use it. The independent check does not.
 """
 
 from __future__ import annotations
@@ -51,25 +51,34 @@ from resolver.resolve.needs import (
 )
 from resolver.resolve.project import Project
 
-# How many of a project's archives without static metadata are opened before older ones are given
-# up.
+# How many archives of a project without static metadata are opened. After these, all other archives
+# of the project count as unusable without being opened.
 _IN_VAIN: Final = 3
 
 
 class ExtraBound(NamedTuple):
-    """A project whose extra of the name of another one bounds that (see `soft_requirements`)."""
+    """A soft requirement that is in force: the bounds of an extra on the project of its name.
 
-    # the project with the extra
+    An example is `torch>=2.6; extra == "torch"` (see `soft_requirements`).
+    """
+
+    # The project that has the extra.
     project: NormalizedName
-    # the extra, and the project that it bounds
+    # The name of the extra, and of the project that it bounds.
     other: NormalizedName
-    # specifiers that releases of `project` older than `since` are held to as well; empty for none
+    # A specifier set for `other` that holds for releases of `project` older than `since` as well;
+    # empty for none.
     upper: str = ""
+    # The version of `project` that has this upper bound; empty for none.
     since: str = ""
 
 
 class Universe(Candidates):
-    """The candidates of a problem and their edges."""
+    """The candidates of a problem, and their edges.
+
+    A candidate is opened when its metadata is read. Methods that return a changed universe share
+    the caches of this one as far as the change permits.
+    """
 
     def __init__(
         self,
@@ -77,37 +86,44 @@ class Universe(Candidates):
         catalog: Catalog,
         preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> None:
+        """Take a problem, the catalog of releases, and the versions to prefer by project."""
         super().__init__(problem, catalog, preferred)
         self._markers = MarkerEvaluator(problem.target.markers)
         self.requirements = self._markers.requirements
-        # errors of files that a fact could make usable, by file name
+        # Errors of files that a fact could make usable, by file name.
         self.fixable_errors: dict[str, ResolverError] = {}
-        # why the file of a candidate that was opened cannot be used
+        # For opened candidates whose file cannot be used: why it cannot.
         self.rejections: dict[Candidate, Rejection] = {}
-        # the edges of the candidates that were opened
+        # The edges of the candidates that were opened.
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
+        # The requirement lines of each release that was opened, or why it cannot be used.
         self._lines: dict[Release, ReleaseRequirements | UnusableReleaseError] = {}
-        # the archives of each project that were opened in vain
+        # By project, the errors of its opened archives that have no static metadata.
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}
+        # The requirements of opened candidates that are ignored.
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
-        # further edges of the stack, which admit certain releases only
+        # More edges of the stack, which admit only certain releases (see `narrowed`).
         self._mask_edges: tuple[Edge, ...] = ()
+        # The bounds of extras that are in force (see `with_soft_requirements`).
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
-        # projects taken to be linked with torch, each with the libraries of other projects that
-        # count as there
+        # Projects whose wheels are judged as if a `links` fact said that they are linked with torch
+        # (see `with_soft_requirements`). The values are libraries that count as present.
         self.linked: dict[NormalizedName, frozenset[str]] = {}
+        # Projects that the search decides before all others (see `deciding_first`).
         self.decided_first: frozenset[NormalizedName] = frozenset()
-        # whether the same pages lead to the same answer
+        # False if an index failed in an optional search, so that another run with the same pages
+        # may give another answer.
         self.is_answer_final = True
         self.linkage = LinkageRules(self)
 
     def variant(
         self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None
     ) -> Universe:
-        """Return the universe of another problem, over the same catalog.
+        """Return the universe of another problem, with the same catalog.
 
-        If only the stack's lines differ, all caches are shared: an attribute that depends on them,
-        or on what is preferred, must be replaced below.
+        `preferred` are the versions to prefer by project. If the two problems differ only in the
+        stack's lines, all caches are shared. Attributes that depend on the lines or on `preferred`
+        are replaced here. Otherwise only the releases of projects are shared.
         """
         fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered = self._ordered
@@ -125,14 +141,14 @@ class Universe(Candidates):
         variant.sources = fresh.sources
         variant.preferred = fresh.preferred
         variant.takes_nearest = False
-        # it follows from the lines
+        # The day of the stack follows from its lines, so the cached day is dropped.
         variant.__dict__.pop("as_of", None)
         return variant
 
     def over(self, catalog: Catalog) -> Universe:
-        """Return the universe of the same problem over another catalog, without preferences.
+        """Return the universe of the same problem with another catalog and no preferred versions.
 
-        What is known of pages that both have is shared.
+        Releases of projects are shared if both catalogs have the same pages for them.
         """
         fresh = Universe(self.problem, catalog)
         fresh._ordered = self._ordered.copy()
@@ -140,7 +156,10 @@ class Universe(Candidates):
         return fresh
 
     def _has_edges_of(self, other: Universe) -> bool:
-        """Return whether releases have the same edges in both, if only the stack's lines differ."""
+        """Return whether all releases have the same edges in another universe.
+
+        The two problems may differ only in the stack's lines.
+        """
         commits = {name: commit for name, (_, commit) in self.sources.items()}
         commits_of_other = {name: commit for name, (_, commit) in other.sources.items()}
         if commits != commits_of_other:
@@ -157,7 +176,8 @@ class Universe(Candidates):
     ) -> Universe:
         """Return the universe of the stack with one more line.
 
-        The day of the stack stays: the line only asks "what if?".
+        `where` is the place of the line. `preferred` are the versions to prefer by project. The day
+        of the stack is not changed by the line.
         """
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
@@ -169,9 +189,10 @@ class Universe(Candidates):
     def narrowed(
         self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]
     ) -> Universe:
-        """Return the universe for a stack that admits certain releases only, given as masks.
+        """Return the universe in which the stack admits only certain releases of some projects.
 
-        They are of projects that the stack requires. The `choices` are preferred.
+        `releases` has the releases as bit masks. The stack must require these projects. The
+        versions of `choices` are preferred.
         """
         lines = {edge.package.base: edge.constraint for edge in self.roots()}
         narrowed = copy(self)
@@ -188,9 +209,11 @@ class Universe(Candidates):
     def with_soft_requirements(
         self, bounds: Iterable[ExtraBound], linked: Mapping[NormalizedName, frozenset[str]]
     ) -> Universe:
-        """Return the universe in which these bounds hold and binaries of the `linked` must load.
+        """Return the universe in which some soft requirements are in force.
 
-        For each of the `linked` projects, libraries of others are given, which count as there.
+        `bounds` are bounds of extras that must be met. `linked` are projects whose binaries must
+        load with the chosen torch. Its values are the libraries of other projects that count as
+        present.
         """
         variant = copy(self)
         variant._extra_bounds = self._extra_bounds.union(bounds)
@@ -205,9 +228,9 @@ class Universe(Candidates):
     def deciding_first(
         self, projects: Iterable[NormalizedName], pins: Mapping[NormalizedName, Version]
     ) -> Universe:
-        """Return the universe in which these projects are decided before all others.
+        """Return the universe in which the search decides some projects before all others.
 
-        The `pins` of the other projects are preferred.
+        For all other projects, the versions of `pins` are preferred.
         """
         variant = copy(self)
         variant.decided_first = frozenset(projects)
@@ -216,10 +239,10 @@ class Universe(Candidates):
         }
         return variant
 
-    # --- what the stack requires
+    # --- the requirements of the stack
 
     def roots(self) -> tuple[Edge, ...]:
-        """Return the edges of the stack's lines."""
+        """Return the edges of the stack: those of its lines and of its constraints."""
         edges: list[Edge] = []
         for root in self.problem.stack.requirements:
             edges += self._need_edges(root.need, root.origin)
@@ -232,9 +255,9 @@ class Universe(Candidates):
 
     @cached_property
     def excluded_projects(self) -> Mapping[NormalizedName, str]:
-        """Return the projects that must be absent, so that requirements on them do not count.
+        """Return the projects that must not be installed. Requirements on them are ignored.
 
-        Each has the id of a fact, or the file:line of the stack's row.
+        The values say why: the id of a fact, or file:line of the stack.
         """
         absent = {absence.package: absence.where for absence in self.problem.stack.absent}
         for fact in self.problem.facts:
@@ -243,10 +266,11 @@ class Universe(Candidates):
         return absent
 
     def _is_in_force(self, fact: facts.Absent) -> bool:
-        """Return whether a fact of absence applies, which is known before anything is chosen.
+        """Return whether requirements on the other project of an `absent` fact are ignored.
 
-        It applies if the stack itself names its project, the fact is about every release that those
-        lines and the target's components admit, and the stack does not require the other project.
+        They are if the stack names the project of the fact, does not require the other project, and
+        the fact is about every release that the stack's lines and the target's components admit.
+        This is known before anything is chosen.
         """
         if self.problem.requirements_on(fact.other):
             return False
@@ -262,9 +286,9 @@ class Universe(Candidates):
         return bool(admitted) and all(map(fact.applies_to, admitted))
 
     def runs_on_target(self, project: Project, position: int) -> bool:
-        """Return whether the target's components meet what facts require of them for a release.
+        """Return whether the target meets what facts require of its components for a release.
 
-        What only its wheels require does not count, as it may be built from source.
+        Requirements that only wheels have are ignored, since the release may be built from source.
         """
         for fact in project.facts_about(position, facts.Requires):
             if fact.wheels:
@@ -275,39 +299,49 @@ class Universe(Candidates):
                     return False
         return True
 
-    # --- what a candidate requires
+    # --- the requirements of a candidate
 
     def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
-        """Return what a candidate requires. The first call opens it: its metadata is read."""
+        """Return the edges of a candidate. The first call opens it, that is, reads its metadata.
+
+        A candidate whose file cannot be used has an edge that nothing meets. Raises IndexFailure if
+        an index does not answer.
+        """
         edges = self._edges.get(candidate)
         if edges is None:
             edges = self._edges[candidate] = self._edges_of(candidate)
         return edges
 
     def opened(self, candidate: Candidate) -> bool:
-        """Return whether a candidate's metadata was read."""
+        """Return whether a candidate was opened."""
         return candidate in self._edges
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
-        """Return whether a candidate that was opened has the extra (Provides-Extra)."""
+        """Return whether the metadata of an opened candidate declares an extra (Provides-Extra).
+
+        The result is False for a candidate that was not opened.
+        """
         lines = self._lines.get(candidate.release)
         if not isinstance(lines, ReleaseRequirements):
             return False
         return any(text.name(provided) == extra for provided in lines.extras)
 
     def extras_of(self, name: NormalizedName, release: Release) -> tuple[NormalizedName, ...]:
-        """Return the extras that the metadata of a release declares; none if it cannot be read."""
+        """Return the extras that the metadata of a release declares (Provides-Extra).
+
+        There are none if the metadata cannot be used.
+        """
         lines = self._readable_lines(name, release)
         return tuple(map(text.name, lines.extras)) if lines is not None else ()
 
     def extra_requirements(
         self, name: NormalizedName, release: Release, extra: NormalizedName
     ) -> list[Requirement]:
-        """Return the bounds of an extra on the project of the extra's name, as far as they count.
+        """Return the bounds of an extra on the project of the same name, as far as they count.
 
-        Facts go before them: a bound does not count if a fact about this release names the other
-        project, or one about the other project names this one. Neither does a pin (`vllm==0.10.1`):
-        it says what was tried, not what works.
+        Bounds do not count in three cases. The stack overrides requirements on that project. A fact
+        is about both projects: facts have precedence over such bounds. Or the bound is a pin
+        (`vllm==0.10.1`), which says what was tried and not what works.
         """
         lines = self._readable_lines(name, release)
         if extra in self.overrides:
@@ -322,9 +356,9 @@ class Universe(Candidates):
         ]
 
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
-        """Return whether a fact about a release names another project, or one about that names it.
+        """Return whether a fact about a release names another project, or the other way round.
 
-        Facts about the other project count whatever release they are about.
+        A fact about the other project counts whatever releases it is about.
         """
         for fact in self.problem.facts:
             if fact.is_about(name, version) and other in fact.named_projects:
@@ -334,29 +368,34 @@ class Universe(Candidates):
         return False
 
     def _readable_lines(self, name: NormalizedName, release: Release) -> ReleaseRequirements | None:
+        """Return the requirement lines of a release; None if its file cannot be used."""
         try:
             return self._requirement_lines(self.candidate_for(Package(name), release))
         except UnusableReleaseError:
             return None
 
     def overrides_of(self, candidate: Candidate) -> tuple[Override, ...]:
-        """Return the requirements of an opened candidate on projects that must be absent."""
+        """Return the requirements of an opened candidate that are ignored.
+
+        Their projects must be absent, or the stack overrides them.
+        """
         return self._overrides.get(candidate, ())
 
     def opened_candidates(self) -> Iterable[Candidate]:
-        """Return the candidates whose metadata was read."""
+        """Return the candidates that were opened, in that order."""
         return self._edges.keys()
 
     def _need_edges(self, need: facts.Need, constraint: Line | Requires) -> Iterator[Edge]:
-        """Yield the edges of a requirement that applies on the target."""
+        """Yield the edges of a requirement; none if its marker is false on the target."""
         if isinstance(need, ComponentRequirement):
-            # a component that the target does not state cannot fail; the lock warns
+            # If the target does not state the component, nothing can be compared. The lock warns.
             if need.component in self.problem.target.system:
                 yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, constraint)
         elif need.applies(self.problem.target.markers):
             yield from _split(need, constraint)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:
+        """Return the edges of a candidate by its file, by facts and by the stack's overrides."""
         release = candidate.chosen
         package = candidate.package
         if package.kind is not PackageKind.PROJECT or not isinstance(release, Release):
@@ -380,9 +419,9 @@ class Universe(Candidates):
     def _without_absent(
         self, candidate: Candidate, edges: list[Edge]
     ) -> tuple[list[Edge], list[Override]]:
-        """Return the edges of a candidate without those on projects that must be absent.
+        """Return the edges of a candidate except for those on projects that must be absent.
 
-        Each edge that is left out is an override.
+        The second result has an override for each edge that is left out.
         """
         absent = self.excluded_projects
         kept = []
@@ -398,15 +437,17 @@ class Universe(Candidates):
     def _with_overrides(
         self, candidate: Candidate, edges: list[Edge]
     ) -> tuple[list[Edge], list[Override]]:
-        """Return the edges of a candidate with what the stack's `overrides` say in their place.
+        """Return the edges of a candidate after applying the stack's `overrides`.
 
-        What binaries need stays, and so does what a release requires of itself.
+        Edges on an overridden project are replaced by the lines about it. Requirements of binaries
+        are kept, and so are requirements of a release on its own project. The second result has an
+        override for each edge that is replaced by something else.
         """
         if not self.overrides:
             return edges, []
         kept = []
         overrides = []
-        # the projects whose lines stand in the place of edges
+        # The projects whose lines were added.
         replaced: set[NormalizedName] = set()
         for edge in edges:
             name = text.name(edge.package.name)
@@ -422,7 +463,7 @@ class Universe(Candidates):
         return kept, overrides
 
     def _is_overridden(self, candidate: Candidate, edge: Edge) -> bool:
-        """Return whether the stack overrides an edge: a requirement on another project."""
+        """Return whether the stack overrides an edge of a candidate."""
         stated = edge.constraint
         if not isinstance(stated, Requires) or stated.source is RequirementSource.LINKAGE:
             return False
@@ -433,14 +474,14 @@ class Universe(Candidates):
         return is_of_another and package.name in self.overrides
 
     def _says_the_same(self, edge: Edge, name: NormalizedName) -> bool:
-        """Return whether an overridden edge is what the stack's only line says in its place."""
+        """Return whether the only line that overrides an edge has the same requirement."""
         stated = edge.constraint
         lines = [root.need for root in self.overrides[name]]
         texts = [need.without_marker() for need in lines if isinstance(need, Requirement)]
         return isinstance(stated, Requires) and texts == [stated.text]
 
     def _overriding_edges(self, candidate: Candidate, name: NormalizedName) -> Iterator[Edge]:
-        """Yield the edges that stand for what a candidate requires of an overridden project."""
+        """Yield the edges that replace a candidate's requirements on an overridden project."""
         for root in self.overrides[name]:
             need, line = root.need, root.origin
             assert isinstance(need, Requirement)  # noqa: S101  of a project
@@ -454,16 +495,16 @@ class Universe(Candidates):
             yield from _split(need, stated)
 
     def _line_of_override(self, name: NormalizedName) -> str:
-        """Return file:line of the first of the stack's overrides of a project."""
+        """Return file:line of the first line that overrides requirements on a project."""
         for root in self.problem.stack.overrides:
             if isinstance(root.need, Requirement) and root.need.name == name:
                 return root.origin.where
         raise KeyError(name)
 
     def _requirement_lines(self, candidate: Candidate) -> ReleaseRequirements:
-        """Return the lines of a release, read once for all of its extras.
+        """Return the requirement lines of a release, which are read once for all of its extras.
 
-        Raises UnusableReleaseError.
+        Raises UnusableReleaseError if its file cannot be used.
         """
         release = candidate.release
         if release not in self._lines:
@@ -477,6 +518,11 @@ class Universe(Candidates):
         return lines
 
     def _read(self, candidate: Candidate) -> ReleaseRequirements:
+        """Read the requirement lines of a release from its file, its commit or facts.
+
+        Raises UnusableReleaseError if they cannot be read, or are not for the target's Python. Some
+        of these errors are recorded in `fixable_errors`.
+        """
         release = candidate.release
         filename = release.file.filename
         metadata = self._facts_about(candidate, facts.Metadata)
@@ -491,7 +537,7 @@ class Universe(Candidates):
         except UnusableFile as error:
             raise UnusableReleaseError(RejectionReason.METADATA, str(error)) from None
         except DynamicArchiveError as error:
-            # another release may do; the whole lock fails only if none does
+            # Another release may be usable. The error is shown only if none is.
             self.fixable_errors[filename] = error
             dynamic.append(error)
             raise UnusableReleaseError(RejectionReason.DYNAMIC, str(DYNAMIC)) from None
@@ -505,10 +551,10 @@ class Universe(Candidates):
         return lines
 
     def _file_edges(self, candidate: Candidate) -> Iterator[Edge]:
-        """Yield what the file of a release requires: its metadata, its build and its binaries.
+        """Yield the edges of a release's file: from its metadata, its build and its binaries.
 
-        Raises UnusableReleaseError if one of its lines cannot be followed, or if its binaries
-        cannot be loaded.
+        Raises UnusableReleaseError if the file cannot be used, if a requirement in it is invalid or
+        names an address, or if its binaries cannot be loaded.
         """
         lines = self._requirement_lines(candidate)
         release = candidate.release
@@ -532,9 +578,11 @@ class Universe(Candidates):
     def _metadata_requirements(
         self, candidate: Candidate, lines: tuple[str, ...]
     ) -> Iterator[Requirement]:
-        """Yield the requirements in a release's metadata that apply, except on itself.
+        """Yield the requirements in a release's metadata that apply and that no fact drops.
 
-        Raises UnusableReleaseError, also if the release does not meet what it requires of itself.
+        A requirement on its own project without extras is not yielded, since the version is already
+        known. Raises UnusableReleaseError if the version does not meet it, or if a requirement is
+        invalid or names an address.
         """
         package = candidate.package
         dropped: set[str] = set()
@@ -549,7 +597,10 @@ class Universe(Candidates):
                 raise UnusableReleaseError(RejectionReason.METADATA, why)
 
     def _fact_for_metadata(self, candidate: Candidate) -> facts.Fact | None:
-        """Return the fact that states what a release requires, in place of metadata; or None."""
+        """Return the fact that states a release's requirements instead of metadata; None if none.
+
+        It is a `sources`, `builds` or `metadata` fact.
+        """
         release = candidate.release
         if release.source is not None or release.builds is not None:
             return _recipe(release)
@@ -558,7 +609,7 @@ class Universe(Candidates):
         return next(iter(self._facts_about(candidate, facts.Metadata)), None)
 
     def _build_edges(self, candidate: Candidate, lines: tuple[str, ...]) -> Iterator[Edge]:
-        """Yield what the build of a release in the target environment requires."""
+        """Yield the edges of a release's build, if it is built in the target environment."""
         release = candidate.release
         package = candidate.package
         if not is_built_here(release):
@@ -579,10 +630,11 @@ class Universe(Candidates):
         where: str,
         who_needs: str,
     ) -> Iterator[Requirement]:
-        """Yield the requirements of lines that apply, except those on `dropped` projects.
+        """Yield the requirements in lines that apply, except for those on `dropped` projects.
 
-        Raises UnusableReleaseError for one that cannot be read, or names an address; its detail
-        says `where` the line is, or `who_needs` the address.
+        `extra` is the extra whose requirements are wanted; empty for none. `where` and `who_needs`
+        are words for errors, such as "metadata" and "it needs". Raises UnusableReleaseError for a
+        line that is no requirement, or that names an address.
         """
         for line in lines:
             try:
@@ -599,14 +651,14 @@ class Universe(Candidates):
             yield requirement
 
     def _fact_edges(self, candidate: Candidate) -> Iterator[Edge]:
-        """Yield what facts say a release requires, bounds and owns.
+        """Yield the edges that facts add to a release: requirements, bounds and modules.
 
-        That holds even if its file cannot be used.
+        A release whose file cannot be used has them, too.
         """
         package = candidate.package
         about = self._facts_about(candidate, facts.Fact)
         replacing = [fact for fact in about if isinstance(fact, facts.Replaces)]
-        # what facts add comes before what stands in for metadata
+        # Facts that add requirements come before facts that replace requirements of metadata.
         about.sort(key=lambda fact: isinstance(fact, facts.Replaces))
         for fact in about:
             needs = fact.needs_for(candidate.release)
@@ -625,7 +677,7 @@ class Universe(Candidates):
         yield from self.module_edges(candidate)
 
     def _extra_bound_edges(self, candidate: Candidate) -> Iterator[Edge]:
-        """Yield the bounds in force that the extras of a release put on other projects."""
+        """Yield the edges of the bounds of a release's extras that are in force."""
         name = text.name(candidate.package.name)
         for bound in sorted(self._extra_bounds):
             if bound.project != name:
@@ -641,9 +693,9 @@ class Universe(Candidates):
                 yield Edge(version, specifiers, stated)
 
     def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
-        """Yield an edge for each module that a release owns together with another project.
+        """Yield an edge for each module that a release and another project both install.
 
-        Reads no metadata.
+        The module can have only one owner. No metadata is read.
         """
         name = candidate.package.name
         for collision in self.collisions(text.name(name), candidate.version):
@@ -658,12 +710,15 @@ class Universe(Candidates):
 
 
 def _recipe(release: Release) -> facts.Builds | facts.Sources | None:
-    """Return the fact that says how a release is built; None if none does."""
+    """Return the fact that says how a release is built; None if no fact does."""
     return release.builds if release.source is None else release.source.fact
 
 
 def _override(candidate: Candidate, edge: Edge, where: str) -> Override:
-    """Return an edge that is not followed, with the fact or line that says so."""
+    """Return an ignored edge of a candidate as an override.
+
+    `where` is the id of the fact, or file:line of the stack, that says that it is ignored.
+    """
     stated = edge.constraint
     return Override(
         package=candidate.package.name,
@@ -675,14 +730,14 @@ def _override(candidate: Candidate, edge: Edge, where: str) -> Override:
 
 
 def _is_range(specifiers: SpecifierSet) -> bool:
-    """Return whether specifiers bound a version, and none of them names one release."""
+    """Return whether a specifier set is not empty, and has no `==` or `===` of one release."""
     return bool(str(specifiers)) and not any(map(text.is_exact, specifiers))
 
 
 def _unusable(package: Package, rejection: Rejection) -> Edge:
-    """Return the edge of a candidate whose file cannot be used."""
+    """Return the edge of a candidate whose file cannot be used. No candidate meets this edge."""
     reason = rejection.reason
-    # files that were not opened are reported together with those that were
+    # Archives that were not opened are reported together with those that were.
     if reason is RejectionReason.UNOPENED:
         reason = RejectionReason.DYNAMIC
     nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)
@@ -690,6 +745,6 @@ def _unusable(package: Package, rejection: Rejection) -> Edge:
 
 
 def _split(requirement: Requirement, constraint: Constraint) -> Iterator[Edge]:
-    """Yield the edges of a requirement: on its project, and on each of its extras."""
+    """Yield the edges of a requirement on a project: on the project, and on each of the extras."""
     for extra in ("", *requirement.extras):
         yield Edge(Package(requirement.name, extra), requirement.specifier, constraint)

@@ -1,4 +1,5 @@
-"""Readers of other tools' files: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
+"""Readers of files of other tools, for `ascend-lock import`.
 
-`config/stack_draft` decides which of their requirements a stack can have.
+They read requirements.txt, pyproject.toml, environment.yml and pylock.toml. `config/stack_draft`
+decides which of the requirements a stack can have.
 """

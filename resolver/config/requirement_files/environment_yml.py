@@ -1,4 +1,4 @@
-"""Conda environments (environment.yml)."""
+"""Reader of conda environments (environment.yml): only what pip installs is taken from them."""
 
 from __future__ import annotations
 
@@ -16,55 +16,62 @@ from resolver.config.requirement_files.requirements_txt import RequirementsFiles
 _KEY = re.compile(r"([\w-]+)\s*:\s*([^#]*)")
 _ITEM = re.compile(r"(\s*)-\s+(.*)")
 _COMMENT = re.compile(r"(^|\s)#.*")
-# A quoted item as a whole. In single quotes, two stand for one; what else escapes is not read.
+# A whole item in quotes. Two single quotes in single quotes stand for one. Other escapes are not
+# supported.
 _SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'\s*(?:\s#.*)?")
 _DOUBLE_QUOTED = re.compile(r'"([^"\\]*)"\s*(?:\s#.*)?')
 _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
 def read_environment(path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
-    """Add what pip installs into a conda environment.
+    """Add the requirements that pip installs into a conda environment to `result`.
 
-    Its items are below `- pip:`, one a line, as conda writes them. Raises InputError.
+    They are the items below `- pip:`, one in each line, as conda writes them. Raises InputError.
     """
     reader = _EnvironmentReader(path, result, bounds)
     text = bounds.text(bounds.inside(path, str(path)), str(path), str(path))
-    for number, row in enumerate(with_whole_lines(text).splitlines(), 1):
-        reader.read(row, f"{path}:{number}")
+    for number, line in enumerate(with_whole_lines(text).splitlines(), 1):
+        reader.read(line, f"{path}:{number}")
 
 
 class _EnvironmentReader:
     """Reads an environment.yml line by line."""
 
     def __init__(self, path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
+        """Take the path of the file, and the result to which requirements are added."""
         self._folder = path.parent
         self._result = result
         self._requirements = RequirementsFiles(result, bounds)
-        # The top-level key that the line belongs to.
+        # The top-level key of the section that contains the current line.
         self._section = ""
-        # The indentation of `- pip:` in the lines below it; None in other lines.
+        # The indentation of `- pip:` while the lines below it are read; otherwise None.
         self._pip_indentation: int | None = None
 
-    def read(self, row: str, where: str) -> None:
-        """Take the requirement in a line; leave a dependency out that is not pip's."""
-        line = FileLine(row.strip(), where)
-        if not self._is_understood(row, line) and self._section == "dependencies":
+    def read(self, text: str, where: str) -> None:
+        """Process a line of the file, whose place is `where`.
+
+        A requirement of pip is added to the result. A dependency of conda is left out.
+        """
+        line = FileLine(text.strip(), where)
+        if not self._is_understood(text, line) and self._section == "dependencies":
             self._result.leave_out(line, "import.conda")
 
-    def _is_understood(self, row: str, line: FileLine) -> bool:
-        if key := _KEY.match(row):
+    def _is_understood(self, text: str, line: FileLine) -> bool:
+        """Process a line; return False if it is a dependency of conda or cannot be read."""
+        if key := _KEY.match(text):
             self._section = key[1]
             self._pip_indentation = None
             if key[1] == "name":
                 self._result.name = key[2].strip().strip("'\"")
             has_value = key[2].strip() != ""
             return not has_value
-        if item := _ITEM.match(row):
+        if item := _ITEM.match(text):
             value = _item_value(item[2])
             return value is not None and self._take_item(len(item[1]), value, line)
         return not line.text or line.text.startswith("#")
 
     def _take_item(self, indentation: int, value: str, line: FileLine) -> bool:
+        """Process an item of a list; return False if it is a dependency of conda."""
         if self._pip_indentation is not None and indentation > self._pip_indentation:
             self._requirements.take(value, line.where, self._folder, self._result.lines)
             return True
@@ -76,7 +83,7 @@ class _EnvironmentReader:
 
 
 def _item_value(text: str) -> str | None:
-    """Return the text that an item stands for, None if its quotes cannot be read."""
+    """Return the text of an item without quotes and comment; None if its quotes cannot be read."""
     if single_quoted := _SINGLE_QUOTED.fullmatch(text):
         return single_quoted[1].replace("''", "'")
     if double_quoted := _DOUBLE_QUOTED.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What a file of another tool requires, and what of a line may be shown to people."""
+"""The requirements in a file of another tool, and functions that remove secrets from its lines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from resolver.model.requirement import Requirement
 from resolver.phrase import Phrase, phrase
 from resolver.redaction import is_certain, shown_address, without_secrets
 
-# The Pythons of targets; the first one that a file admits is assumed.
+# The versions of Python that a target can get, in the order of preference: the first version that a
+# file admits is taken.
 PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")
-# A patch release after any that exists.
+# A patch number that is higher than that of any release of Python.
 _LAST_PATCH: Final = 99
-# Characters of a line of a requirements file; a requirement with 800 hashes has fewer.
+# The most characters of a line of a requirements file. A requirement with 800 hashes has fewer.
 LONGEST_LINE: Final = 64 << 10
 
 # The options of pip that name indexes.
@@ -38,7 +39,7 @@ INDEX_OPTIONS: Final = frozenset(
         "--trusted-host",
     )
 )
-# Options of pip and uv about builds, which install.sh decides for each project by facts.
+# Options of pip and uv about builds. They are ignored: facts say how each project is built.
 BUILD_OPTIONS: Final = frozenset(
     (
         "--no-build-isolation",
@@ -51,7 +52,7 @@ BUILD_OPTIONS: Final = frozenset(
         "--check-build-dependencies",
     )
 )
-# Options of pip and uv about how pip runs: a lock has every file, and install.sh runs pip.
+# Options of pip and uv about how the tool itself runs. They are ignored: install.sh runs pip.
 WITHOUT_MEANING: Final = frozenset(
     (
         "-U",
@@ -89,6 +90,7 @@ WITHOUT_MEANING: Final = frozenset(
     )
 )
 _EDITABLE: Final = ("-e", "--editable")
+# All other options whose names may be shown.
 _OTHER_OPTIONS: Final = frozenset(
     (
         "-e",
@@ -113,73 +115,82 @@ _OTHER_OPTIONS: Final = frozenset(
         *WITHOUT_MEANING,
     )
 )
-# A folder that is to be installed editable, with extras: no address, and so without a password.
+# The relative path of a folder, with extras. It is no address, so it contains no password.
 _FOLDER: Final = re.compile(r"\.{1,2}(/[\w./-]*)?(\[[\w,-]+\])?")
 _OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
-# Line breaks for Python, and so for pip, which are white space for others: a password may have it.
+# Characters that are line breaks for `str.splitlines`, and so for pip, but white space for others.
+# A password may contain them.
 _ODD_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# Part of an address, in a text that has none: a version or a marker, or a fragment with a path.
+# Characters that show that a version or a marker may be a part of an address.
 _ADDRESS_PART = re.compile(r"[/:@?#\\]")
+# Characters that show that the fragment of an address may be a part of another address.
 _FRAGMENT_PART = re.compile(r"//|[:@?#\\]")
 _WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 
 
 class FileLine(msgspec.Struct, frozen=True):
-    """A line of a file.
+    """A line of the file of another tool.
 
-    People are shown only what has a known meaning: the file may be another than its name says, and
-    the line a password.
+    Only parts with a known meaning are shown to people. The file may not be what its name says, and
+    a line may contain a password.
     """
 
-    # What the line says.
+    # The text of the line.
     text: str
-    # Its place, as file:line.
+    # The place of the line, as file:line.
     where: str
-    # What of it may be shown; "" for nothing.
+    # The parts of the line that may be shown; empty for none.
     shown: str = ""
-    # What another part of the file has taken in its place; "" for the line itself.
+    # The requirement that another part of the file has in place of this line; empty if there is
+    # none.
     instead: str = ""
 
 
 class OtherSource(msgspec.Struct, frozen=True):
-    """A source of a project that a stack cannot have.
+    """The source that a file has for a project, if a stack cannot have it.
 
-    It is a path, an address, an index of its own, or a repository without a commit or tag.
+    It is a path, an address, an index for this project, or a git repository without a commit or
+    tag.
     """
 
-    # The place that names it.
+    # The line that names the source.
     line: FileLine
-    # Whether it is nothing but an index.
+    # Whether the source is an index.
     is_index: bool = False
-    # What may be shown of the repository if it names no commit or tag; empty for another source.
+    # The address of the repository without secrets; empty if the source is no git repository.
     repository: str = ""
 
 
 class FileRequirements(msgspec.Struct):
-    """The requirements in a file."""
+    """The requirements in a file of another tool. A reader of `requirement_files` fills it in."""
 
-    # The Python of the target, given by the user or else by the file.
+    # The Python of the target: given by the user, or else by the file; empty if unknown so far.
     python: str
-    # What the file calls its project or environment; empty if it has no such name.
+    # The name of the project or environment in the file; empty if it has none.
     name: str = ""
+    # The requirements.
     lines: list[FileLine] = []
-    # Lines that count only for projects that are required.
+    # Bounds on projects, which do not require them.
     constraints: list[FileLine] = []
-    # Lines that replace what others require of their projects.
+    # Requirements that replace all other requirements on the same projects.
     overrides: list[FileLine] = []
-    # Lines that a stack cannot have, and why.
+    # Lines that a stack cannot have, each with the reason.
     left_out: list[tuple[FileLine, Message]] = []
-    # The projects that are from elsewhere. On a public index, anybody may own their names.
+    # The projects with a source that a stack cannot have. They must not be taken from a public
+    # index instead, where anybody may own their names.
     other_sources: dict[NormalizedName, OtherSource] = {}
-    # How many --hash options the file has; a lock has hashes of its own.
+    # The number of --hash options. They are ignored, since a lock has hashes itself.
     hashes: int = 0
 
     def leave_out(self, line: FileLine, code: str) -> None:
-        """Note a line that is not taken over, with the code of the reason."""
+        """Record a line that a stack cannot have, with the code of the reason."""
         self.left_out.append((line, message(code)))
 
     def admit(self, requires_python: str) -> None:
-        """Take the first Python that a Requires-Python admits, unless one was given."""
+        """Set `python` to the first version of PYTHONS that a Requires-Python admits.
+
+        Nothing happens if `python` is set already, or the Requires-Python cannot be read.
+        """
         admitted = texts.python_specifiers(requires_python)
         if admitted is None or self.python:
             return
@@ -190,18 +201,19 @@ class FileRequirements(msgspec.Struct):
 
 
 def with_whole_lines(content: str) -> str:
-    """Replace line breaks that only `str.splitlines` knows, such as U+2028.
+    """Return a text without line breaks that only `str.splitlines` knows, such as U+2028.
 
-    The replacement, U+FFFD, is valid in no requirement, so that the line is reported.
+    They are replaced by U+FFFD, which is valid in no requirement. So the line is reported as one
+    that cannot be read.
     """
     return _ODD_BREAK.sub("\ufffd", content)
 
 
 def shown_option(text: str) -> str:
-    """Return what may be shown of an option of pip; "" for anything else.
+    """Return an option of pip without secrets; empty if the text is no known option.
 
-    It is the name of the option, with the address of an index without its password, or with the
-    relative path of an editable folder.
+    The result is the name of the option. It has the argument only for the address of an index,
+    without its secrets, and for the relative path of an editable folder.
     """
     match = _OPTION.fullmatch(text)
     if match is None:
@@ -216,7 +228,7 @@ def shown_option(text: str) -> str:
 
 
 def shown_requirement(text: str) -> str:
-    """Return what may be shown of a requirement (PEP 508) or address; "" for anything else."""
+    """Return a requirement (PEP 508) or an address without secrets; empty for any other text."""
     if _WHOLE_ADDRESS.fullmatch(text):
         return shown_address(text)
     try:
@@ -226,9 +238,9 @@ def shown_requirement(text: str) -> str:
     if not requirement.url:
         return text if is_readable(requirement) else f"{requirement.name} …"
     if not _WHOLE_ADDRESS.fullmatch(requirement.url):
-        # Without a scheme, what looks like the name of the project may be the user.
+        # If the address has no scheme, the name of the project may really be a user.
         return ""
-    # The first `@` is before the address: no name of a project or an extra has one.
+    # The first `@` stands before the address, since no name of a project or extra contains one.
     project = text.partition("@")[0].rstrip()
     shown = f"{project} @ {shown_address(requirement.url)}"
     if requirement.marker is None:
@@ -238,13 +250,13 @@ def shown_requirement(text: str) -> str:
 
 
 def is_readable(requirement: Requirement) -> bool:
-    """Return whether it is certain which part of a requirement could be a password.
+    """Return whether it is certain that `shown_requirement` shows no secret of a requirement.
 
-    It is not if a marker, a version or the fragment of its address may be part of another address,
-    or if it is not certain what of its address is host and path.
+    It is not certain if a marker, a version or the fragment of the address may be a part of another
+    address, or if the host and the path of its address cannot be told from its secrets.
     """
     for clause in requirement.specifier:
-        # `===` compares with any text
+        # `===` may be followed by any text.
         if clause.operator == "===" and texts.version(clause.version) is None:
             return False
     if _ADDRESS_PART.search(str(replace(requirement, url=""))):
@@ -254,18 +266,26 @@ def is_readable(requirement: Requirement) -> bool:
 
 
 def require_known(kind: Phrase, names: Iterable[str], known: Collection[str], where: str) -> None:
-    """Raise InputError, with the place and the known names, if the user gave an unknown name."""
+    """Raise InputError if the user gave a name that is not known.
+
+    `kind` says what the names are, such as extras. `where` is the place in the error, whose hint
+    has the known names.
+    """
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, known_names(known)).with_values(without_secrets)
-            what = phrase("there is no {kind} `{name}`", kind=kind, name=name)
-            raise InputError(what, where=where, hint=hint)
+            complaint = phrase("there is no {kind} `{name}`", kind=kind, name=name)
+            raise InputError(complaint, where=where, hint=hint)
 
 
 def require_included(
     kind: Phrase, names: Iterable[str], known: Collection[str], where: str
 ) -> None:
-    """Do what `require_known` does for names in a file, which are not shown."""
+    """Raise InputError if a file contains a name that is not known.
+
+    Unlike `require_known`, the error does not quote the name, which may be a secret.
+    """
     if not all(texts.name(name) in known for name in names):
-        what = phrase("there is no such {kind}", kind=kind)
-        raise InputError(what, where=where, hint=known_names(known).with_values(without_secrets))
+        complaint = phrase("there is no such {kind}", kind=kind)
+        hint = known_names(known).with_values(without_secrets)
+        raise InputError(complaint, where=where, hint=hint)

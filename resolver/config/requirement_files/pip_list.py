@@ -1,4 +1,4 @@
-"""The table that `pip list` writes, which people keep in place of a requirements file."""
+"""Reader of the table that `pip list` prints. Some people keep it as their requirements file."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from packaging.utils import canonicalize_name
 _HEAD: Final = re.compile(r"Package +Version( .*)?")
 _RULE: Final = re.compile(r"-+( +-+)+ *")
 _FOLDER: Final = "Editable project location"
-# `pip freeze` leaves them out, too: they are the tools of an environment.
+# The tools of an environment, which `pip freeze` leaves out.
 _TOOLS: Final = frozenset(("distribute", "pip", "setuptools", "wheel"))
 
 
 class ListedDistribution(NamedTuple):
-    """A row of the table."""
+    """A distribution in the table."""
 
-    # The distribution with its version, as a requirement.
+    # The distribution with its version, as a requirement `NAME==VERSION`.
     pin: str
-    # Whether it is installed from a folder of that machine.
+    # Whether it was installed editable, from a folder of that machine.
     is_editable: bool
-    # Whether it is a tool that installs others.
+    # Whether it is a tool such as pip, which installs other distributions.
     is_tool: bool
 
 
 def is_table(lines: Sequence[str]) -> bool:
-    """Return whether lines have the head of such a table."""
+    """Return whether lines contain the head of a table of `pip list`."""
     return _head(lines) is not None
 
 
 def rows(lines: Sequence[str]) -> Iterator[tuple[int, ListedDistribution | None]]:
-    """Yield the lines of a table, without its head, each with its number in the file.
+    """Yield the line number and the distribution of each line, except for the head of the table.
 
-    None stands for a line that is no row, such as a notice of pip.
+    The distribution is None for a line that has none, such as a notice of pip. Empty lines are left
+    out.
     """
     head = _head(lines)
     if head is None:
@@ -48,7 +49,10 @@ def rows(lines: Sequence[str]) -> Iterator[tuple[int, ListedDistribution | None]
 
 
 def _distribution(line: str, columns: Mapping[str, slice]) -> ListedDistribution | None:
-    """Return what a row lists; None if it has no name and version."""
+    """Return the distribution in a line; None if it has no name and version.
+
+    `columns` has the place of each column by its title.
+    """
     cells = {title: line[place].strip() for title, place in columns.items()}
     name, version = cells.get("Package", ""), cells.get("Version", "")
     if not name or not version or " " in f"{name}{version}":
@@ -61,7 +65,7 @@ def _distribution(line: str, columns: Mapping[str, slice]) -> ListedDistribution
 
 
 def _head(lines: Sequence[str]) -> int | None:
-    """Return the place of the head of a table; None without one."""
+    """Return the position of the head of a table among lines; None if there is none."""
     for position, (line, following) in enumerate(pairwise(lines)):
         if _HEAD.fullmatch(line.rstrip()) and _RULE.fullmatch(following):
             return position
@@ -69,7 +73,11 @@ def _head(lines: Sequence[str]) -> int | None:
 
 
 def _columns(head: str, rule: str) -> dict[str, slice]:
-    """Return where the text of each column is: from where its dashes begin to the next ones."""
+    """Return the place of each column in a line, by its title.
+
+    A column begins where its dashes begin in the line `rule`, and ends where the next column
+    begins.
+    """
     begins = [match.start() for match in re.finditer("-+", rule)]
     ends: list[int | None] = [*begins[1:], None]
     places = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]

@@ -1,4 +1,4 @@
-"""Locks (pylock.toml): PEP 751."""
+"""Reader of the packages in a pylock.toml (PEP 751)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from resolver.model import text as texts
 from resolver.model.target import Platform, Target
 from resolver.phrase import EMPTY, phrase
 
+# The marker variables of PEP 751 that a requirement cannot have.
 _SELECTIONS: Final = re.compile(r"\b(?:extras|dependency_groups)\b")
 
 
@@ -33,7 +34,11 @@ def read_pylock(
     extras: Sequence[str],
     groups: Sequence[str],
 ) -> None:
-    """Add what a lock installs on a platform with these extras and groups. Raises InputError."""
+    """Add the packages that a lock installs to `result`, as requirements with versions.
+
+    `extras` and `groups` are the names that the user gave. A marker about them is evaluated here,
+    for the platform. All other markers are kept. Raises InputError.
+    """
     lock = _read_lock(document)
     result.admit(str(lock.requires_python or ""))
     known_groups = [texts.name(group) for group in lock.dependency_groups or ()]
@@ -54,7 +59,7 @@ def read_pylock(
         elif marker is None:
             result.lines.append(line)
         elif not _SELECTIONS.search(str(marker)):
-            # A stack's line can have the marker.
+            # A line of a stack can have this marker.
             result.lines.append(FileLine(f"{pin} ; {marker}", line.where))
         else:
             evaluate = partial(marker.evaluate, context="lock_file")
@@ -65,6 +70,7 @@ def read_pylock(
 
 
 def _read_lock(document: TomlText) -> Pylock:
+    """Return the lock in a file. Raises InputError."""
     try:
         return Pylock.from_dict(toml_tables(document.text, document.name))
     except PylockUnsupportedVersionError:
@@ -75,7 +81,7 @@ def _read_lock(document: TomlText) -> Pylock:
             hint=phrase("export requirements with the tool that wrote it, and import those"),
         ) from None
     except PylockValidationError as error:
-        # The key without its value, which may be secret.
+        # The message names the key without its value, which may be a secret.
         why = phrase("`{key}` cannot be used.", key=error.context) if error.context else EMPTY
         raise InputError(
             phrase("the file is no pylock.toml"), where=document.name, why=why

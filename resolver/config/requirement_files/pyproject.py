@@ -1,4 +1,4 @@
-"""Projects (pyproject.toml): PEP 621 and PEP 735."""
+"""Reader of the requirements in pyproject.toml (PEP 621, PEP 735)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.phrase import cause, phrase
 
-# A requirement, or `{ include-group = "NAME" }`.
+# An element of a dependency group: a requirement, or `{ include-group = "NAME" }`.
 _Row = str | dict[str, str]
 
+# The kinds of lists that can include each other.
 _EXTRA: Final = "extra"
 _GROUP: Final = "dependency group"
-# What errors call them.
+# The names of these kinds in errors.
 _TITLES: Final = {_EXTRA: phrase("extra"), _GROUP: phrase("dependency group")}
 
 
 class _Project(msgspec.Struct, rename="kebab"):
+    """The keys of the table `project` that are read."""
+
     name: str = ""
     requires_python: str = ""
     dependencies: tuple[str, ...] = ()
@@ -39,6 +42,8 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 
 class _Pyproject(msgspec.Struct, rename="kebab"):
+    """The tables of pyproject.toml that are read."""
+
     project: _Project = msgspec.field(default_factory=_Project)
     dependency_groups: dict[str, tuple[_Row, ...]] = {}
     tool: dict[str, Any] = {}
@@ -47,12 +52,15 @@ class _Pyproject(msgspec.Struct, rename="kebab"):
 def read_pyproject(
     document: TomlText, result: FileRequirements, extras: Sequence[str], groups: Sequence[str]
 ) -> None:
-    """Add what a project, these extras of it and these groups require. Raises InputError."""
+    """Add the requirements of a project, of some of its extras and of some groups to `result`.
+
+    `extras` and `groups` are the names that the user gave. Raises InputError.
+    """
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
     except msgspec.ValidationError as error:
-        what = phrase("the file is no pyproject.toml")
-        raise InputError(what, where=document.name, why=cause(error)) from None
+        complaint = phrase("the file is no pyproject.toml")
+        raise InputError(complaint, where=document.name, why=cause(error)) from None
     project = content.project
     result.admit(project.requires_python)
     result.name = project.name
@@ -66,17 +74,18 @@ def read_pyproject(
 
 
 class _PlacedRow(NamedTuple):
-    """A row of a list of requirements."""
+    """An element of a list of requirements, with its place."""
 
+    # The element.
     content: _Row
-    # Its place, as file:line.
+    # The place of the element, as file:line.
     where: str
 
 
 class _NamedLists(NamedTuple):
-    """The lists of requirements in a table."""
+    """A table of lists of requirements: the extras of a project, or dependency groups."""
 
-    # The path of the table.
+    # The keys that lead to the table.
     path: tuple[str, ...]
     # The lists by key.
     lists: Mapping[str, Sequence[_Row]]
@@ -85,9 +94,10 @@ class _NamedLists(NamedTuple):
 
 
 class _ProjectReader:
-    """Takes the requirements of a project; its extras and groups may include other ones."""
+    """Reads the requirements of a project, whose extras and groups may include each other."""
 
     def __init__(self, document: TomlText, content: _Pyproject, result: FileRequirements) -> None:
+        """Take the file, its content, and the result to which requirements are added."""
         self._document = document
         self._project = content.project
         self._result = result
@@ -97,13 +107,13 @@ class _ProjectReader:
             _EXTRA: _named_lists(("project", "optional-dependencies"), extras),
             _GROUP: _named_lists(("dependency-groups",), groups),
         }
-        # The kinds and names of the lists that were taken.
+        # The kinds and names of the lists that were read.
         self._seen: set[tuple[str, str]] = set()
 
     def take(self, extras: Sequence[str], groups: Sequence[str]) -> None:
-        """Add what the project, these extras and these groups require, each once.
+        """Add the requirements of the project, of these extras and of these groups.
 
-        Raises InputError.
+        Each extra and each group is read only once. Raises InputError.
         """
         self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
         for kind, names in ((_EXTRA, extras), (_GROUP, groups)):
@@ -111,9 +121,9 @@ class _ProjectReader:
             self._take_all(self._included(kind, names, self._document.name))
 
     def _take_all(self, rows: Iterator[_PlacedRow]) -> None:
-        """Take rows, with an included list in the place of the row that includes it.
+        """Add requirements in their order. An included list replaces the element that includes it.
 
-        It does not recurse, since lists may include each other to any depth.
+        The method is not recursive, since lists may include each other to any depth.
         """
         pending = [rows]
         while pending:
@@ -128,17 +138,21 @@ class _ProjectReader:
                 self._result.lines.append(FileLine(row.content, row.where))
 
     def _included_group(self, row: Mapping[str, str], where: str) -> Iterator[_PlacedRow]:
+        """Return the elements of the group that an element includes. Raises InputError."""
         group = row.get("include-group")
         if group is None:
-            hint = phrase('{{ include-group = "NAME" }}, or a requirement as a string')
-            what = phrase("a row of a dependency group cannot be read")
-            raise InputError(what, where=where, hint=hint)
+            raise InputError(
+                phrase("a row of a dependency group cannot be read"),
+                where=where,
+                hint=phrase('{{ include-group = "NAME" }}, or a requirement as a string'),
+            )
         return self._included(_GROUP, [group], where)
 
     def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_PlacedRow]:
-        """Return the rows of extras or groups that were not taken before.
+        """Return the elements of extras or groups, except for those that were read before.
 
-        Raises InputError for an unknown one.
+        `kind` is _EXTRA or _GROUP. `where` is the place that names them. Raises InputError for an
+        unknown name.
         """
         lists = self._lists[kind]
         require_included(_TITLES[kind], names, lists.keys, where)
@@ -151,7 +165,7 @@ class _ProjectReader:
         return iter(rows)
 
     def _rows(self, path: tuple[str, ...], rows: Sequence[_Row]) -> Iterator[_PlacedRow]:
-        """Yield the rows of the list at a path with their places."""
+        """Yield the elements of a list with their places. `path` are the keys that lead to it."""
         for number, row in enumerate(rows):
             yield _PlacedRow(row, self._document.line(*path, number))
 
@@ -161,7 +175,10 @@ def _named_lists(path: tuple[str, ...], lists: Mapping[str, Sequence[_Row]]) -> 
 
 
 def _own_extras(line: str, project: str) -> Sequence[str]:
-    """Return the extras of the project itself that a line includes."""
+    """Return the extras in a requirement of a project on itself: such a line includes them.
+
+    Empty for a requirement on another project, and for a line that is no requirement.
+    """
     try:
         requirement = texts.requirement(line)
     except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""A file of another tool, read in the format that its name tells."""
+"""The entry to the readers of other tools' files: the name of a file decides its format."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from resolver.errors import InputError
 from resolver.model.target import Platform
 from resolver.phrase import phrase
 
+# The endings of files that cannot be read, and for which a hint says what to export.
 _NOT_READ: Final = (".lock", ".py", ".cfg")
 
 
@@ -35,11 +36,13 @@ def read_requirements(
     groups: Sequence[str] = (),
     root: Path | None = None,
 ) -> FileRequirements:
-    """Return what a file requires. A name of no known format means a requirements file.
+    """Return the requirements in a file of another tool.
 
-    Of a pyproject.toml, it is what the project, these extras and these groups require; of a
-    pylock.toml, what is installed with them on this Python and platform. Nothing outside of the
-    folder `root` is read, by default the folder of the file. Raises InputError.
+    The name decides the format. A name of no known format means a requirements file. `python` is
+    the Python of the target; empty to take it from the file. `extras` and `groups` are those of a
+    pyproject.toml or pylock.toml whose requirements are wanted as well. `platform` decides what a
+    pylock.toml installs. No file outside of the folder `root` is read; without `root`, it is the
+    folder of the file. Raises InputError.
     """
     result = FileRequirements(python)
     with FolderBounds(path, root) as bounds:
@@ -56,7 +59,10 @@ def _read_into(
     extras: Sequence[str],
     groups: Sequence[str],
 ) -> None:
-    """Add what a file requires, in the format that its name tells. Raises InputError."""
+    """Add the requirements in a file to `result`. The name decides the format.
+
+    Raises InputError.
+    """
     name = str(path)
     if path.suffix == ".toml":
         document = TomlText(name, bounds.text(bounds.inside(path, name), name, name))

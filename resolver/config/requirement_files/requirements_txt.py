@@ -1,4 +1,4 @@
-"""Requirements files of pip (requirements.txt), and what they include."""
+"""Reader of requirements files of pip (requirements.txt), and of the files that they include."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from resolver.model import text as texts
 from resolver.phrase import phrase
 from resolver.redaction import is_certain
 
-# The options of pip after a requirement.
+# The options of pip that follow a requirement in the same line.
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
-# Characters of a path, as Linux has it.
+# The most characters of a path on Linux.
 _LONGEST_PATH: Final = 4_096
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(
@@ -39,39 +39,47 @@ _GIT = re.compile(
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A line of a requirements file that is to be taken."""
+    """A line of a requirements file that is still to be processed."""
 
-    # The line, continuations joined and without comments.
+    # The line without comments. Continued lines are joined.
     text: str
-    # Its place, as file:line.
+    # The place of the line, as file:line.
     where: str
-    # The folder of its file, to which the paths in it are relative.
+    # The folder of the file. Paths in the line are relative to it.
     folder: Path
-    # Where its requirement goes: the lines or the constraints.
+    # The list to which its requirement is added: `lines` or `constraints` of the result.
     into: list[FileLine]
 
 
 class RequirementsFiles:
-    """A requirements file and the files that it includes, each of which is read once."""
+    """Reads requirements files and the files that they include, each file only once."""
 
     def __init__(self, result: FileRequirements, bounds: FolderBounds) -> None:
+        """Take the result to which requirements are added, and the folder that may be read."""
         self._result = result
         self._bounds = bounds
-        # The files that were read, and whether as constraints.
+        # The files that were read, each with whether it was read as a constraints file.
         self._seen: set[tuple[PurePath, bool]] = set()
 
     def read(self, path: Path, into: list[FileLine]) -> None:
-        """Add the lines of a file, unless it was read before. Raises InputError."""
+        """Add the requirements of a file to `into`, unless the file was read before.
+
+        Raises InputError.
+        """
         self._take_all(self._rows(path, str(path), into))
 
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
-        """Add a line of a file in this folder, and what it includes. Raises InputError."""
+        """Add the requirement in a line to `into`, or those of the file that it includes.
+
+        `where` is file:line of the line, and `folder` the folder to which its paths are relative.
+        Raises InputError.
+        """
         self._take_all(iter([_Row(text, where, folder, into)]))
 
     def _take_all(self, rows: Iterator[_Row]) -> None:
-        """Take rows, with an included file in the place of the row that includes it.
+        """Process lines in their order. The lines of an included file replace the line that has it.
 
-        It does not recurse, since files may include each other to any depth.
+        The method is not recursive, since files may include each other to any depth.
         """
         pending = [rows]
         while pending:
@@ -84,7 +92,10 @@ class RequirementsFiles:
                 pending.append(included)
 
     def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
-        """Return the rows of a file that is named at `where`; none if it was read before."""
+        """Return the lines of a file; none if it was read before. Raises InputError.
+
+        `where` is the place that names the file.
+        """
         inside = self._bounds.inside(path, where)
         key = (inside, into is self._result.constraints)
         if key in self._seen:
@@ -100,7 +111,10 @@ class RequirementsFiles:
     def _listed_rows(
         self, path: Path, lines: Sequence[str], into: list[FileLine]
     ) -> Iterator[_Row]:
-        """Yield the distributions in a table of `pip list`; leave out the other lines."""
+        """Yield the lines of a table of `pip list`, as requirements.
+
+        Editable distributions, pip's own tools and lines that cannot be read are left out.
+        """
         for number, listed in rows(lines):
             where = f"{path}:{number}"
             if listed is None:
@@ -115,7 +129,7 @@ class RequirementsFiles:
                 yield _Row(listed.pin, where, path.parent, into)
 
     def _take(self, row: _Row) -> Iterator[_Row] | None:
-        """Add what a row says; return the rows of the file that it includes, if it includes one."""
+        """Process a line. Return the lines of the file that it includes, or None."""
         if len(row.text) > LONGEST_LINE:
             self._result.leave_out(FileLine("", row.where), "import.unread")
             return None
@@ -139,7 +153,7 @@ class RequirementsFiles:
         return None
 
     def _take_editable(self, text: str, name: str, row: _Row) -> None:
-        """Add a repository that is to be installed editable; leave out a folder."""
+        """Process a line with `-e`: add a git repository, and leave out a folder."""
         reference = _in_pep_508(name)
         if "git+" in reference:
             row.into.append(FileLine(reference, row.where))
@@ -147,7 +161,7 @@ class RequirementsFiles:
             self._result.leave_out(FileLine(text, row.where, shown_option(text)), "import.folder")
 
     def _take_requirement(self, text: str, row: _Row) -> None:
-        """Add a requirement; count its hashes, and leave out its other options."""
+        """Add the requirement in a line, count its hashes, and leave out its other options."""
         requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
         row.into.append(FileLine(_in_pep_508(requirement), row.where))
         other_options, hashes = _HASH.subn("", "".join(options))
@@ -156,7 +170,7 @@ class RequirementsFiles:
             self._leave_out_option(other_options.strip(), row.where)
 
     def _leave_out_option(self, text: str, where: str) -> None:
-        """Leave out a line that begins with `-`, whether or not that is an option of pip."""
+        """Leave out a line that begins with `-`, with a reason that depends on the option."""
         line = FileLine(text, where, shown_option(text))
         option = line.shown.partition(" ")[0]
         code = "import.option" if line.shown else "import.unread"
@@ -170,9 +184,9 @@ class RequirementsFiles:
 
 
 def _in_pep_508(text: str) -> str:
-    """Return `git+URL#egg=NAME` as `NAME @ git+URL`, the form of PEP 508.
+    """Return `NAME @ git+URL` (PEP 508) for a text of the form `git+URL#egg=NAME`.
 
-    Any other text is returned as it is, also if the `#` may be part of a password.
+    Any other text is returned unchanged. So is a text whose `#` may be a part of a password.
     """
     match = _GIT.fullmatch(text)
     if match is None or not is_certain(f"{match['address']}#{match['fragment']}"):

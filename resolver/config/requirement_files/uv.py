@@ -1,4 +1,4 @@
-"""What uv has in a pyproject.toml beside the standards: the table `tool.uv`."""
+"""Reader of the table `tool.uv` of a pyproject.toml: constraints, overrides and sources of uv."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from resolver.model import text as texts
 from resolver.phrase import cause, phrase
 from resolver.redaction import shown_address
 
-# Further keys that decide what uv installs. None of them has a place in a stack.
+# Other keys that influence what uv installs. A stack has nothing for them, so they are reported.
 _OTHER_KEYS: Final = (
     "build-constraint-dependencies",
     "conflicts",
@@ -42,6 +42,8 @@ _OTHER_KEYS: Final = (
 
 
 class _GitSource(msgspec.Struct):
+    """A source in a git repository."""
+
     git: str
     rev: str = ""
     tag: str = ""
@@ -50,33 +52,40 @@ class _GitSource(msgspec.Struct):
 
 
 class _Settings(msgspec.Struct, rename="kebab"):
+    """The keys of `tool.uv` that are read."""
+
     # `"all"`, or the names of groups.
     default_groups: str | tuple[str, ...] = ()
+    # Bounds on projects, which do not require them.
     constraint_dependencies: tuple[str, ...] = ()
+    # Requirements that replace all other requirements on the same projects.
     override_dependencies: tuple[str, ...] = ()
-    # Where projects are from, by name.
+    # The source of each project, or a list of sources for different machines.
     sources: dict[str, Any] = {}
 
 
 class UvSettings:
-    """The table `tool.uv` of a project; without it, nothing is taken over."""
+    """The table `tool.uv` of a project. Without the table, there are no settings."""
 
     def __init__(self, document: TomlText, table: Any) -> None:
-        """Read the table. Raises InputError if its shape is another."""
+        """Take the table, or None. Raises InputError if it does not have the types of uv."""
         self._document = document
         self._keys = table.keys() if isinstance(table, dict) else ()
         try:
             self._content = msgspec.convert({} if table is None else table, _Settings)
         except msgspec.ValidationError as error:
-            where = document.line("tool", "uv")
-            what = phrase("the table `tool.uv` cannot be read")
-            raise InputError(what, where=where, why=cause(error)) from None
+            raise InputError(
+                phrase("the table `tool.uv` cannot be read"),
+                where=document.line("tool", "uv"),
+                why=cause(error),
+            ) from None
 
     def default_groups(self, groups: Iterable[str]) -> tuple[str, ...]:
-        """Return the groups that are installed unless others are asked for.
+        """Return the groups that are installed by default.
 
-        uv's own default, the group `dev`, counts only if the table names it: its tools are not what
-        runs on the target. Raises InputError for an unknown group.
+        `groups` are the names of all groups. The group `dev`, which uv installs by default, counts
+        only if the table names it, since its tools do not run on the target. Raises InputError for
+        an unknown group.
         """
         named = self._content.default_groups
         if isinstance(named, str):
@@ -88,9 +97,10 @@ class UvSettings:
         return named
 
     def apply(self, result: FileRequirements) -> None:
-        """Add constraints and overrides, and put sources in the place of lines that they are for.
+        """Add the constraints, the overrides and the sources of the table to a result.
 
-        What a stack cannot have of the table is left out.
+        A source that is a commit or a tag replaces the lines about its project. Other sources and
+        settings are recorded as ones that a stack cannot have.
         """
         content = self._content
         for key, lines, into in (
@@ -106,7 +116,10 @@ class UvSettings:
                 result.leave_out(self._line(key), "import.uv")
 
     def _references(self, result: FileRequirements) -> Iterable[tuple[str, str]]:
-        """Yield the commits that projects are from, as direct references (PEP 508), by project."""
+        """Yield each project with a commit or tag as its source, as name and `git+URL@REVISION`.
+
+        All other sources are added to `other_sources` of the result.
+        """
         for name, source in self._content.sources.items():
             reference = _reference(source)
             if reference:
@@ -116,29 +129,32 @@ class UvSettings:
                 result.other_sources[texts.name(name)] = _other_source(line, _items(source))
 
     def _line(self, key: str, *further: str) -> FileLine:
-        """Return a key of the table, and its place. What is below it is not shown."""
+        """Return a key of the table as a line, with its place. Its value is not shown.
+
+        `further` are more keys that lead to the place.
+        """
         shown = f"tool.uv.{key}"
         return FileLine(shown, self._document.line("tool", "uv", key, *further), shown)
 
 
 def _items(source: Any) -> list[dict[str, Any]]:
-    """Return the sources of a project: one, or several for different machines.
+    """Return the sources of a project as tables: one, or several for different machines.
 
-    What is no table counts as a table without keys.
+    A source that is no table is returned as an empty table.
     """
     items = source if isinstance(source, list) and source else [source]
     return [item if isinstance(item, dict) else {} for item in items]
 
 
 def _other_source(line: FileLine, items: Sequence[Mapping[str, Any]]) -> OtherSource:
-    """Return a source that is no single commit or tag, from the tables that say it."""
+    """Return a source that a stack cannot have. `items` are its tables in `tool.uv.sources`."""
     if all("git" in item for item in items):
         return OtherSource(line, repository=shown_address(str(items[0]["git"])))
     return OtherSource(line, is_index=all("index" in item for item in items))
 
 
 def _reference(source: Any) -> str:
-    """Return a source as a direct reference; empty for one that is no single commit or tag."""
+    """Return a source as `git+URL@REVISION`; empty if it is not a single commit or tag."""
     try:
         git = msgspec.convert(source, _GitSource)
     except msgspec.ValidationError:
@@ -151,7 +167,10 @@ def _reference(source: Any) -> str:
 
 
 def _from_source(line: FileLine, references: Mapping[str, str]) -> FileLine:
-    """Return a line with the commit that its project is from."""
+    """Return a line with the direct reference that replaces it, if its project has one.
+
+    `references` has the direct references by project.
+    """
     try:
         need = texts.requirement(line.text)
     except InvalidRequirement:

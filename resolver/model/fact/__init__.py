@@ -1,10 +1,11 @@
-"""Facts: statements that no project's metadata makes, with their sources.
+"""Facts: statements about releases that their metadata does not make, with their sources.
 
-Each kind of fact is a module with a type. The fields of the type are the keys of a row in a TOML
-file. Its methods say what a fact adds to a release, what it names, what its sources must have, and
-when a lock rests on it.
+People write facts in TOML files (matrices/facts). Each fact is a table such as `[[requires]]`,
+which the code calls a row. Each kind of fact has a module here with a type. The fields of the type
+are the keys of a row. The methods say what a fact adds to a release, which names it contains, what
+its sources must contain, and when a lock cites it.
 
-To add a kind, write a module like its neighbours, a row of `KINDS` below, a section of
+To add a kind, write a module like the others, an entry of `KINDS` below, a section of
 matrices/README.md, and tests.
 """
 
@@ -40,7 +41,8 @@ from resolver.model.fact.series import Series
 from resolver.model.fact.sources import Sources
 from resolver.model.fact.warns import Warns, as_warning, is_put_last
 
-# The types of facts by the names of their tables in a TOML file. A lock has facts in this order.
+# The types of facts by the names of their tables in a TOML file. Facts of one file are in the order
+# of these kinds.
 KINDS: Final[Mapping[str, type[Fact]]] = {
     "requires": Requires,
     "constrains": Constrains,
@@ -63,7 +65,7 @@ KINDS: Final[Mapping[str, type[Fact]]] = {
 }
 
 FactKind = TypeVar("FactKind", bound=Fact)
-# The kinds that a practice can have.
+# The kinds of facts that can be a practice (see `Strength.PRACTICE`).
 Practice = Requires | Replaces
 
 __all__ = [

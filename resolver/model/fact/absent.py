@@ -9,10 +9,10 @@ from resolver.model.fact.base import Fact
 
 
 class Absent(Fact, frozen=True, kw_only=True):
-    """A distribution that must not be installed if `package` is, whatever requires it.
+    """A distribution that must not be installed if `package` is installed.
 
-    If the stack itself names `package`, requirements on `other` are ignored. Otherwise the two
-    exclude each other, like distributions that collide.
+    If the stack itself names `package`, requirements on `other` are ignored (see
+    `Universe.excluded_projects`). Otherwise the two exclude each other, as in a `collides` fact.
     """
 
     # The distribution that must not be installed.
@@ -20,7 +20,10 @@ class Absent(Fact, frozen=True, kw_only=True):
 
     @property
     def module(self) -> str:
-        """Return a name for the two: the solver lets one of them have a module of this name."""
+        """Return a name for the pair of distributions.
+
+        The solver uses it like the module of a `collides` fact, which only one of the two can own.
+        """
         return f"{self.other} or {self.package}"
 
     @property

@@ -1,4 +1,4 @@
-"""`after`: the order of installation."""
+"""`after`: projects that must be installed before another project."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class After(Fact, frozen=True, kw_only=True):
-    """Projects that are installed before `package` if they are in the lock, too."""
+    """Projects that are installed before `package`, if they are in the lock."""
 
-    # The projects that are installed before.
+    # The projects that are installed before `package`.
     others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
 
     @property
     def named_projects(self) -> tuple[NormalizedName, ...]:
-        """Return what is installed before."""
+        """Return the projects that are installed before `package`."""
         return self.others
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return what is installed before."""
+        """Return the projects that are installed before `package`."""
         return self.others
 
     @property
@@ -36,5 +36,5 @@ class After(Fact, frozen=True, kw_only=True):
         return message("upstream.remark-order")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether one of the others is pinned."""
+        """Return whether one of the projects that are installed before is pinned."""
         return any(resolution.pin(name) is not None for name in self.others)

@@ -1,6 +1,7 @@
-"""What all facts have in common, and what each kind says of itself.
+"""The base types of facts: the keys that every kind has, and the questions that it must answer.
 
-The methods of `Fact` describe a fact that only informs. A kind overrides what is different for it.
+The methods of `Fact` are those of a fact that has no effect on a resolution. Each kind overrides
+the methods that are different for it.
 """
 
 from __future__ import annotations
@@ -43,17 +44,22 @@ def projects_of(needs: Iterable[Need]) -> tuple[NormalizedName, ...]:
 
 
 class Strength(Enum):
-    """How certain a fact is. It decides whether a fix may set the fact aside."""
+    """How certain a fact is.
 
-    # An installer or the package itself enforces it: no fix sets it aside.
+    The strength decides whether a way out of a conflict may set the fact aside. Setting aside a
+    less certain fact is preferred.
+    """
+
+    # An installer or the package itself enforces the fact. No way out sets it aside.
     ENFORCED = "enforced"
-    # A table of the vendor states it: a fix sets it aside as a last resort.
+    # A table of the vendor states the fact. A way out sets it aside only as a last resort.
     VENDOR = "vendor"
-    # A guide or a requirements file states it: a fix sets it aside as a last resort.
+    # A guide or a requirements file states the fact. A way out sets it aside only as a last resort.
     DOCUMENTED = "documented"
-    # Somebody saw it: a fix may set it aside.
+    # Somebody saw that the fact is true. A way out may set it aside.
     OBSERVED = "observed"
-    # An image of the vendor does it, against metadata: it is in force only if a stack says so.
+    # The fact is a practice: an image of the vendor does it, although metadata forbids it. It is
+    # off, that is without effect, unless a stack turns it on by its id.
     PRACTICE = "practice"
 
     def __str__(self) -> str:
@@ -61,11 +67,11 @@ class Strength(Enum):
 
 
 class Mistake(NamedTuple):
-    """A value, or a combination of keys, that a row of a TOML file must not have."""
+    """A mistake in a row of a TOML file: a value or a combination of keys that is not allowed."""
 
     # What is wrong.
     what: Phrase
-    # The keys and positions that lead to it in the row.
+    # The key in the row, followed by a position if the value is a list.
     path: tuple[str | int, ...]
     # Why it is wrong; may be empty.
     why: Phrase = EMPTY
@@ -74,105 +80,121 @@ class Mistake(NamedTuple):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A statement that no project's metadata makes, with its source.
+    """A fact: a statement about releases of a project that their metadata does not make.
 
-    The fields are the keys of a row in a TOML file, for every kind. If a row leaves out `package`,
-    the name of the file gives it; the `defaults` of the file may give other keys.
+    The fields are the keys of a row in a TOML file that every kind has. If a row has no `package`,
+    the project is the name of the file. Keys that a row does not have are taken from the table
+    `defaults` of the file.
     """
 
-    # Unique across all files. By default it has the project, the kind and the number of the row.
+    # The name of the fact, unique in all files. By default it is made of the project, the kind and
+    # the number of the row.
     id: Text = ""
-    # The project that it is about.
+    # The project that the fact is about.
     package: NormalizedName
-    # The releases that it is about: one of these sets contains their version. Pre-releases count.
+    # The releases that the fact is about: all versions that one of these specifier sets contains,
+    # pre-releases included.
     versions: Annotated[tuple[SpecifierSet, ...], NOT_EMPTY, ALONE] = (SpecifierSet(">=0"),)
-    # Why, in one true sentence.
+    # Why the fact is true, in one sentence.
     reason: Sentence
-    # The reason in Chinese; reports show the English one if it is empty.
+    # The reason in Chinese; may be empty. Then reports show the English reason.
     reason_zh: Sentence = ""
-    # How certain it is, and so what a fix may do with it.
+    # How certain the fact is. It decides whether a way out may set the fact aside.
     strength: Strength
-    # Where it can be looked up.
+    # Where the fact can be looked up.
     source: References
     # The day on which somebody last looked.
     checked: date
-    # The ids of generated facts that this one replaces; `reason` says why.
+    # The ids of generated facts that this fact replaces; `reason` says why.
     over: Annotated[tuple[Text, ...], ALONE] = ()
     # file:line of the row.
     where: Where
 
     def applies_to(self, version: Version) -> bool:
-        """Return whether the fact is about this release of its project."""
+        """Return whether the fact is about this version of its project."""
         return any(specifiers.contains(version, prereleases=True) for specifiers in self.versions)
 
     def is_about(self, project: str, version: Version) -> bool:
-        """Return whether the fact is about this release of this project."""
+        """Return whether the fact is about this version of this project."""
         return self.package == project and self.applies_to(version)
 
     # --- when a row is valid, and for which targets it holds
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield the mistakes of the row that the types of its keys do not exclude."""
+        """Yield the mistakes of the row, apart from values that do not have the type of the key."""
         return iter(())
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the fact holds for a target with these components.
+        """Return whether the fact holds for a target.
 
-        `needs` are the requirements of the stack's own lines.
+        `system` has the values of the target's components. `needs` are the requirements of the
+        stack's own lines. A fact that does not hold is ignored for the target.
         """
         return True
 
-    # --- what it adds to the requirements of a release
+    # --- what the fact adds to the requirements of a release
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return the requirements that it adds to metadata, or replaces some of it with."""
+        """Return the requirements that the fact adds, whatever file a release has."""
         return ()
 
     def needs_for(self, release: Release) -> tuple[Need, ...]:
-        """Return the requirements that it adds to a release that it is about."""
+        """Return the requirements that the fact adds to a release.
+
+        The fact must be about the version of the release.
+        """
         return self.added_needs
 
     @property
     def bounded_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the projects that it bounds without requiring them."""
+        """Return the projects whose versions the fact bounds without requiring the projects."""
         return ()
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
-        """Return the bounds that a release which it is about puts on them."""
+        """Return the bounds on the `bounded_projects` that hold if a release is installed.
+
+        The fact must be about the version of the release.
+        """
         return ()
 
     @property
     def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return the requirements that a stack may set aside one by one."""
+        """Return the requirements and bounds that a stack may set aside one by one."""
         return ()
 
-    # --- what else it names
+    # --- other names and requirements in the fact
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return the requirements that decide whether it concerns a lock with its project."""
+        """Return the requirements in the fact that decide whether it concerns a lock.
+
+        They add nothing to a release.
+        """
         return ()
 
     @property
     def named_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the projects that it names, other than its own."""
+        """Return the projects that the fact names, except for its own project."""
         needed = projects_of((*self.added_needs, *self.conditions))
         return (*needed, *self.bounded_projects)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements whose names and versions its sources must have."""
+        """Return the requirements whose names and versions must be in the cited sources.
+
+        `audit/source_claims` lists what each source must contain.
+        """
         return ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return other names that its sources must have."""
+        """Return other names that must be in the cited sources."""
         return ()
 
     @property
     def build_tools(self) -> tuple[Requirement, ...]:
-        """Return the tools that it adds to a build."""
+        """Return the requirements that the fact adds to a build."""
         return ()
 
     # --- what indexes say of it
@@ -182,13 +204,13 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """Return what an audit says of a fact that adds no requirement: no index confirms it."""
         return message("upstream.remark-pairing")
 
-    # --- whether a lock rests on it
+    # --- whether a lock cites the fact
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether a lock cites it.
+        """Return whether the lock of a resolution cites the fact.
 
-        By default a lock does if the fact is about the pinned release of its project, and concerns
-        the pin.
+        By default it does if the fact's project is pinned, the fact is about the pinned version,
+        and `concerns_pin` is true.
         """
         pin = resolution.pin(self.package)
         if pin is None or not self.applies_to(pin.version):
@@ -196,21 +218,25 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return self.concerns_pin(pin, resolution)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether it concerns the pin of its project, given that it is about the version."""
+        """Return whether the fact concerns the pin of its project.
+
+        It is called only if the fact is about the pinned version.
+        """
         return True
 
 
 class RequirementFact(Fact, frozen=True, kw_only=True):
-    """A fact about requirements, which may be a practice, and may hold for some targets only."""
+    """A fact about requirements. It may be a practice, and may hold only for some targets."""
 
-    # What may fail if the practice is followed. A practice must have it, and other facts must not.
+    # What may fail if the practice is followed. A practice must have this key, and other facts must
+    # not have it.
     risk: Sentence = ""
     # The risk in Chinese; may be empty.
     risk_zh: Sentence = ""
-    # The fact holds only for targets whose components meet all of these. A component that the
-    # target does not state meets none.
+    # The fact holds only for targets that meet all of these requirements. A requirement on a
+    # component that the target does not state is not met.
     when: tuple[ComponentRequirement, ...] = ()
-    # The fact does not hold for targets with a component that meets one of these.
+    # The fact does not hold for targets that meet one of these requirements.
     unless: tuple[ComponentRequirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
@@ -221,7 +247,10 @@ class RequirementFact(Fact, frozen=True, kw_only=True):
 
 
 def refused_build_variables(variables: Variables) -> Iterator[Mistake]:
-    """Yield the variables that install.sh keeps from every build."""
+    """Yield a mistake for each environment variable that no fact may set for a build.
+
+    install.sh removes these variables from the environment of every build.
+    """
     for name, _ in variables:
         if not patterns.BUILD_VARIABLE.matches(name):
             why = phrase(
@@ -231,9 +260,10 @@ def refused_build_variables(variables: Variables) -> Iterator[Mistake]:
 
 
 class BuildFact(Fact, frozen=True, kw_only=True):
-    """A fact that says how releases are built, maybe for some targets only."""
+    """A fact that says how releases are built. It may hold only for some targets."""
 
-    # The fact holds only for targets whose components meet all of these.
+    # The fact holds only for targets that meet all of these requirements. A requirement on a
+    # component that the target does not state is not met.
     when: tuple[ComponentRequirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
@@ -241,10 +271,10 @@ class BuildFact(Fact, frozen=True, kw_only=True):
         return all(need.is_promised_by(system) for need in self.when)
 
     def is_spared_by(self, variant: Variant | None) -> bool:
-        """Return whether a release need not be built, since it has a variant (PEP 825).
+        """Return whether a release need not be built, since its wheel is a variant (PEP 825).
 
-        A build for some targets is there because the plain wheels are for others. A variant with
-        properties of the same components replaces it.
+        A fact with `when` is needed because the plain wheels are for other targets. If the wheel is
+        a variant with properties of all components in `when`, the wheel is used instead of a build.
         """
         if not self.when or variant is None:
             return False
@@ -252,10 +282,11 @@ class BuildFact(Fact, frozen=True, kw_only=True):
 
 
 def counts_for(release: Release, wheels: bool, needs: Iterable[Need]) -> bool:
-    """Return whether a fact counts for a release, given the file that it is installed from.
+    """Return whether a fact concerns the file from which a release is installed.
 
-    With `wheels` the fact is about plain wheels alone: not about a source build, and not about a
-    variant (PEP 825) with properties of a component that the fact's own `needs` are about.
+    `wheels` and `needs` are those of the fact. Without `wheels`, the fact concerns every file. With
+    `wheels`, it concerns no source build, and no variant wheel (PEP 825) with properties of a
+    component that `needs` are about.
     """
     if not wheels:
         return True

@@ -17,51 +17,55 @@ from resolver.model.text import Variables, matching
 if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
 
-# Variables that no file of upstream sets. The first one gives a build its version, which it would
-# ask git for; the second keeps `import torch` from loading plugins.
+# Variables that facts set and no file of upstream does, so that no source can be cited for them.
+# The first gives the build its version, for which it would otherwise run git. The second keeps
+# `import torch` from loading plugins.
 _OWN_VARIABLES: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
 
 
 class Builds(BuildFact, frozen=True, kw_only=True):
-    """A build from the source archive, with other requirements than the wheel on the index."""
+    """How releases are built from their source archives, instead of taking a wheel of the index.
 
-    # What it is built from.
+    The requirements of such a build differ from those of the wheel.
+    """
+
+    # What the release is built from; only source archives are supported.
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
-    # The requirements file in the archive that has the requirements.
+    # The path in the archive of the requirements file with the requirements of the release.
     requires_from: Inside
-    # A local version (PEP 440) that the build appends to its version. pip does not accept such a
-    # wheel from an index, but only by its path.
+    # The local version label (PEP 440) that the build appends to its version; empty for none. pip
+    # does not take such a wheel from an index, so it is installed by its path.
     label: Annotated[str, matching(patterns.LABEL)] = ""
-    # The variables of the build. `{version}` in a value stands for the version.
+    # The environment variables of the build. `{version}` in a value stands for the version.
     env: Variables = ()
-    # Whether it is built in an isolated environment. If not, what the build requires is installed
-    # in the environment itself.
+    # Whether the release is built in an isolated environment. If not, the requirements of the build
+    # are installed in the environment where the release is installed.
     isolation: bool = True
-    # The projects that pyproject.toml of the archive names for the build and are not needed.
+    # The projects in `build-system.requires` of the archive that the build does not need.
     build_drop: tuple[NormalizedName, ...] = ()
-    # What the build requires besides pyproject.toml.
+    # The requirements of the build that `build-system.requires` does not have.
     build_add: tuple[Requirement, ...] = ()
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield the variables that no build may be given."""
+        """Yield a mistake for each variable that no fact may set for a build."""
         return refused_build_variables(self.env)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the components that the build is for."""
+        """Return the requirements of `when`."""
         return self.when
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the variables that upstream sets, and the tools that are left out."""
+        """Return the variables that files of upstream set, and the build tools that are dropped."""
         variables = [name for name, _ in self.env if name not in _OWN_VARIABLES]
         return (*variables, *self.build_drop)
 
     @property
     def build_tools(self) -> tuple[Requirement, ...]:
-        """Return the tools that the fact adds."""
+        """Return the requirements of the build that the fact adds."""
         return self.build_add
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the pin is built from an archive."""
+        """Return whether the pin is built from a source archive."""
         return pin.release.source is None and not pin.release.file.is_wheel

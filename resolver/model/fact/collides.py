@@ -1,4 +1,4 @@
-"""`collides`: two distributions that have the same module."""
+"""`collides`: two distributions that install the same module."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Collides(Fact, frozen=True, kw_only=True):
-    """Another distribution with the same module as `package`: at most one can be installed."""
+    """A distribution that installs the same module as `package`: only one can be installed."""
 
     # The other distribution.
     other: NormalizedName = msgspec.field(name="with")
-    # The name by which the module is imported.
+    # The name of the module, as it is imported.
     module: Text
 
     @property
@@ -33,5 +33,8 @@ class Collides(Fact, frozen=True, kw_only=True):
         return (self.other,)
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether one of the two is pinned."""
+        """Return whether one of the two distributions is pinned.
+
+        For `package`, the fact must be about the pinned version.
+        """
         return resolution.pin(self.other) is not None or super().is_used(resolution)

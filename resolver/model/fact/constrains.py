@@ -1,4 +1,4 @@
-"""`constrains`: bounds on other projects, if these are installed, too."""
+"""`constrains`: bounds on other projects that count only if these projects are installed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Constrains(Fact, frozen=True, kw_only=True):
-    """Bounds on other projects, which need not be installed, like a constraints file of pip.
+    """Bounds on other projects, which need not be installed, as in a constraints file of pip.
 
-    The metadata leaves the bounds out because `package` works without these projects, or checks
-    their versions only when it runs.
+    The metadata of `package` does not have the bounds, because `package` works without these
+    projects or checks their versions only when it runs.
     """
 
-    # Requirements with versions, and without extras.
+    # The bounds: requirements on other projects, with versions and without extras.
     bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield the bounds that are not bounds on another project."""
+        """Yield a mistake for each bound on `package` itself, with extras or without versions."""
         for position, bound in enumerate(self.bounds):
             path = ("bounds", position)
             if bound.name == self.package:
@@ -55,23 +55,23 @@ class Constrains(Fact, frozen=True, kw_only=True):
 
     @property
     def bounded_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the projects of its bounds."""
+        """Return the projects of the bounds."""
         return projects_of(self.bounds)
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
-        """Return its bounds."""
+        """Return all bounds, for every release."""
         return self.bounds
 
     @property
     def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return its bounds."""
+        """Return the bounds: a stack may set aside each of them."""
         return self.bounds
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return its bounds."""
+        """Return the bounds: the sources must contain them."""
         return self.bounds
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether one of the other projects is pinned, too."""
+        """Return whether one of the bounded projects is pinned."""
         return any(resolution.pin(bound.name) is not None for bound in self.bounds)

@@ -14,5 +14,8 @@ class Excludes(Fact, frozen=True, kw_only=True):
     """Releases that must not be used."""
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether its project is pinned, so that it may have decided the release."""
+        """Return whether the project is pinned, at any version.
+
+        The fact may be why this version was chosen.
+        """
         return resolution.pin(self.package) is not None

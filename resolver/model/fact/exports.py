@@ -1,4 +1,4 @@
-"""`exports`: environment variables at run time."""
+"""`exports`: environment variables that are set when the installed programs run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from resolver.model.text import NOT_EMPTY, Variables
 class Exports(Fact, frozen=True, kw_only=True):
     """Environment variables that activate.sh sets if `package` is in the lock.
 
-    The variables of a build are in `Builds`.
+    The variables of a build are keys of `Builds` and `Sources`.
     """
 
-    # The variables, by name.
+    # The variables with their values.
     env: Annotated[Variables, NOT_EMPTY]
-    # Whether activate.sh only suggests them, in a comment.
+    # Whether activate.sh only has a comment that suggests the variables.
     optional: bool = False
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the variables."""
+        """Return the names of the variables."""
         return tuple(name for name, _ in self.env)
 
     @property

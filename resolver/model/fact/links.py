@@ -1,4 +1,4 @@
-"""`links`: the libraries that the binaries of wheels need or provide."""
+"""`links`: shared libraries that the binaries of a project's wheels need or provide."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
 
 class Links(Fact, frozen=True, kw_only=True):
-    """Which libraries of other projects the binaries of `package` need, or provide for others."""
+    """The libraries that the binaries of `package` need from other projects, or provide for them.
 
-    # The projects whose libraries the binaries need. The solver reads the binaries of a release
-    # before it chooses the release.
+    resolve/linkage uses these facts to judge whether a wheel can be loaded (docs/solving.md).
+    """
+
+    # The projects whose libraries the binaries need. The solver reads the binaries of a release of
+    # `package` before it chooses the release.
     to: tuple[NormalizedName, ...] = ()
-    # The names of libraries of `package` that others need, for wheels that nobody has read.
+    # The names of libraries in wheels of `package` that other projects need. They are known even if
+    # the wheel was not read.
     provides: tuple[Text, ...] = ()
-    # Patterns, with `*`, of libraries that may be missing: the parts that need them are loaded only
-    # if the machine has them.
+    # The names of libraries that may be missing, with `*` for any text. Only parts of `package`
+    # that are loaded if the machine has these libraries need them.
     optional: tuple[Text, ...] = ()
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that the row says nothing, and the patterns with more than `*`."""
+        """Yield a mistake for a row without any of the keys, and for each `?`, `[` or `]`."""
         if not self.to and not self.provides and not self.optional:
             hint = phrase("write `to`, `provides` or `optional`")
             yield Mistake(phrase("a fact about links says nothing"), ("to",), hint=hint)
@@ -43,7 +47,7 @@ class Links(Fact, frozen=True, kw_only=True):
                 )
 
     def is_optional(self, library: str) -> bool:
-        """Return whether a library may be missing."""
+        """Return whether a library may be missing, by its name."""
         return any(fnmatchcase(library, pattern) for pattern in self.optional)
 
     @property
@@ -53,7 +57,7 @@ class Links(Fact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the libraries that it provides."""
+        """Return the names of the libraries that `package` provides."""
         return self.provides
 
     @property
@@ -62,5 +66,5 @@ class Links(Fact, frozen=True, kw_only=True):
         return message("upstream.remark-links")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the pin is a wheel that needs libraries."""
+        """Return whether the pin is a wheel, and the fact says whose libraries it needs."""
         return bool(self.to) and pin.release.file.is_wheel

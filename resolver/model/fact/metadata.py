@@ -1,4 +1,4 @@
-"""`metadata`: the requirements of an archive without static metadata."""
+"""`metadata`: the requirements of a source archive that has no static metadata."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ if TYPE_CHECKING:
 
 
 class Metadata(Fact, frozen=True, kw_only=True):
-    """The metadata of a source archive that has no static metadata (PEP 643, PEP 621)."""
+    """The metadata of source archives that have no static metadata (PEP 643, PEP 621).
+
+    Somebody read it from setup.py, so that locking need not run the code of the archive.
+    """
 
     # The requirements, as in Requires-Dist.
     requires: tuple[Requirement, ...]
-    # What its build requires (PEP 518); None if pyproject.toml of the archive says it.
+    # The requirements of the build (PEP 518); None to use pyproject.toml of the archive.
     build_requires: tuple[Requirement, ...] | None = None
     # Requires-Python; None for any Python.
     requires_python: SpecifierSet | None = None
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements."""
+        """Return the requirements: the sources must contain them."""
         return self.requires
 
     @property
     def build_tools(self) -> tuple[Requirement, ...]:
-        """Return what the build requires."""
+        """Return the requirements of the build."""
         return self.build_requires or ()
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the pin is built from an archive."""
+        """Return whether the pin is built from a source archive."""
         return pin.release.source is None and not pin.release.file.is_wheel

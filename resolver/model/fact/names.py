@@ -1,4 +1,4 @@
-"""`names`: another project that has the same name on an index."""
+"""`names`: releases on an index that belong to another project of the same name."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _LOWER_BOUNDS: Final = ("==", "===", ">=", ">", "~=")
 
 
 class Names(Fact, frozen=True, kw_only=True):
-    """Releases on an index that are not the project that people mean, and must not be used."""
+    """Releases of `package` on one index that must not be used.
 
-    # The name of the index that has these releases.
+    They are not what people mean by the name, such as another project or builds for CUDA.
+    """
+
+    # The name of the index with these releases.
     index: Text = "pypi"
-    # The fact holds only for targets with this component; empty for all targets.
+    # The fact holds only for targets that state this component; empty for all targets.
     component: Text = ""
-    # The fact does not hold if a line of the stack asks for one of these.
+    # Exceptions: the fact does not hold if a line of the stack asks for one of these releases.
     unless_asked: tuple[Requirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
@@ -38,15 +41,15 @@ class Names(Fact, frozen=True, kw_only=True):
         return any(_asks_for(line, exception) for exception in self.unless_asked)
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether its project is pinned, which is then from another index."""
+        """Return whether the project is pinned: the fact may be why it is from another index."""
         return resolution.pin(self.package) is not None
 
 
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
-    """Return whether a line asks for versions of an exception.
+    """Return whether a line of the stack asks for an exception.
 
-    The line must require the same project, with a version or a lower bound that the exception
-    admits. An exception without versions admits all.
+    It does if it requires the same project, and names a version or a lower bound that the exception
+    admits. If the exception has no versions, every line about the project asks for it.
     """
     if line.name != exception.name:
         return False

@@ -1,4 +1,4 @@
-"""`optional`: what may fail to start."""
+"""`optional`: modules and commands that may fail to start."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
 
 
 class Optional(Fact, frozen=True, kw_only=True):
-    """Modules and commands of `package` that may fail to start: verify.py shows the reason.
+    """Modules and commands of `package` that may fail to start.
 
-    With `needs` they may fail if the lock lacks one of these. With `device` they may fail where no
-    accelerator works. Otherwise they may always fail.
+    verify.py starts everything, and reports such a failure with the reason of the fact instead of
+    an error. With `needs`, they may fail if one of these requirements is not in the lock. With
+    `device`, they may fail on a machine without a working accelerator. With neither, they may fail
+    on every machine.
     """
 
-    # Modules, by dotted name.
+    # The dotted names of the modules.
     modules: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
-    # Entry points, by name: commands, and plugins of vllm.
+    # The names of entry points: commands, and plugins of vllm.
     scripts: tuple[Text, ...] = ()
-    # The projects that they need and the lock may lack, such as the requirements of an extra.
+    # Requirements of the modules and commands that `package` itself does not have, such as those of
+    # an extra.
     needs: tuple[Requirement, ...] = ()
     # Whether they need an accelerator with its driver and toolkit.
     device: bool = False
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that the row names nothing that is optional, or has both `device` and `needs`."""
+        """Yield a mistake for a row without modules and scripts, or with `device` and `needs`."""
         if not self.modules and not self.scripts:
             yield Mistake(
                 phrase("a fact about what is optional says what that is"),
@@ -49,12 +52,12 @@ class Optional(Fact, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return what the modules and commands need."""
+        """Return the requirements of the modules and commands."""
         return self.needs
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the projects that are needed; without any, the modules and commands."""
+        """Return the projects of `needs`; without `needs`, the modules and commands."""
         if self.needs:
             return projects_of(self.needs)
         return (*self.modules, *self.scripts)
@@ -65,7 +68,7 @@ class Optional(Fact, frozen=True, kw_only=True):
         return message("upstream.remark-starts")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the lock lacks one of `needs`, or there are none."""
+        """Return whether the lock does not meet all of `needs`, or the fact has no `needs`."""
         if not self.needs:
             return True
         return not all(resolution.meets(need) for need in self.needs)

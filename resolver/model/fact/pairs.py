@@ -1,4 +1,4 @@
-"""`pairs`: releases that a table or guide has together."""
+"""`pairs`: releases of several projects that a table or guide lists together."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Pairs(Fact, frozen=True, kw_only=True):
-    """What a table or a guide has together with releases of `package`.
+    """Releases of other projects that a table or a guide lists together with those of `package`.
 
-    `ascend-lock matrix show` shows it. No lock depends on it.
+    `ascend-lock matrix show` shows the pairing. No lock depends on it.
     """
 
-    # A branch, a tag, or a version that does not follow PEP 440, as upstream writes it. Empty for
-    # the releases in `versions`.
+    # A branch, a tag, or a version that does not follow PEP 440, as upstream writes it. Empty if
+    # the fact is about the releases in `versions`.
     release: Text = ""
-    # The releases of other projects, and the components of the machine, in the same row.
+    # The releases of other projects and the components of the machine that are listed with it.
     others: Annotated[tuple[Need, ...], NOT_EMPTY] = msgspec.field(name="with")
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that the row does not name its releases one by one."""
+        """Yield a mistake if the row has no `release`, and `versions` are not single releases."""
         names_releases = all(_is_one_release(versions) for versions in self.versions)
         if not self.release and not names_releases:
             yield Mistake(
@@ -40,18 +40,22 @@ class Pairs(Fact, frozen=True, kw_only=True):
             )
 
     def applies_to(self, version: Version) -> bool:
-        """Return whether the fact is about this release of its project, not about a branch."""
+        """Return whether the fact is about this version of its project.
+
+        A fact with the key `release` is about no version.
+        """
         return not self.release and super().applies_to(version)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return what is in the same row."""
+        """Return the releases and components that are listed together with `package`."""
         return self.others
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return False: no lock rests on it."""
+        """Return False: no lock cites a pairing."""
         return False
 
 
 def _is_one_release(versions: SpecifierSet) -> bool:
+    """Return whether a specifier set names a single release: `==1.2.0`."""
     return len(versions) == 1 and all(is_exact(specifier) for specifier in versions)

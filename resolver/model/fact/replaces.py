@@ -1,4 +1,4 @@
-"""`replaces`: requirements of metadata that are wrong, and what replaces them."""
+"""`replaces`: wrong requirements of metadata, and the requirements that replace them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from resolver.model.text import NOT_EMPTY
 
 
 class Replaces(RequirementFact, frozen=True, kw_only=True):
-    """Requirements that replace wrong ones of the metadata.
+    """Requirements that replace wrong requirements in the metadata of `package`.
 
-    A practice also replaces the requirements of other facts, unless these are enforced or practices
-    themselves.
+    If the fact is a practice, it also replaces requirements of other facts about the same release,
+    except for enforced facts and other practices.
     """
 
-    # The projects whose requirements are dropped.
+    # The projects on which requirements are dropped.
     drop: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
     # The requirements that are added.
     add: tuple[Need, ...] = ()
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return the requirements that it adds."""
+        """Return the requirements that the fact adds."""
         return self.add
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the projects whose requirements it drops."""
+        """Return the projects on which requirements are dropped."""
         return self.drop
 
 
 def needs_kept(
     fact: Fact, needs: Iterable[Need], replacing: Iterable[Replaces]
 ) -> tuple[Need, ...]:
-    """Return the needs of a fact, except for the ones that practices drop.
+    """Return the requirements of a fact without the requirements that practices drop.
 
-    `replacing` are facts about the same release. What a `replaces` fact, an enforced fact or a
-    practice requires is never dropped.
+    `needs` are the requirements that `fact` adds to a release, and `replacing` are the `replaces`
+    facts about the same release. The requirements of a `replaces` fact, an enforced fact or a
+    practice are never dropped.
     """
     if isinstance(fact, Replaces) or fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
         return tuple(needs)

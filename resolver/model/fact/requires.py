@@ -1,4 +1,4 @@
-"""`requires`: requirements that the metadata leaves out."""
+"""`requires`: requirements that the metadata of a project does not have."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
 
 
 class Requires(RequirementFact, frozen=True, kw_only=True):
-    """Requirements that the metadata leaves out."""
+    """Requirements of releases of `package` that their metadata does not have."""
 
     # The requirements, on projects and on components of the target.
     needs: Annotated[tuple[Need, ...], NOT_EMPTY]
-    # Whether only wheels have the requirements, and not what is built from source.
+    # Whether only wheels have the requirements. A release that is built from source does not.
     wheels: bool = False
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return its needs."""
+        """Return the requirements."""
         return self.needs
 
     def counts_for(self, release: Release) -> bool:
-        """Return whether the fact counts for the file that a release is installed from."""
+        """Return whether the fact concerns the file from which a release is installed."""
         return counts_for(release, self.wheels, self.needs)
 
     def needs_for(self, release: Release) -> tuple[Need, ...]:
-        """Return its needs if it counts for the file of the release."""
+        """Return the requirements if the fact concerns the file of the release, else none."""
         return self.needs if self.counts_for(release) else ()
 
     @property
     def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return its needs."""
+        """Return the requirements: a stack may set aside each of them."""
         return self.needs
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return its needs."""
+        """Return the requirements: the sources must contain them."""
         return self.needs
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether it counts for the file of the pin."""
+        """Return whether the fact concerns the file of the pin."""
         return self.counts_for(pin.release)

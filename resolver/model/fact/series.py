@@ -1,4 +1,4 @@
-"""`series`: releases that go with the releases of another project of the same series."""
+"""`series`: two projects whose releases work together only if their versions begin alike."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 
 
 class Series(Fact, frozen=True, kw_only=True):
-    """Releases that go with those of `other` whose versions begin alike, if it is installed.
+    """A project whose version, if it is installed, must begin with the same numbers as `package`.
 
-    With two `parts`, 0.22.1 goes with 0.22.0, 0.22.3 and 0.22.0rc1, and not with 0.23.0.
+    With two `parts`, 0.22.1 of `package` admits 0.22.0, 0.22.3 and 0.22.0rc1 of `other`, and not
+    0.23.0.
     """
 
-    # The project whose releases go with the ones of `package`.
+    # The other project.
     other: NormalizedName = msgspec.field(name="with")
-    # How many numbers of the versions must be the same.
+    # How many numbers at the beginning of the versions must be the same.
     parts: int = 2
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield a number of parts that no version has, and a project that goes with itself."""
+        """Yield a mistake if `parts` is less than 1, or if `other` is `package`."""
         if self.parts < 1:
             yield Mistake(phrase("versions are compared by at least one part"), ("parts",))
         if self.other == self.package:
@@ -42,9 +43,9 @@ class Series(Fact, frozen=True, kw_only=True):
         return (self.other,)
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
-        """Return the other project's versions that begin like a release's."""
+        """Return the bound `OTHER==X.Y.*` with the first numbers of the release's version."""
         numbers = release.version.release
-        # 1 is 1.0 (PEP 440)
+        # Versions are padded with zeros: 1 is equal to 1.0 (PEP 440).
         padded = (*numbers, *[0] * (self.parts - len(numbers)))
         prefix = ".".join(map(str, padded[: self.parts]))
         epoch = f"{release.version.epoch}!" if release.version.epoch else ""
@@ -56,5 +57,5 @@ class Series(Fact, frozen=True, kw_only=True):
         return (self.other,)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the other project is pinned as well."""
+        """Return whether the other project is pinned."""
         return resolution.pin(self.other) is not None

@@ -1,4 +1,4 @@
-"""`warns`: a warning about releases in a lock."""
+"""`warns`: a warning for locks that contain certain releases."""
 
 from __future__ import annotations
 
@@ -29,30 +29,34 @@ if TYPE_CHECKING:
 
 
 class Warns(Fact, frozen=True, kw_only=True):
-    """A warning for locks with `package`."""
+    """A warning for locks that contain releases of `package`."""
 
-    # The warning.
+    # The text of the warning.
     text: Text
-    # The warning in Chinese; reports show the English one if it is empty.
+    # The text in Chinese; may be empty. Then reports show the English text.
     text_zh: Text = ""
-    # Whether the project fails at its main purpose.
+    # Whether the warning is grave: the project fails at its main purpose.
     grave: bool = False
-    # The fact holds only for targets with this component; empty for all targets.
+    # The fact holds only for targets that state this component; empty for all targets.
     component: Text = ""
-    # Whether the warning is about wheels alone, and not about what is built from source.
+    # Whether the warning is only about wheels. A release that is built from source is not meant.
     wheels: bool = False
-    # The extra that the lock must have; empty for none.
+    # The warning is shown only if this extra of `package` is in the lock; empty to ignore extras.
     extra: NormalizedName = NormalizedName("")
-    # What the lock must have as well.
+    # The warning is shown only if the pins meet all of these requirements.
     together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
-    # A lock, or a target, that meets one of these is not warned.
+    # The warning is not shown if the pins or the target meet one of these requirements.
     unless: tuple[Need, ...] = ()
-    # If it is not 0, the releases come after releases with a lower `last` and the same version
-    # except for the number of the post-release.
+    # If it is not 0, the fact also changes the order of releases: among the post-releases of one
+    # version, releases with a higher `last` are taken later. So a release for another machine is
+    # taken last.
     last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that the order of releases would depend on what else is in the lock."""
+        """Yield a mistake if `last` is set, and the warning depends on other pins.
+
+        The order of releases must be known before anything is chosen.
+        """
         projects = [need for need in self.unless if isinstance(need, Requirement)]
         if self.last and (self.together_with or self.extra or self.wheels or projects):
             yield Mistake(
@@ -70,25 +74,25 @@ class Warns(Fact, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return what a lock must have, and what it must not have."""
+        """Return the requirements of `with`, then those of `unless`."""
         return (*self.together_with, *self.unless)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return what a lock must not have, and what it must have."""
+        """Return the requirements of `unless`, then those of `with`."""
         return (*self.unless, *self.together_with)
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return its extra, if it has one."""
+        """Return the extra, if the fact names one."""
         return (self.extra,) if self.extra else ()
 
     def counts_for(self, release: Release) -> bool:
-        """Return whether the fact counts for the file that a release is installed from."""
+        """Return whether the fact concerns the file from which a release is installed."""
         return counts_for(release, self.wheels, self.unless)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the lock is to be warned."""
+        """Return whether the warning is shown for the resolution."""
         if not self.counts_for(pin.release):
             return False
         if self.extra and self.extra not in pin.extras:
@@ -99,17 +103,21 @@ class Warns(Fact, frozen=True, kw_only=True):
 
     @property
     def components(self) -> frozenset[str]:
-        """Return the components of a target that it depends on."""
+        """Return the names of the components that `unless` is about."""
         return frozenset(need.component for need in component_requirements(self.unless))
 
     def is_averted_on(self, system: Mapping[str, Value]) -> bool:
-        """Return whether a target with these components meets one of `unless`."""
+        """Return whether a target meets a requirement of `unless` on a component.
+
+        `system` has the values of the target's components.
+        """
         return any(need.is_promised_by(system) for need in component_requirements(self.unless))
 
     def is_averted_on_release_line(self, releases: Mapping[str, Value]) -> bool:
-        """Return whether `unless` names a release of the release line of one of these components.
+        """Return whether `unless` names a release of the same release line as one of `releases`.
 
-        If a component has 8.5.2, 8.5.0 is one.
+        `releases` has the values of a target's components by name. 8.5.0 and 8.5.2 are of the same
+        release line.
         """
         for component, release in releases.items():
             for need in self.unless:
@@ -118,21 +126,22 @@ class Warns(Fact, frozen=True, kw_only=True):
         return False
 
 
-def _are_of_one_line(one: Value, other: Value) -> bool:
-    if isinstance(one, SystemVersion) and isinstance(other, SystemVersion):
-        return one.line == other.line
-    if isinstance(one, Version) and isinstance(other, Version):
-        return one.release[:2] == other.release[:2]
+def _are_of_one_line(first: Value, second: Value) -> bool:
+    """Return whether two values are versions of one release line; names never are."""
+    if isinstance(first, SystemVersion) and isinstance(second, SystemVersion):
+        return first.line == second.line
+    if isinstance(first, Version) and isinstance(second, Version):
+        return first.release[:2] == second.release[:2]
     return False
 
 
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:
-    """Return whether a fact puts releases after others."""
+    """Return whether a fact changes the order of releases: a `warns` fact with `last`."""
     return isinstance(fact, Warns) and bool(fact.last)
 
 
 def as_warning(practice: RequirementFact) -> Warns:
-    """Return the warning about a practice in force."""
+    """Return the warning that a lock has about a practice that the stack turns on."""
     common_fields = {key: getattr(practice, key) for key in Fact.__struct_fields__}
     return Warns(
         **common_fields,
