@@ -211,8 +211,8 @@ def _parse_version(text: str, path: str, key: str) -> SystemVersion:
 def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Finding]:
     """Return a finding if the active NNAL has another release than the toolkit; else nothing.
 
-    NNAL is Ascend's library for transformers. Its version file has lines like
-    `Version : 8.0.0.B100`.
+    NNAL is Ascend's Neural Network Acceleration Library, which contains ATB. Its version file has
+    lines like `Version : 8.0.0.B100`.
     """
     folder = context.environ.get("ATB_HOME_PATH", "")
     if not folder:
@@ -245,13 +245,16 @@ def _activation(context: CheckContext, *, any_release: bool) -> str:
     roots = [context.ascend]
     if context.environ.get("HOME"):
         roots.append(f"{context.environ['HOME']}/Ascend")
-    return _source_command([f"{root}/{name}" for root in roots for name in names])
+    folders: list[str] = []
+    for root in roots:
+        folders += [f"{root}/{name}" for name in names]
+    return _source_command(folders)
 
 
 def _source_command(folders: Iterable[str]) -> str:
-    """Return the shell command that sources set_env.sh of the first folder that has this file.
+    """Return the shell command that sources set_env.sh of the first folder with this file.
 
-    Empty if no folder has it.
+    Empty if there is no such folder.
     """
     for folder in folders:
         script = f"{folder}/set_env.sh"
@@ -295,22 +298,24 @@ def ask_tool(context: CheckContext) -> NpuTool:
         return NpuTool()
 
     def output(*arguments: str) -> str:
+        """Return the output of `npu-smi info` with these arguments; empty if it fails."""
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
-    if not rows:
+    # The number of the card, the number of the chip on it, and the name of each chip.
+    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
+    if not chips:
         return NpuTool()
-    driver = assignments(output("-t", "board", "-i", rows[0][0])).get("software version", "")
+    driver = assignments(output("-t", "board", "-i", chips[0][0])).get("software version", "")
     names = []
     seen = set()
-    for card, chip, short_name in rows:
+    for card, chip, short_name in chips:
         # Each call takes a second, and a machine has up to 16 chips of one kind.
         if short_name not in seen:
             seen.add(short_name)
             values = assignments(output("-t", "board", "-i", card, "-c", chip))
             names.append(_chip_name(values))
-    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
+    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(chips))
 
 
 def _chip_name(values: Mapping[str, str]) -> str:
@@ -360,22 +365,22 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     values = {"count": "0", "name": "-"}
     if not tool.has_device:
         return Group("npu", [Finding("npu-absent", values)], values)
-    rows, error = run_python(context, _TENSOR)
-    if not rows:
+    results, error = run_python(context, _TENSOR)
+    if not results:
         command = shown_command(context, "import torch, torch_npu; print(torch.ones(2, 2).npu())")
         return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
-    row = rows[0]
-    name = str(row["name"])
+    result = results[0]
+    name = str(result["name"])
     findings = []
-    if row["sum"] != 8.0:
-        findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
+    if result["sum"] != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(result["sum"])}))
     wanted = context.lock.system.get(CHIP, "")
     family = soc_family(name)
     # If npu-smi knows the family, check_soc has compared it.
     if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
         soc_values = {"wanted": wanted, "found": family, "chip": name}
         findings.append(Finding("soc-differs", soc_values))
-    return Group("npu", findings, {"count": str(row["count"]), "name": name})
+    return Group("npu", findings, {"count": str(result["count"]), "name": name})
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
@@ -444,7 +449,7 @@ def _may_be_release(text: str, version: SystemVersion) -> bool:
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges, which are those of a `DriverNeed`.
+    """Return whether a version is in any of these ranges, which `DriverNeed.ranges` explains.
 
     A range with a text that is not a version is never met. Only a lock that was edited by hand has
     one.

@@ -58,7 +58,7 @@ SUPPLIER = "Huawei"
 FORMER_DEVICE = "npu"
 # The project whose releases `matrix` and `pairs` list.
 VLLM_PLUGIN = "vllm-ascend"
-# The projects of which each release of VLLM_PLUGIN needs a certain release.
+# Each release of VLLM_PLUGIN needs a certain release of each of these projects.
 PARTNERS = ("vllm", "torch", TORCH_PLUGIN, "triton-ascend")
 # Projects whose metadata does not say which CANN and which other projects they need.
 NEEDING_FACTS = (TORCH_PLUGIN, VLLM_PLUGIN)

@@ -58,7 +58,7 @@ class BoundIndexes:
             self._recorded.setdefault(wheel.project, []).append(wheel)
 
     def roots(self, index: str) -> tuple[Root, ...]:
-        """Return the addresses of an index: its own, then those of its mirrors.
+        """Return the address of an index, then the addresses of its mirrors.
 
         Raises InputError if there is no such index, or if an address is invalid.
         """
@@ -103,6 +103,7 @@ class Answers:
     def __init__(
         self, project: NormalizedName, binding: Binding, recorded: Sequence[Recorded]
     ) -> None:
+        """Collect answers about a project; `recorded` are the recorded wheels of the project."""
         self._project = project
         self._binding = binding
         self._recorded = recorded
@@ -184,7 +185,7 @@ class Answers:
         return any(wheel.index in self._failures for wheel in self._recorded)
 
     def _recorded_page(self, index: str) -> Page:
-        """Return a page with the recorded wheels of an index, without those of unknown sha256."""
+        """Return a page with the recorded wheels of an index that have a sha256."""
         releases: dict[str, tuple[File, ...]] = {}
         for wheel in self._recorded:
             if wheel.index == index and wheel.sha256:

@@ -355,7 +355,10 @@ class LiveCatalog(Catalog):
             return self._online
 
     def _parse_filename(self, file: File) -> FileRelease:
-        """Return the release of a file. An ambiguous name is that of a project looked up before."""
+        """Return the release of a file.
+
+        If the file name is ambiguous, a project that was looked up before is preferred.
+        """
         return release_of(file, self._lookups.__contains__)
 
 

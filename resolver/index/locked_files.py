@@ -138,6 +138,8 @@ def _save_source(
             ),
         ) from None
     except OSError as error:
-        what = phrase("the source of {name} could not be written", name=pin.name)
+        error_message = phrase("the source of {name} could not be written", name=pin.name)
         where = error.filename or folder.path
-        raise disk.input_error(error, what, where, phrase("choose another folder")) from None
+        raise disk.input_error(
+            error, error_message, where, phrase("choose another folder")
+        ) from None

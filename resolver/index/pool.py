@@ -55,9 +55,9 @@ class CatalogPool:
 
         `warn` is called with each warning, `progress` with the traffic at each change, and `trace`
         with a message for each answer. All three may be called from another thread. `pip` is the
-        configuration of pip; by default that of this machine. `readings` and `linkage` are the
-        folders of the readings of source archives and of wheels' binaries that ship with the facts
-        (`store.readings`, `store.linkage_readings`).
+        configuration of pip; by default it is read on this machine. `readings` and `linkage` are
+        the folders of the readings of source archives and of wheels' binaries that ship with the
+        facts (`store.readings`, `store.linkage_readings`).
         """
         self.cache = cache
         self.offline = offline

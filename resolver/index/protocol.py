@@ -173,7 +173,7 @@ class Catalog(ABC):
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
         """Return the fingerprints of what `lookup` would return, requested concurrently.
 
-        UNREACHABLE stands for a project whose look-up fails because an index cannot be reached. A
+        A fingerprint is UNREACHABLE if the look-up fails because an index cannot be reached. A
         catalog without fingerprints returns an empty mapping. Raises IndexFailure for other
         failures.
         """
@@ -186,11 +186,12 @@ class Catalog(ABC):
 class CatalogWrapper(Catalog):
     """A catalog that answers as another catalog, `inner`, does. Subclasses change single answers.
 
-    The caller closes `inner`. A wrapper has no fingerprints, since those of `inner` identify the
-    answers of `inner`.
+    The caller closes `inner`. A wrapper has no fingerprints, since the fingerprints of `inner`
+    identify the answers of `inner` alone.
     """
 
     def __init__(self, inner: Catalog) -> None:
+        """Wrap the catalog `inner`."""
         self.inner = inner
 
     def lookup(self, project: NormalizedName) -> Lookup:
@@ -247,6 +248,7 @@ class Meter:
         progress: Callable[[Traffic], None] | None = None,
         trace: Callable[[Message], None] | None = None,
     ) -> None:
+        """Begin with no traffic. A function that is None is not called."""
         self.traffic = Traffic()
         self._progress = progress
         self._trace = trace
@@ -266,10 +268,10 @@ class Meter:
             values = {"address": address, "status": status, "seconds": f"{seconds:.2f}"}
             self._trace(message("trace.answered", **values))
 
-    def cached(self, what: str) -> None:
-        """Trace an answer of the cache; `what` names it."""
+    def cached(self, name: str) -> None:
+        """Trace an answer of the cache; `name` says what it is."""
         if self._trace is not None:
-            self._trace(message("trace.cached", what=what))
+            self._trace(message("trace.cached", what=name))
 
 
 T = TypeVar("T")

@@ -97,7 +97,7 @@ class References:
         return self._submodules[commit]
 
     def read(self, places: Iterable[Place]) -> dict[Place, bytes]:
-        """Return the contents of the files at these places. Those that do not exist are left out.
+        """Return the contents of the files at these places. Missing files are left out.
 
         Raises RepositoryUnreadable if the repository cannot be read, or if a file is larger than
         `LARGEST`.

@@ -41,7 +41,7 @@ class Runs:
         self._runs: dict[NormalizedName, _Run] = {}
 
     def next_wheels(self, file: File, release: FileRelease, pages: Sequence[Page]) -> list[File]:
-        """Return the wheels whose metadata the solver will probably need after that of `file`.
+        """Return the wheels whose metadata the solver will probably need after `file`.
 
         The solver now waits for `file`, which belongs to `release`; `pages` are the pages of the
         project. As many wheels are returned as releases were passed in this run. So at most twice

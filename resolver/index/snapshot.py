@@ -76,8 +76,8 @@ class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """The answers of indexes on one day, while a stack was locked and its conflicts explained.
 
-    The key of a file's content is that of `key_of`. A `str` in place of a content is the reason why
-    the file cannot be used.
+    The contents of files have the keys that `key_of` returns. A `str` in place of a content is the
+    reason why the file cannot be used.
     """
 
     # The name of the stack.
@@ -252,25 +252,25 @@ class SnapshotCatalog(Catalog):
         sha256, size = self._required(hashed, phrase("the sha256 of `{file}`", file=file.filename))
         return replace(file, sha256=sha256, size=size)
 
-    def _required(self, content: T | str | None, what: Phrase) -> T:
+    def _required(self, content: T | str | None, content_name: Phrase) -> T:
         """Return a recorded content of a file.
 
-        Raises UnusableFile for a text, which is the reason, and IndexFailure for None. `what` names
-        the content in that failure.
+        Raises UnusableFile for a text, which is the reason, and IndexFailure for None, which
+        contains `content_name`.
         """
         if isinstance(content, str):
             raise UnusableFile(content)
         if content is None:
-            raise self._not_recorded(what)
+            raise self._not_recorded(content_name)
         return content
 
-    def _not_recorded(self, what: Phrase) -> IndexFailure:
+    def _not_recorded(self, content_name: Phrase) -> IndexFailure:
         """Return the failure for a content that the snapshot does not have."""
         return IndexFailure(
             phrase(
                 "The snapshot of {date} does not contain {content}.",
                 date=self._snapshot.date,
-                content=what,
+                content=content_name,
             ),
             why=phrase("It contains only what was requested while it was made."),
             hint=phrase(

@@ -29,10 +29,10 @@ _PYPROJECT = "pyproject.toml"
 def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
     """Return why a fact could not be compared with its commit; None if it was, and they agree.
 
-    The requirements of the fact are compared with those in the files that its `requires-from`
-    names, and its submodules with those of the repository. The comparison is not possible if the
-    fact names no file, if the files have no static requirements, or if the repository cannot be
-    read. Raises InputError if fact and commit differ, or if the repository lacks the commit.
+    The requirements of the fact are compared with the files that its `requires-from` names, and its
+    submodules with the repository. The comparison is not possible if the fact names no file, if the
+    files have no static requirements, or if the repository cannot be read. Raises InputError if
+    fact and commit differ, or if the repository lacks the commit.
     """
     try:
         if not fact.requires_from:

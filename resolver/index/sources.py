@@ -72,8 +72,8 @@ def with_sources_of_facts(problem: Problem) -> Problem:
         facts = _facts_about(reference, problem)
         matching = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
         if not matching:
-            what = phrase("no fact describes `{name}` there", name=need.name)
-            raise InputError(what, where=root.origin.where)
+            error_message = phrase("no fact describes `{name}` there", name=need.name)
+            raise InputError(error_message, where=root.origin.where)
         sources[need.url] = Source.of_fact(matching[0], None, _ref(direct, matching[0].commit))
     return replace(problem, sources=sources)
 
@@ -175,9 +175,9 @@ def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
 def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repositories) -> str:
     """Return the full hash of the commit that a reference names by a tag or an abbreviated hash.
 
-    The repository is asked for the tag. `facts` are those that match the reference; they say the
-    commit if the repository has no such tag or cannot be read. Raises InputError if the commit
-    cannot be determined, if the reference names a branch, or if fact and tag differ.
+    The repository is asked for the tag. If it has no such tag or cannot be read, the commit of
+    `facts` is used: the facts that match the reference. Raises InputError if the commit cannot be
+    determined, if the reference names a branch, or if fact and tag differ.
     """
     direct = reference.direct
     revision = direct.revision

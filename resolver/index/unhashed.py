@@ -26,7 +26,7 @@ class UnhashedCatalog(CatalogWrapper):
     """
 
     def __init__(self, inner: Catalog, recorded: Iterable[Recorded]) -> None:
-        """Add those of the recorded wheels that have no sha256 to the answers of `inner`."""
+        """Add the recorded wheels without a sha256 to the answers of `inner`; ignore the others."""
         super().__init__(inner)
         self._wheels: dict[NormalizedName, list[Recorded]] = {}
         self._metadata: dict[str, CoreMetadata] = {}

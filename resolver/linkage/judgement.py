@@ -141,6 +141,7 @@ class TakenSymbols:
     """The symbols that a wheel takes from PyTorch, as hashes. `len` returns their number."""
 
     def __init__(self, linkage: Linkage) -> None:
+        """Collect the symbols of all objects of a wheel."""
         # For each group of alternatives: the symbols of each object. Groups without any symbol are
         # left out.
         self._groups: list[list[frozenset[int]]] = []
@@ -235,14 +236,15 @@ def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
     """Return the specifier (PEP 440) of the releases of torch with which a wheel can be loaded.
 
-    `known` has releases of torch, each with whether the wheel can be loaded with it. Those with
-    which it can be loaded are called good here, the others bad.
+    `known` has releases of torch, each with whether the wheel can be loaded with it. In this text
+    such a release is good if the wheel can be loaded with it, and bad if it cannot.
 
     - If a bad release precedes the first good one, all releases before the first good one are
       excluded.
     - If a bad release follows the last good one, it and all later releases are excluded.
-    - Bad releases between good ones are excluded by name. If there is no good one, so are all.
-    - All other releases are admitted, even if nobody has read them.
+    - Bad releases between good ones are excluded by name. If there is no good release, all bad ones
+      are excluded by name.
+    - All other releases are admitted, even if their binaries were never read.
 
     A specifier without a local version matches all local versions of a release. So the local
     versions of a release count as one, which is good if any of them is. Bad local versions of a

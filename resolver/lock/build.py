@@ -130,7 +130,7 @@ def build(
 
 
 def _target(target: Target) -> LockedTarget:
-    """Return the target as the lock has it, with the components that it states."""
+    """Return the description of a target for a lock, with the components that it states."""
     system = {name: str(value) for name, value in sorted(target.stated.items())}
     return LockedTarget(
         name=target.name,
@@ -200,11 +200,11 @@ def _pin(
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
 ) -> LockedPin:
-    """Return a pin as the lock has it, with its files and requirements.
+    """Return a pin in the form of a lock, with its files and requirements.
 
-    `requirements` are those of each project (`_by_project`). `builds` is for a build tool: the
-    names of the projects that are built with it. `external` is what the build of the pin needs of
-    the machine. Raises IndexFailure if a file cannot be hashed.
+    `requirements` has the requirements of all projects (`_by_project`). For a build tool, `builds`
+    has the names of the projects that are built with it. `external` has the needs of the pin's
+    build that only the machine can meet. Raises IndexFailure if a file cannot be hashed.
     """
     release = pin.release
     version = str(release.version)
@@ -248,7 +248,7 @@ def _pin(
 
 
 def _variant(variant: Variant) -> LockedVariant:
-    """Return the variant of a wheel (PEP 825) as the lock has it."""
+    """Return the description of a wheel's variant (PEP 825) for a lock."""
     return LockedVariant(label=variant.label, properties=variant.properties)
 
 
@@ -282,10 +282,10 @@ def _sorted(texts: Iterable[str]) -> tuple[str, ...]:
 def _external(
     pin: Pin, facts_in_use: Iterable[facts.Fact], installed: Iterable[Pin]
 ) -> dict[facts.MachineNeed, None]:
-    """Return what the build of a pin needs of the machine, such as a C compiler, as facts say.
+    """Return the needs of a pin's build that only the machine can meet, such as a C compiler.
 
-    A need is left out if an `installed` pin has its name, such as cmake. The keys of the result are
-    the needs, in the order of the facts.
+    Facts state them. A need is left out if an `installed` pin has its name, such as cmake. The keys
+    of the result are the needs, in the order of the facts.
     """
     names = {other.name for other in installed}
     needs: dict[facts.MachineNeed, None] = {}
@@ -312,7 +312,7 @@ def _mode(release: Release) -> Mode:
 
 
 def _git(source: Source) -> LockedGit:
-    """Return the source of a release from a commit as the lock has it."""
+    """Return the description of the source of a release from a commit, for a lock."""
     recipe = source.recipe
     return LockedGit(
         url=source.url,
@@ -432,8 +432,8 @@ def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     """Yield the requirements of pins that the lock ignores.
 
-    Those that a `replaces` fact drops come first, then those that recipes of commits drop, then
-    those that the resolution itself reports.
+    Requirements that a `replaces` fact drops come first, then those of recipes of commits, then the
+    overrides of the resolution (of absent projects, for example).
     """
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)

@@ -50,11 +50,13 @@ def read_built(folder: OwnedFolder) -> list[BuiltWheel]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except UnreadableError as error:
-        what = phrase("the list of built wheels cannot be read")
-        raise InputError(what, where=path, why=literal(error.values["why"]), hint=_HINT) from None
+        error_message = phrase("the list of built wheels cannot be read")
+        raise InputError(
+            error_message, where=path, why=literal(error.values["why"]), hint=_HINT
+        ) from None
     except (OSError, ValueError) as error:
-        what = phrase("the list of built wheels cannot be read")
-        raise files.input_error(error, what, path, _HINT) from None
+        error_message = phrase("the list of built wheels cannot be read")
+        raise files.input_error(error, error_message, path, _HINT) from None
     return [msgspec.convert({**row, "row": row}, BuiltWheel) for row in rows]
 
 

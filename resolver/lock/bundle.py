@@ -105,7 +105,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def paths(self) -> set[str]:
         """Return the paths of all files that the manifest names."""
-        return {row.path for row in rows_of(self)}.union(self.leftover)
+        return {entry.path for entry in rows_of(self)}.union(self.leftover)
 
 
 def read(folder: OwnedFolder) -> Manifest | None:
@@ -223,7 +223,9 @@ def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
 
 def is_index(manifest: Manifest | None) -> bool:
     """Return whether a bundle has the pages of an index; False without a manifest."""
-    return manifest is not None and any(row.path.startswith("simple/") for row in manifest.texts)
+    return manifest is not None and any(
+        entry.path.startswith("simple/") for entry in manifest.texts
+    )
 
 
 def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
@@ -254,7 +256,7 @@ def write(
         for path, text in texts.items():
             _write(folder, path, text)
         # All files that the manifest names must be synced to the disk before the manifest.
-        parents = {str(PurePosixPath(row.path).parent) for row in rows_of(manifest)}
+        parents = {str(PurePosixPath(entry.path).parent) for entry in rows_of(manifest)}
         for parent in sorted(parents - {"."}):
             with folder.folder(parent) as inner:
                 inner.sync()
@@ -314,7 +316,7 @@ def write_error(error: OSError, folder: OwnedFolder) -> InputError:
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
     """Return the content of SHA256SUMS; `of_manifest` is the sha256 of the manifest file."""
-    sums = {row.path: row.sha256 for row in rows_of(manifest)}
+    sums = {entry.path: entry.sha256 for entry in rows_of(manifest)}
     sums[MANIFEST] = of_manifest
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))
 
@@ -375,10 +377,10 @@ def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
         sums = b""
     if sums != _sums(manifest, sha256_of(folder, MANIFEST)).encode():
         messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
-    for row in rows_of(manifest):
-        if sha256_of(folder, row.path) != row.sha256:
-            code = _fault(folder, row.path)
-            messages.append(message(code, file=row.path, wanted=row.sha256))
+    for entry in rows_of(manifest):
+        if sha256_of(folder, entry.path) != entry.sha256:
+            code = _fault(folder, entry.path)
+            messages.append(message(code, file=entry.path, wanted=entry.sha256))
     return messages
 
 

@@ -1,6 +1,6 @@
 """Read and write `lock.toml`, and refuse a file that this program could not have written.
 
-A lock may have been edited or merged by hand, and scripts that run as the user are made of it.
+A lock may have been edited or merged by hand, and scripts that a user runs are made from it.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def read(folder: Path) -> Lock | None:
         hint = phrase(
             "move what is there out of the way, or choose another folder with --locks DIR"
         )
-        what = phrase("the lock cannot be read")
-        raise files.input_error(error, what, folder / NAME, hint) from None
+        subject = phrase("the lock cannot be read")
+        raise files.input_error(error, subject, folder / NAME, hint) from None
     except ValueError as error:
         # The file is not UTF-8.
         raise _unreadable(folder, cause(error)) from None
@@ -217,11 +217,11 @@ def _require_facts(lock: Lock) -> None:
     exact = {component.name for component in lock.target.components if not component.minimum}
     for driver in lock.driver:
         if driver.fact not in ids and not _PLACE.fullmatch(driver.fact):
-            what = phrase("what {name} requires of the driver", name=driver.by)
+            subject = phrase("what {name} requires of the driver", name=driver.by)
             raise ValueError(
                 phrase(
                     "{statement} rests on `{fact}`, which is no fact here",
-                    statement=what,
+                    statement=subject,
                     fact=driver.fact,
                 )
             )
@@ -231,11 +231,11 @@ def _require_facts(lock: Lock) -> None:
                 raise ValueError(phrase("`{line}` states nothing about the driver", line=line))
     for optional in lock.optional:
         if optional.fact not in ids:
-            what = phrase("what is optional of {name}", name=optional.package)
+            subject = phrase("what is optional of {name}", name=optional.package)
             raise ValueError(
                 phrase(
                     "{statement} rests on `{fact}`, which is no fact here",
-                    statement=what,
+                    statement=subject,
                     fact=optional.fact,
                 )
             )
@@ -297,7 +297,7 @@ def _require_days(lock: Lock) -> None:
 def _require_pin(pin: LockedPin) -> None:
     """Raise ValueError for a pin that has neither files nor a commit, or both, or a wrong file.
 
-    A file is wrong if its name is not safe, or is that of another release or another variant.
+    A file is wrong if its name is not safe, or names another release or another variant.
     """
     if not pin.file and pin.git is None:
         raise ValueError(phrase("`{name}` has no file", name=pin.name))
@@ -390,16 +390,16 @@ def _require_stages(lock: Lock) -> None:
                 )
 
 
-def _require_unique(names: Iterable[str], what: Phrase) -> Set[str]:
+def _require_unique(names: Iterable[str], subject: Phrase) -> Set[str]:
     """Return the set of these names. Raises ValueError if a name occurs more than once.
 
-    `what` says in the error what the name is.
+    `subject` says in the error what the names are.
     """
     counts = Counter(names)
     for name, count in counts.items():
         if count > 1:
             raise ValueError(
-                phrase("`{name}` is {place} {count} times", name=name, place=what, count=count)
+                phrase("`{name}` is {place} {count} times", name=name, place=subject, count=count)
             )
     return counts.keys()
 

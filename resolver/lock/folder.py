@@ -115,8 +115,10 @@ def replace(
             for parent in parents.values():
                 _settle(parent)
         except OSError as error:
-            what = phrase("the lock could not be written; what was there before is untouched")
-            raise files.input_error(error, what, folder, _HINT) from None
+            error_message = phrase(
+                "the lock could not be written; what was there before is untouched"
+            )
+            raise files.input_error(error, error_message, folder, _HINT) from None
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
@@ -173,9 +175,9 @@ def _content(path: Path) -> bytes | None:
 
 
 def not_executable(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Return the names of those of these files that are programs and not executable by their owner.
+    """Return the names of programs among these files that are not executable by their owner.
 
-    Missing files are left out.
+    `contents` has the names of the files. Missing files are left out.
     """
     programs = [name for name in contents if name.endswith(_EXECUTABLE)]
     return tuple(name for name in programs if not _may_be_executed(folder / name))
@@ -285,8 +287,8 @@ def finish_edit(folder: Path, file: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, LinkInTheWay, MountInTheWay):
         return False
     except OSError as error:
-        what = phrase("an edit that was interrupted cannot be finished")
-        raise files.input_error(error, what, file, _HINT) from None
+        error_message = phrase("an edit that was interrupted cannot be finished")
+        raise files.input_error(error, error_message, file, _HINT) from None
 
 
 @contextlib.contextmanager
@@ -296,8 +298,8 @@ def _edited(
     """Write an edit of a stack's file at the end of the body of `with`.
 
     Before the body begins, the new content of the file and a record of the edit are written to the
-    disk. `folders` are those of the stack's targets. Without any, no lock changes, and no record is
-    written. Raises InputError if the file was changed meanwhile.
+    disk. `folders` are the folders of the stack's targets. Without any, no lock changes, and no
+    record is written. Raises InputError if the file was changed meanwhile.
     """
     locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
     with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:

@@ -56,7 +56,7 @@ def stages(
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
-        """Order a package after those of the others that are in the lock.
+        """Order a package after the others, as far as the lock has them.
 
         `code` and `values` are the message that gives the reason. Returns False, and orders
         nothing, if the package or all of the others are not in the lock.

@@ -18,7 +18,7 @@ Pins = dict[NormalizedName, Version]
 
 
 class Preferences(Struct, frozen=True):
-    """The releases that a solver tries first: those of the previous lock."""
+    """The releases of the previous lock, which a solver tries first."""
 
     # The releases for the environment of the stack.
     pins: Pins = {}
@@ -65,7 +65,9 @@ class UpgradePolicy(Struct, frozen=True):
         for tools in previous.build_environments():
             archives = tuple(canonicalize_name(archive) for archive in tools[0].builds)
             builds[archives] = self._kept(tools)
-        skipped = tuple(row for row in previous.skipped if row.project not in self.packages)
+        skipped = tuple(
+            release for release in previous.skipped if release.project not in self.packages
+        )
         return Preferences(self._kept(previous.pin), builds, skipped)
 
     def _kept(self, pins: Iterable[LockedPin]) -> Pins:

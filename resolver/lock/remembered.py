@@ -35,7 +35,7 @@ _TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """A remembered lock, as the cache has it."""
+    """A remembered lock, in the form in which the cache stores it."""
 
     # The fingerprint of each look-up that the lock rests on, by project.
     fingerprints: dict[NormalizedName, str]

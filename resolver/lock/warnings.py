@@ -42,7 +42,7 @@ _GRAVE = frozenset(
 def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedDriver]:
     """Yield the requirements on the driver that the target does not meet by itself.
 
-    Those of the stack's lines come first, then those of the facts in use, each in their order.
+    Requirements of the stack's lines come first, then those of the facts in use, each in order.
 
     A `warns` fact requires a driver if its `unless` names the driver, and if the target states all
     other components that `unless` names. If the target does not state one of these, it is unknown
@@ -82,10 +82,10 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
-    """Return whether only the machine can tell if a requirement on the driver is met.
+    """Return whether a requirement on the driver can only be checked on the machine.
 
-    So it is if the target states no driver, or a minimum that does not guarantee the requirement.
-    Requirements on projects and on other components are never left open.
+    This is so if the target states no driver, or a minimum that does not guarantee the requirement.
+    False for requirements on projects and on other components.
     """
     if not isinstance(need, ComponentRequirement) or not need.is_minimum:
         return False
@@ -278,8 +278,8 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """Yield warnings about pins for which it is not known whether their binaries can be loaded.
 
-    Either the binaries of the pin were not read, or those of the locked torch were not, so that
-    torch's symbols could not be compared.
+    Either the binaries of the pin were not read, or the binaries of the locked torch were not, so
+    that their symbols could not be compared.
     """
     unread: list[str] = []
     judged_by_name: list[str] = []
@@ -416,7 +416,7 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
 def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[str]:
     """Return the requirements in a pin's own metadata, or in its recipe if it is from a commit.
 
-    `default` stands for those of a source archive without static metadata.
+    For a source archive without static metadata, return `default`.
     """
     release = pin.release
     if release.source is not None:
@@ -496,7 +496,8 @@ def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """Yield a warning if a pin's file is a recorded wheel, since its index could not be reached.
 
-    The metadata and the sha256 of such a file are those that somebody wrote down.
+    The lock then trusts the metadata and the sha256 that are recorded in a file of this repository
+    or of the stack.
     """
     filename = pin.release.file.filename
     for wheel in resolution.problem.recorded:
@@ -516,8 +517,8 @@ def unbuilt(
 ) -> Iterator[Message]:
     """Yield a warning for each isolated build environment whose tools cannot be resolved.
 
-    `builds` is that of `build.build`: the projects that are built in each environment (none: all),
-    and the resolution of its tools, or a message that says why there is none.
+    `builds` is the argument of `build.build`: the projects that are built in each environment
+    (none: all), and the resolution of its tools, or a message that says why there is none.
     """
     built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     for archives, tools in builds:

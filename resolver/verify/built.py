@@ -142,34 +142,34 @@ def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, nam
     Raises UnusableWheelError if there is none.
     """
     try:
-        rows = [row for row in _built_rows(folder) if row["name"] == name]
+        tables = [table for table in _built_rows(folder) if table["name"] == name]
     except UnreadableError as error:
         raise UnusableWheelError("built-unreadable", **error.values) from None
     pin = context.lock.pins.get(name)
-    if pin is None or not rows:
+    if pin is None or not tables:
         raise UnusableWheelError("built-none")
     reason = UnusableWheelError("built-otherwise")
-    for row in rows:
-        if row["key"] != pin.key or not is_wheel_of(pin.name, pin.version, row["file"]):
+    for table in tables:
+        if table["key"] != pin.key or not is_wheel_of(pin.name, pin.version, table["file"]):
             continue
         try:
-            return _checked_wheel(machine, folder, row)
+            return _checked_wheel(machine, folder, table)
         except UnusableWheelError as error:
             # another wheel of the pin may be for this machine
             reason = error
     raise reason
 
 
-def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -> str:
+def _checked_wheel(machine: BuildMachine, folder: str, table: Mapping[str, Any]) -> str:
     """Return the path of the wheel of a table of built.toml.
 
     Raises UnusableWheelError if it is not for this machine, or if the file has another sha256.
     """
-    file = row["file"]
+    file = table["file"]
     if not file.endswith(_PURE):
-        machine.require_compatible(row.get("machine", {}))
+        machine.require_compatible(table.get("machine", {}))
     path = os.path.join(folder, file)
-    if not os.path.isfile(path) or _sha256_of(path) != row["sha256"]:
+    if not os.path.isfile(path) or _sha256_of(path) != table["sha256"]:
         raise UnusableWheelError("built-changed", file=file)
     return path
 
@@ -195,28 +195,28 @@ def parse_built(text: str, path: str) -> list[dict[str, Any]]:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, str(error)) from None
-    rows = content.get("wheel", [])
-    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+    tables = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(tables, list):
         raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
-    for number, row in enumerate(rows, 1):
-        fault = _fault_of(row)
+    for number, table in enumerate(tables, 1):
+        fault = _fault_of(table)
         if fault:
             raise UnreadableError(path, f"wheel {number}: {fault}")
-    return rows
+    return tables
 
 
-def _fault_of(row: object) -> str:
+def _fault_of(table: object) -> str:
     """Return what is wrong with a table of built.toml; empty if nothing is."""
-    if not isinstance(row, dict):
+    if not isinstance(table, dict):
         return "it is not a table"
-    for key, value in row.items():
+    for key, value in table.items():
         if not _has_type_of(key, value):
             return f"{key!r} is not a key of a wheel, or has another type"
-    if not _PLACE.fullmatch(row.get("file", "")):
+    if not _PLACE.fullmatch(table.get("file", "")):
         return "`file` is not the place of a wheel"
-    if not _SHA256.fullmatch(row.get("sha256", "")):
+    if not _SHA256.fullmatch(table.get("sha256", "")):
         return "`sha256` is not one"
-    if not row.get("name") or not row.get("key"):
+    if not table.get("name") or not table.get("key"):
         return "it has no name or no key"
     return ""
 
@@ -238,7 +238,7 @@ def _is_text(value: object) -> bool:
 
 
 def _toml() -> Any:
-    """Return a module that reads TOML: that of Python from 3.11 on, otherwise the one in pip."""
+    """Return a module that reads TOML: tomllib from Python 3.11 on, otherwise the tomli in pip."""
     try:
         return importlib.import_module("tomllib")
     except ModuleNotFoundError:
@@ -264,13 +264,13 @@ def keep_wheels(
     try:
         os.makedirs(folder, exist_ok=True)
         with _locked(folder):
-            rows = {row["file"]: row for row in _built_rows(folder)}
+            tables = {table["file"]: table for table in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
                     if pin.key and is_wheel_of(pin.name, pin.version, wheel):
-                        row = _keep(pin, machine, folder, wheel)
-                        rows[row["file"]] = row
-            text = built_text(rows[file] for file in sorted(rows))
+                        table = _keep(pin, machine, folder, wheel)
+                        tables[table["file"]] = table
+            text = built_text(tables[file] for file in sorted(tables))
             with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
                 part.write(text.encode())
     except UnreadableError as error:
@@ -327,7 +327,7 @@ def _keep(
     with _replacing(os.path.join(folder, file)) as path:
         shutil.copyfile(wheel, path)
         sha256 = _sha256_of(path)
-    row: dict[str, Any] = {
+    table: dict[str, Any] = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
@@ -335,25 +335,25 @@ def _keep(
         "key": pin.key,
     }
     if pin.commit:
-        row["commit"] = pin.commit
+        table["commit"] = pin.commit
     else:
-        row["source"] = list(pin.sha256)
-    row["tools"] = list(pin.tools)
-    row["env"] = dict(pin.env)
-    row["machine"] = values
-    return row
+        table["source"] = list(pin.sha256)
+    table["tools"] = list(pin.tools)
+    table["env"] = dict(pin.env)
+    table["machine"] = values
+    return table
 
 
-def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
+def built_text(tables: Iterable[Mapping[str, Any]]) -> str:
     """Return the text of a built.toml with these tables of wheels."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
         "# like the one that each was built on. `key` stands for all that determines a build.",
         f"format = {_BUILT_FORMAT}",
     ]
-    for row in rows:
+    for table in tables:
         lines += ["", "[[wheel]]"]
-        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in table.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -91,7 +91,7 @@ def _sources(distribution: InstalledDistribution) -> list[str]:
 
 
 def _top_sources(context: CheckContext) -> list[str]:
-    """Return the sources that are in site-packages itself, not in a folder of it.
+    """Return the sources that are directly in site-packages, not in a subfolder.
 
     Some of them, such as the module of virtualenv, are in no RECORD.
     """

@@ -264,8 +264,8 @@ def hidden_distributions(
 def _metadata_paths(root: str) -> list[str]:
     """Return the paths of the .dist-info and .egg-info entries of a folder, sorted.
 
-    The rules are those of importlib.metadata: upper and lower case are equal, and in a folder whose
-    name ends in `.egg`, an entry EGG-INFO counts, too. None if the folder cannot be read.
+    As in importlib.metadata, upper and lower case are equal, and in a folder whose name ends in
+    `.egg`, an entry EGG-INFO is metadata, too. The list is empty if the folder cannot be read.
     """
     try:
         names = sorted(os.listdir(root))

@@ -1,7 +1,4 @@
-"""Define what all checks use: their context, their results, and how to read files and run programs.
-
-Sentences that name `path`, `why` and so on as values are about the placeholders of messages.
-"""
+"""Define the context and the results of checks, and functions to read files and run programs."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """A requirement on the driver."""
 
-    # What has the requirement, such as a project with its version, for messages.
+    # The project with its version, or the stack, that has the requirement, for messages.
     by: str
     # The name of the component that stands for the driver.
     component: str
@@ -291,6 +288,7 @@ class UnreadableError(Exception):
     """A file exists, but cannot be read or has invalid content."""
 
     def __init__(self, path: str, why: str) -> None:
+        """Give the path of the file, and the reason as an English clause."""
         super().__init__(path, why)
         # The values of the messages of a finding about the file.
         self.values = {"path": path, "why": why}

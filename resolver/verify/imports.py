@@ -2,7 +2,7 @@
 
 Unlike other checks, this one does not run Python isolated: CANN's set_env.sh adds modules that
 torch_npu needs to PYTHONPATH. Modules on PYTHONPATH or in the user's site-packages may come before
-those of the lock. So the check also looks at the file from which each module is imported.
+locked modules. So the check also looks at the file from which each module is imported.
 
 After a module that fails, the remaining modules are imported in a new process, since modules that
 are loaded only in part could make further imports fail.

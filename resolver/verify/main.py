@@ -242,7 +242,7 @@ def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:
-    """Return the language of messages: that of the option, or of the locale, or else English."""
+    """Return the language of messages, from the option or the locale; English if there is none."""
     environ = os.environ
     locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
     language = (locale or "en")[:2].lower()

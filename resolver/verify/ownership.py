@@ -36,7 +36,7 @@ class Ownership:
     def __init__(
         self, context: CheckContext, installed: Installed, search_path: SearchPath
     ) -> None:
-        """Read the lists of files of all distributions, also of those that Python does not find."""
+        """Read the lists of files of all distributions, also of ones that Python does not find."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
         self._locked_names = locked_names
@@ -167,8 +167,8 @@ class Ownership:
         """
         locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
         others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
-        same = [path for path in others if module_path(path) in locked]
-        return sorted(path for path in same if os.path.lexists(path))
+        same_modules = [path for path in others if module_path(path) in locked]
+        return sorted(path for path in same_modules if os.path.lexists(path))
 
     def is_rewritten(self, folder: str) -> bool:
         """Return whether a build of the lock itself changes files in an entry of site-packages."""

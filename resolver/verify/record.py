@@ -43,9 +43,9 @@ def check_files(
 ) -> Group:
     """Compare the files of the locked distributions with RECORD.
 
-    With the option --full, also those of all other distributions in this environment.
-    `overwritten` has pairs of a distribution's name and a path: these files were replaced by those
-    of another distribution, and are left out.
+    With the option --full, files of all other distributions in this environment are compared, too.
+    `overwritten` has pairs of a distribution's name and a path: these files were replaced by
+    another distribution, and are left out.
     """
     findings = []
     file_count = compared_count = 0
@@ -83,7 +83,7 @@ def check_files(
 def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:
     """Return the distributions in this environment that are not locked, such as pip.
 
-    Those of conda are left out, since conda changes files after installing them.
+    Distributions of conda are left out, since conda changes files after installing them.
     """
     others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
     return [other for other in others if other.is_ours and not other.is_of_conda]

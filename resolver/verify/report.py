@@ -92,8 +92,8 @@ class Report:
             self._write(json.dumps(self._json_object(wrong, warnings), indent=2, ensure_ascii=True))
         for finding in findings:
             self._print("")
-            what = self._fill(f"label-{finding['state']}", finding)
-            self._print(f"{what}  [{finding['code']}]")
+            title = self._fill(f"label-{finding['state']}", finding)
+            self._print(f"{title}  [{finding['code']}]")
             self._print(self._fill("label-why", finding))
             self._print(self._fill("label-mend", finding))
         self._print("")

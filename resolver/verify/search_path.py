@@ -122,7 +122,9 @@ class SearchPath:
 
         These are neither the interpreter's own folders nor folders that a `.pth` file adds.
         """
-        listed = {entry for file in self.path_files for entry in file.entries}
+        listed: set[str] = set()
+        for file in self.path_files:
+            listed.update(file.entries)
         return [entry for entry in self.folders if entry not in self.own and entry not in listed]
 
     def after(self, entry: str) -> Sequence[str]:

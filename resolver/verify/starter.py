@@ -165,7 +165,7 @@ class _Children:
 def _result_of(pipe: int, status: int) -> dict[str, Any]:
     """Return the result that a child wrote into its pipe, or else its signal or exit status.
 
-    `status` is that of `os.waitpid`.
+    `status` is the status that `os.waitpid` returned.
     """
     os.set_blocking(pipe, False)
     try:

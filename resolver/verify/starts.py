@@ -293,7 +293,7 @@ def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: boo
 def _start_findings(
     context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
 ) -> Iterator[Finding]:
-    """Yield the findings about starts. Those that failed for the same reason share one finding."""
+    """Yield the findings about starts. Starts that failed for the same reason share a finding."""
     groups: dict[tuple[str, str], list[Started]] = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":

@@ -47,7 +47,9 @@ class StartupCheck:
             self._judge_path_file(file)
         for entry in self._judged:
             self._judge_startup_modules(entry, is_ours_alone=is_ours(entry))
-        listed = {entry: file for file in path_files for entry in file.entries}
+        listed: dict[str, PathFile] = {}
+        for file in path_files:
+            listed.update(dict.fromkeys(file.entries, file))
         for entry, file in listed.items():
             self._judge_startup_modules(entry, is_ours_alone=is_ours(file.folder))
         for (code, folder), names in sorted(self._named.items()):
@@ -92,7 +94,7 @@ class StartupCheck:
                 self._note_extra(path, is_ours_alone=is_ours_alone)
 
     def _note_added(self, path: str) -> None:
-        """Note a file of distributions that are not locked, unless it is that of setuptools."""
+        """Note a file of distributions that are not locked, except for the file of setuptools."""
         if not is_of_setuptools(path):
             for owner in self._ownership.owners_of(path) or [os.path.dirname(path)]:
                 self._added.setdefault(owner, []).append(os.path.basename(path))

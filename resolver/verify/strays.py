@@ -51,8 +51,8 @@ _LISTED_UNJUDGED = 8
 def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
     """Check for strays in all folders of site-packages.
 
-    The note of the result names the distributions whose files could not be judged: those without a
-    list of files, and those that the lock itself rewrites.
+    The note of the result names the distributions whose files could not be judged: they have no
+    list of files, or a build of the lock itself rewrites their files.
     """
     locked = {installed[name].root for name in context.lock.pins if name in installed}
     judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]

@@ -85,10 +85,10 @@ class RetryPolicy(NamedTuple):
     pause: float = 0.4
 
     def wait(self, number: int, retry_after: str = "") -> float:
-        """Return the seconds to wait after the try with this number, counted from 1.
+        """Return the number of seconds to wait after a try. `number` counts the tries from 1.
 
-        A part of it is random. It is at least what the server demands with Retry-After (RFC 9110,
-        10.2.3), up to _LONGEST_WAIT.
+        The length is partly random. If the server demands a pause with Retry-After (RFC 9110,
+        10.2.3), the result is at least that, but no more than _LONGEST_WAIT for this reason.
         """
         pause: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
         if retry_after.isdecimal():  # few servers send a date

@@ -1,4 +1,4 @@
-"""Find the user and password for a request: those of an index, or those in the netrc file."""
+"""Find the user and password for a request, in the address of an index or in the netrc file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from resolver.phrase import literal, phrase
 class Credentials:
     """Users and passwords for requests.
 
-    Those in the address of an index are sent to the origin of that index only. Those of an entry in
-    netrc are sent to the host that the entry names. Those of its `default` entry are sent to the
-    hosts of configured indexes only, so no other host to which an index links or redirects gets
-    them.
+    Credentials in the address of an index are sent to the origin of that index only. Credentials of
+    an entry in netrc are sent to the host that the entry names. Credentials of the `default` entry
+    are sent to the hosts of configured indexes only. So no other host to which an index links or
+    redirects gets them.
     """
 
     def __init__(self) -> None:

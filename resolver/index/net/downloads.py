@@ -147,6 +147,7 @@ class Transfer:
     def __init__(
         self, client: Client, folder: OwnedFolder, report: Callable[[TransferProgress], None]
     ) -> None:
+        """Download with `client` into `folder`."""
         self._client = client
         self._folder = folder
         self._report = report
@@ -351,13 +352,13 @@ def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
     )
 
 
-def altered(what: Phrase, where: str, digest: str, listed: str) -> WrongFile:
+def altered(subject: Phrase, where: str, digest: str, listed: str) -> WrongFile:
     """Return the failure of a file whose sha256, `digest`, is not the one on its page, `listed`.
 
-    `what` begins the message; `where` is the address of the file.
+    `subject` begins the message; `where` is the address of the file.
     """
     return WrongFile(
-        phrase("{difference} listed on its index page.", difference=what),
+        phrase("{difference} listed on its index page.", difference=subject),
         where=where,
         why=phrase("Its sha256 is {digest}; the page says {listed}.", digest=digest, listed=listed),
         hint=phrase(

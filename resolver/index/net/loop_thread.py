@@ -35,6 +35,7 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
+        """Start the thread."""
         _share_heap()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, __: None)

@@ -38,6 +38,7 @@ class NoAnswerError(Exception):
         unknown_name: bool = False,
         retry_after: str = "",
     ) -> None:
+        """Give the reason as a clause, without a full stop."""
         super().__init__(why)
         # True if the certificate of the server is not trusted.
         self.certificate = certificate

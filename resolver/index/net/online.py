@@ -97,8 +97,8 @@ class OnlineCatalog:
     async def fingerprints(self, projects: Sequence[NormalizedName]) -> list[str]:
         """Return the fingerprint of each project's look-up, in their order, requested concurrently.
 
-        UNREACHABLE stands for a look-up that fails because an index cannot be reached. Raises
-        IndexFailure for other failures.
+        The fingerprint is UNREACHABLE if the look-up fails because an index cannot be reached.
+        Raises IndexFailure for other failures.
         """
 
         async def fingerprint(project: NormalizedName) -> str:

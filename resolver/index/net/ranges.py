@@ -48,7 +48,7 @@ class _Span(NamedTuple):
 
 
 class RangedFile:
-    """A file on a server, and the parts of it that were requested so far. `open` makes it."""
+    """A file on a server, with the parts that were requested so far. Make one with `open`."""
 
     def __init__(self, client: Client, file: File, tail: _Span) -> None:
         """Begin with the last part of the file."""

@@ -133,8 +133,8 @@ class RemoteFiles:
         if content is None:
             return None
         if file.metadata:
-            what = phrase("The .metadata file of {file} is not the one", file=file.filename)
-            _require_sha256(content, file.metadata, what, shown_url)
+            subject = phrase("The .metadata file of {file} is not the one", file=file.filename)
+            _require_sha256(content, file.metadata, subject, shown_url)
         try:
             return read(content, release, shown_url).metadata
         except UnusableFile:
@@ -185,8 +185,8 @@ class RemoteFiles:
 
         content = await self._client.request(table.url, consume, headers={})
         if table.sha256:
-            what = phrase("{file} is not the file", file=table.filename)
-            _require_sha256(content, table.sha256, what, table.url)
+            subject = phrase("{file} is not the file", file=table.filename)
+            _require_sha256(content, table.sha256, subject, table.url)
         variants = read_table(content, table.filename)
         self._cache.store_variants(table, variants)
         return variants
@@ -388,10 +388,10 @@ class RemoteFiles:
                 return await Transfer(self._client, owned, lambda _: None).fetch(file)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            what = phrase("{file} could not be stored for reading.", file=file.filename)
+            subject = phrase("{file} could not be stored for reading.", file=file.filename)
             where = folder or error.filename or ""
             raise disk.input_error(
-                error, what, where, phrase("set TMPDIR to another folder")
+                error, subject, where, phrase("set TMPDIR to another folder")
             ) from None
 
 
@@ -412,8 +412,8 @@ def _require_address(file: File) -> None:
         raise UnusableFile(f"{file.filename} has an address that an index must not point to")
 
 
-def _require_sha256(content: bytes, listed: str, what: Phrase, url: str) -> None:
-    """Raise WrongFile unless a content has the sha256 that is listed; `what` begins its message."""
+def _require_sha256(content: bytes, listed: str, subject: Phrase, url: str) -> None:
+    """Raise WrongFile unless a content has the listed sha256. `subject` begins its message."""
     digest = sha256(content).hexdigest()
     if digest != listed:
-        raise altered(what, url, digest, listed)
+        raise altered(subject, url, digest, listed)

@@ -116,6 +116,7 @@ class WrittenError(ValueError):
     """An address that a user wrote in a setting is invalid."""
 
     def __init__(self, why: Phrase, shown: str, hint: Phrase) -> None:
+        """Give the reason as a sentence, without any part of a password."""
         super().__init__(why)
         # The address without anything that may be a password.
         self.shown = shown
@@ -254,6 +255,7 @@ def _split_base(base: str) -> _Base | None:
 
 
 def _is_port(written: str | None) -> bool:
+    """Return whether a number is a valid port; True for an address without a port."""
     return written is None or int(written) < 1 << 16
 
 

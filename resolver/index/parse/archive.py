@@ -52,10 +52,10 @@ _NEEDED_FIELDS: Final = {
 def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
     """Return the static metadata and the build requirements of a source archive.
 
-    The metadata is that of PKG-INFO if it is static (PEP 643), otherwise that of pyproject.toml;
-    None, with the reason, if neither is. `where` is the address of the archive, which an error
-    names. Raises UnusableFile if the archive cannot be read, and WrongRelease if its PKG-INFO is
-    for another release.
+    The metadata is taken from PKG-INFO if that is static (PEP 643), otherwise from pyproject.toml.
+    It is None, with the reason, if neither is static. `where` is the address of the archive, which
+    an error names. Raises UnusableFile if the archive cannot be read, and WrongRelease if its
+    PKG-INFO is for another release.
     """
     members = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
     pyproject = Archive(None, None, "it has no pyproject.toml")
@@ -197,7 +197,8 @@ def zip_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tupl
 def _split(name: str) -> tuple[str, str]:
     """Return the top folder in the name of a member, and the path below it.
 
-    The path is empty for a member beside the top folders, or outside of the archive (`/…`, `../…`).
+    The path is empty for a member that is in no folder, and for one with a dangerous name (`/…`,
+    `../…`).
     """
     top, _, path = name.removeprefix("./").partition("/")
     if top in ("", ".", ".."):

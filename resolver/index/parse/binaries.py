@@ -97,7 +97,7 @@ def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
 
 
 def _members(archive: zipfile.ZipFile) -> list[Member]:
-    """Return what `binary_members` returns, of a zip file that is not plain."""
+    """Return the members that may be ELF objects, of a zip file that is not plain (`plain_zip`)."""
     return _binaries(
         (info.filename, info.header_offset, info.compress_size, info.file_size)
         for info in archive.infolist()

@@ -1,6 +1,6 @@
 """Read the code in a wheel or source archive: Python, Cython and compiled files.
 
-`audit.code_scan` searches it for what facts are about.
+`audit.code_scan` searches it for checks of versions.
 """
 
 from __future__ import annotations

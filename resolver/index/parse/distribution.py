@@ -84,8 +84,8 @@ def is_readable(filename: str) -> bool:
 def distribution_and_version(filename: str) -> tuple[str, str] | None:
     """Return the distribution and the version in the name of a wheel, as written.
 
-    This is faster than `wheel_parts`. None if the name is not that of a wheel, or if `is_readable`
-    is false for it.
+    This is faster than `wheel_parts`. None if it is not the name of a wheel, or if `is_readable` is
+    false for it.
     """
     if len(filename) > _LONGEST:
         return None
@@ -145,7 +145,7 @@ def plain_name(filename: str) -> str:
 def archive_version(filename: str, project: NormalizedName) -> str | None:
     """Return the version in the name of a source archive of `project`, as written.
 
-    None if the file is not a source archive, or if its name does not begin with that of `project`.
+    None if the file is not a source archive, or if its name does not begin with the project's.
     The project must be given, since a file name alone is ambiguous: `a-b-1.tar.gz` can be read as
     version `1` of `a-b`, and as version `b-1` (which is invalid) of `a`.
     """

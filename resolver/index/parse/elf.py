@@ -88,7 +88,7 @@ class _Symbol(NamedTuple):
 
 
 class ElfObject(NamedTuple):
-    """An ELF object, with those of its dynamic symbols whose names are PyTorch's (`_OF_TORCH`)."""
+    """An ELF object, with its dynamic symbols that belong to PyTorch (`_OF_TORCH`)."""
 
     shared_object: SharedObject
     # The mangled names of the symbols that it defines for other objects.
@@ -239,10 +239,10 @@ def _bytes_at(content: bytes, strings: Any, offset: int, longest: int) -> bytes:
 
 
 def _highest_versions(section: Any, sections: list[Section], content: bytes) -> dict[str, str]:
-    """Return the highest symbol version that an object needs of GLIBC, GLIBCXX and CXXABI each.
+    """Return the highest symbol version that an object needs of each of three libraries.
 
-    The keys are these three names, without those of which it needs none. `section` is the section
-    .gnu.version_r. Raises ValueError for too many versions.
+    The keys are GLIBC, GLIBCXX and CXXABI. A key is missing if the object needs no version of it.
+    `section` is the section .gnu.version_r. Raises ValueError for too many versions.
     """
     strings = sections[section["sh_link"]]
     highest: dict[str, tuple[int, ...]] = {}
@@ -275,8 +275,8 @@ def _highest_versions(section: Any, sections: list[Section], content: bytes) -> 
 def _symbols(section: Any, strings: Any, content: bytes) -> Iterator[_Symbol]:
     """Yield the symbols of PyTorch in the dynamic symbol table that link an object to others.
 
-    These are the symbols that the object defines for others, and those that another object must
-    define. `strings` is the string table with their names. Raises ValueError for too many symbols.
+    The object either defines such a symbol for others, or needs another object that defines it.
+    `strings` is the string table with their names. Raises ValueError for too many symbols.
     """
     start, size = section["sh_offset"], section["sh_size"]
     count = size // _SYMBOL.size

@@ -1,6 +1,6 @@
 """Read HTML index pages: links to files, and the status of the project.
 
-The formats are those of PEP 503, 592, 629, 658, 714 and 792. `simple` calls this module.
+PEP 503, 592, 629, 658, 714 and 792 define the format. `simple` calls this module.
 
 The time that an HTML5 parser takes is quadratic in the depth of the elements: half a second for
 200 kB of `<div>`, an hour for 15 MB. So the relevant tags are found with regular expressions in
@@ -84,7 +84,7 @@ class Hashes(msgspec.Struct, gc=False):
 
 
 class FileEntry(msgspec.Struct, rename="kebab", gc=False):
-    """The entry of one file on a page. The keys are those of `files` in PEP 691 and 700.
+    """The entry of one file on a page. PEP 691 and PEP 700 define its keys (`files`).
 
     A field is None if the page does not have it.
     """

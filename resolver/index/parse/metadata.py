@@ -65,17 +65,17 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
     another project or version.
     """
     raw = _parsed_header(content, release)
-    what = f"the metadata of {release.filename}"
+    subject = f"the metadata of {release.filename}"
     name, version = raw.get("name", ""), raw.get("version", "")
     if not name:
-        raise UnusableFile(f"{what} has no Name")
+        raise UnusableFile(f"{subject} has no Name")
     if not version:
-        raise UnusableFile(f"{what} has no Version")
+        raise UnusableFile(f"{subject} has no Version")
     check_release(name, version, release, where)
     written_format = raw.get("metadata_version", "1.0")
     match = _FORMAT.fullmatch(written_format.strip())
     if match is None:
-        raise UnusableFile(f"{what} has the version {_brief(written_format)!r}")
+        raise UnusableFile(f"{subject} has the version {_brief(written_format)!r}")
     metadata = CoreMetadata(
         name,
         version,
@@ -180,11 +180,11 @@ def check_texts(metadata: CoreMetadata, filename: str) -> None:
         )
 
 
-def _check_count(count: int, what: str, filename: str) -> None:
-    """Raise UnusableFile for more than MOST_REQUIREMENTS texts of a kind, which `what` names."""
+def _check_count(count: int, subject: str, filename: str) -> None:
+    """Raise UnusableFile for more than MOST_REQUIREMENTS texts of a kind, which `subject` names."""
     if count > MOST_REQUIREMENTS:
         raise UnusableFile(
-            f"{filename} has {count} {what}; more than {MOST_REQUIREMENTS} are not read"
+            f"{filename} has {count} {subject}; more than {MOST_REQUIREMENTS} are not read"
         )
 
 
@@ -225,8 +225,8 @@ def read_pyproject(content: bytes, release: FileRelease) -> Archive:
     """Return the static metadata and the build requirements in a pyproject.toml.
 
     The metadata is None, with the reason, if the file has no [project] table, declares a field of
-    `_NEEDED` dynamic, or is for a project other than that of `release`. Raises UnusableFile if the
-    file is invalid.
+    `_NEEDED` dynamic, or names another project than `release`. Raises UnusableFile if the file is
+    invalid.
     """
     try:
         document = toml.loads(content.decode("utf-8-sig"), toml.SOURCE_TREE)

@@ -212,7 +212,7 @@ def read(
 ) -> WrittenPage:
     """Return a page of which only the names of the files are decoded.
 
-    The arguments are those of `parse`. Raises IndexFailure if the page cannot be used.
+    It has the same arguments as `parse`. Raises IndexFailure if the page cannot be used.
     """
     try:
         return _read(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, url)
@@ -464,8 +464,8 @@ def _variant_files(
 ) -> dict[str, File | None]:
     """Return for each version in `labelled` the file that lists its variants (PEP 825).
 
-    None stands for a version without such a file. `tables` are the files that may be lists. Of
-    several for one version the first counts.
+    The value is None if there is no such file. `tables` has the files that may be lists. If there
+    are several for one version, the first is used.
     """
     variant_files: dict[str, File | None] = dict.fromkeys(labelled)
     if not variant_files:
@@ -556,7 +556,7 @@ def _metadata_sha256(metadata: Hashes | bool | None) -> str | None:
 def _followed(address: str | None, base: str) -> str:
     """Return the absolute address of a link, without credentials and fragment.
 
-    NOWHERE stands for a missing address, and for one that must not be followed.
+    Return NOWHERE if the address is missing or must not be followed.
     """
     if address is None:
         return NOWHERE

@@ -28,7 +28,7 @@ _SAME_FOR_ALL_PYTHONS: Final = TORCH
 
 
 class LinkageReading(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The linkage of one wheel, as the file of its project has it."""
+    """The linkage of one wheel, in the form of the JSON file of its project."""
 
     # The file name of the wheel.
     file: str
@@ -107,7 +107,7 @@ def write_linkages(
 
 
 class ShippedLinkage:
-    """The readings that ship with the facts. Those of a project are loaded when first needed."""
+    """The readings that ship with the facts, loaded for each project when first needed."""
 
     def __init__(self, folder: Path | None) -> None:
         """Use the readings in a folder; None means that there are none."""
@@ -150,9 +150,9 @@ def _project(filename: str) -> NormalizedName | None:
 
 
 def _release_and_platform(filename: str) -> tuple[str, str]:
-    """Return the version in a wheel's file name, and its processor or else its platform tag.
+    """Return the version and the platform in a wheel's file name; both are empty for another file.
 
-    Both are empty if it is not the name of a wheel.
+    All platform tags for aarch64 become `aarch64`. Other tags are returned unchanged.
     """
     parts = wheel_parts(filename)
     if parts is None:

@@ -42,7 +42,7 @@ _KIND_OF_KEY: Final = "page-key"
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The last answer of an index about a project, in the form in which the cache has it."""
+    """The last answer of an index about a project, in the form in which it is stored."""
 
     # The address of the page after redirects.
     url: str
@@ -78,10 +78,9 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
         # One compressor for all pieces: making one takes as long as compressing a piece.
         compressor = zstd.ZstdCompressor(_LEVEL)
         for start in range(0, len(versions), _RELEASES_OF_PIECE):
-            piece = {
-                version: [stored(entry, page.base) for entry in page.releases[version]]
-                for version in versions[start : start + _RELEASES_OF_PIECE]
-            }
+            piece: dict[str, list[bytes]] = {}
+            for version in versions[start : start + _RELEASES_OF_PIECE]:
+                piece[version] = [stored(entry, page.base) for entry in page.releases[version]]
             packed = compressor.compress(_encode(piece), compressor.FLUSH_FRAME)
             pieces.append((tuple(piece), packed))
         return replace(
