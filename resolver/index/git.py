@@ -1,7 +1,7 @@
 """Run git safely, and turn its errors into reasons without secrets.
 
-Hooks, prompts and settings of the user that could run code are turned off. `repositories` and
-`references` call this module, and so does `ascend-lock diff` for locks of an earlier commit.
+Hooks, prompts and automatic maintenance are turned off (`_SETTINGS`, `_VARIABLES`). `repositories`
+and `references` call this module, and so does `ascend-lock diff` for locks of an earlier commit.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _without_hosts(text: str) -> str:
 
 
 def _shown_host(authority: str) -> str:
-    """Return the host of an authority if it is one of source code, otherwise _NO_HOST.
+    """Return the host in the authority of a URL if it is a host of source code, else _NO_HOST.
 
     The authority may have credentials, which are left out.
     """

@@ -237,8 +237,8 @@ class Repositories:
         """Run git in the cached repository of a commit, and return its output.
 
         With `output`, the output is written into that file instead, replacing its content. If git
-        fails, the repository may be damaged: it is removed, fetched again, and git is run once
-        more. Raises RepositoryUnreadable and NoSuchCommit.
+        fails, the repository may be damaged. Unless offline, it is then removed and fetched again,
+        and git is run once more. Raises RepositoryUnreadable and NoSuchCommit.
         """
         repository = self.fetched(url, commit)
         try:

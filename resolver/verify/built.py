@@ -137,7 +137,7 @@ def _complain(context: CheckContext, code: str, values: Mapping[str, str]) -> No
 
 
 def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, name: str) -> str:
-    """Return the path of a wheel in a folder that was built of a pin for a machine like this one.
+    """Return the path of a wheel in a folder that was built from a pin on a machine like this one.
 
     Raises UnusableWheelError if there is none.
     """
@@ -161,7 +161,7 @@ def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, nam
 
 
 def _checked_wheel(machine: BuildMachine, folder: str, table: Mapping[str, Any]) -> str:
-    """Return the path of the wheel of a table of built.toml.
+    """Return the path of the wheel that a table of built.toml describes.
 
     Raises UnusableWheelError if it is not for this machine, or if the file has another sha256.
     """

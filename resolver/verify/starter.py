@@ -3,8 +3,8 @@
 verify.py runs itself for this, not isolated, with the option --start. That process imports torch
 once, and then forks a child for each target. So time is spent only on what is not imported yet, and
 no target can harm another one. Each child has a session of its own. When the child ends or is late,
-all processes of that session are killed. A child writes its result into a pipe as one line, which
-is shorter than what a pipe can hold unread.
+all processes that it started are killed, except for those that made a session of their own. A child
+writes its result into a pipe as one line, which is shorter than what a pipe can hold unread.
 
 The parent has no Python threads. Libraries that torch loads may have threads: OpenBLAS handles
 forks itself, and OpenMP starts threads only for the first computation. If a child hangs

@@ -71,7 +71,8 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
 def _system_context(bundles: Collection[str]) -> ssl.SSLContext:
     """Return TLS settings that trust the system's store.
 
-    The store is not read if `bundles`, which are read anyway, contains it. These are real paths.
+    `bundles` has the real paths of the bundles that the caller reads. If the store is one of them,
+    it is not read here.
     """
     # On other systems truststore would read the store for each connection.
     if sys.platform in ("darwin", "win32"):

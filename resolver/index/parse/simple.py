@@ -146,8 +146,8 @@ class WrittenPage(NamedTuple):
     # The address that links are relative to.
     base: str
     # The undecoded file entries by version, the newest version first. The key is the version as
-    # the file names spell it. An entry goes through `stored`, then `files_of`. It is a slice of the
-    # page's memory.
+    # the file names spell it. `stored`, then `files_of`, make a file of an entry. An entry of type
+    # msgspec.Raw keeps the whole page in memory.
     releases: dict[str, list[Written]]
     # The files that no release can use, with the reasons.
     rejections: tuple[Rejection, ...]
