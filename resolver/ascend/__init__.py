@@ -1,4 +1,4 @@
-"""What is particular to Ascend: versions of its software, machines, images and activation.
+"""All that is specific to Huawei Ascend: names, versions, and checks of a machine.
 
-No other package knows the vendor. docs/vendors.md says how one adds another.
+No other package contains the vendor's names. docs/vendors.md says how to add another vendor.
 """

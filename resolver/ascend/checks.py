@@ -1,14 +1,14 @@
-"""The checks of CANN, the driver, the chip and a tensor on the NPU.
+"""Check CANN, the driver, the chip, and a computation on the NPU, for `verify` and `init`.
 
-They read the files of CANN and of the driver, and ask npu-smi.
+Files of CANN and of the driver are read, and the tool npu-smi is run.
 
-CANN's `version.info` has an internal number as `Version=8.2.0.0.201` and the release as
-`version_dir`. Its `version.cfg` has `[internal:release]` of the running version and a history of
+In CANN, `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
+`version_dir`. `version.cfg` has the active version as `[internal:release]`, and a history of
 installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 
-npu-smi prints the driver as Software Version, and the chip in parts: an A2 has a Chip Type and a
-Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). The numbers
-of cards need not be consecutive.
+npu-smi prints the version of the driver as Software Version, and the name of the chip in parts: an
+A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 has a Chip Name and an NPU Name
+(`Ascend910`, `9392`). The numbers of cards need not be consecutive.
 """
 
 from __future__ import annotations
@@ -40,15 +40,18 @@ from resolver.verify.findings import (
 )
 from resolver.verify.imports import run_python, shown_command
 
-# set_env.sh sets both. torch_npu reads the first one.
+# The variables with the folder of the active CANN. set_env.sh sets both; torch_npu reads the first.
 _HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+# The folders of the parts of CANN that have a version.info.
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-# ATB_HOME_PATH is such as nnal/atb/latest/atb/cxx_abi_1, and the version file lies in `latest`.
+# ATB_HOME_PATH is a folder such as nnal/atb/latest/atb/cxx_abi_1. The file with the version is in
+# `latest`, so at most this many folders are searched, each above the one before.
 _NNAL_LEVELS = 4
-# Parts of the names of chips by family, from vllm_ascend/device/hardware.py: ascend910b1 to b4-1;
-# ascend910_9391 and so on; ascend310p1 and so on; ascend950.
+# A pattern for the names of the chips of each family, from vllm_ascend/device/hardware.py:
+# ascend910b1 to ascend910b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950.
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
+# A program that adds two tensors on the first NPU, and writes the result.
 _TENSOR = """
 import torch, torch_npu
 ones = torch.ones(2, 2).npu()
@@ -59,16 +62,20 @@ write_row({"sum": total, "count": torch.npu.device_count(), "name": name})
 
 
 class _Release(NamedTuple):
-    """The release of a part of CANN."""
+    """The release of one part of CANN, as a file states it."""
 
+    # The name of the part, such as `toolkit`.
     part: str
-    # The file that tells the release.
+    # The file that states the release.
     path: str
     version: SystemVersion
 
 
 def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
+    """Yield the results of the checks of CANN, driver and chip, as far as the lock needs them.
+
+    A further result lists the components of the lock that cannot be checked.
+    """
     system = context.lock.system
     if TOOLKIT in system:
         yield _compared(check_cann(context), "found")
@@ -82,22 +89,29 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 
 
 def _compared(group: Group, key: str, **further: str) -> Group:
-    """Return the result of a check of a component, with what it found to compare machines by."""
+    """Return the result of a check with the values by which machines of a cluster are compared.
+
+    These are the value of the result with this key, and `further` values.
+    """
     return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: CheckContext) -> bool:
+    """Return whether the lock has a requirement on the driver."""
     return any(need.component == DRIVER for need in context.lock.driver)
 
 
 def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """Check that the accelerator computes, if the lock has torch's plugin for it."""
+    """Yield the result of a computation on the NPU, if the lock has torch-npu."""
     if TORCH_PLUGIN in context.lock.pins:
         yield check_npu(context, tool)
 
 
 def check_cann(context: CheckContext) -> Group:
-    """Check that the active CANN is the lock's, and all parts of it are of one release."""
+    """Check that the active CANN has the release in the lock, and all its parts have one release.
+
+    The value `found` of the result is the release of the active CANN; empty if it is not known.
+    """
     wanted = context.lock.system[TOOLKIT]
     if not _is_version(wanted):
         return Group("cann", [_unknown_value(TOOLKIT, wanted)], {"found": ""})
@@ -148,14 +162,17 @@ def _is_version(text: str) -> bool:
 
 
 def _unknown_value(component: str, wanted: str) -> Finding:
-    """Return the finding about a value that only a lock which was edited has: it is no version."""
+    """Return the finding about a component whose value in the lock is not a version.
+
+    Only a lock that was edited by hand has such a value.
+    """
     return Finding("component-invalid", {"component": component, "wanted": wanted})
 
 
 def _releases(path: str) -> Iterator[_Release]:
-    """Yield the releases of the parts of CANN that a file names, the toolkit first.
+    """Yield the releases of the parts of CANN that a file states, the toolkit first.
 
-    Raises UnreadableError.
+    Nothing is yielded if there is no such file. Raises UnreadableError if it is invalid.
     """
     text = read_text(path)
     if text is None:
@@ -179,7 +196,10 @@ def _releases(path: str) -> Iterator[_Release]:
 
 
 def _parse_version(text: str, path: str, key: str) -> SystemVersion:
-    """Return the version that a key of a file has. Raises UnreadableError if it has none."""
+    """Return the version in the value `text` of a key of a file.
+
+    Raises UnreadableError if it is empty or not a version.
+    """
     if not text:
         raise UnreadableError(path, f"it states nothing for `{key}`")
     try:
@@ -189,9 +209,10 @@ def _parse_version(text: str, path: str, key: str) -> SystemVersion:
 
 
 def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Finding]:
-    """Return a finding if NNAL is of another release than the toolkit.
+    """Return a finding if the active NNAL has another release than the toolkit; else nothing.
 
-    Its file has lines like `Version : 8.0.0.B100`.
+    NNAL is Ascend's Neural Network Acceleration Library, which contains ATB. Its version file has
+    lines like `Version : 8.0.0.B100`.
     """
     folder = context.environ.get("ATB_HOME_PATH", "")
     if not folder:
@@ -212,9 +233,10 @@ def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Findin
 
 
 def _activation(context: CheckContext, *, any_release: bool) -> str:
-    """Return the command that activates CANN, empty if there is none.
+    """Return the shell command that activates an installed CANN; empty if none is installed.
 
-    It is the lock's release, or else, with `any_release`, the one that is installed as current.
+    It is a CANN with the release in the lock. With `any_release`, the CANN that is installed as the
+    current one is used if there is no such release.
     """
     release = context.lock.system[TOOLKIT]
     names = [f"cann-{release}", f"ascend-toolkit/{release}"]
@@ -223,11 +245,17 @@ def _activation(context: CheckContext, *, any_release: bool) -> str:
     roots = [context.ascend]
     if context.environ.get("HOME"):
         roots.append(f"{context.environ['HOME']}/Ascend")
-    return _source_command([f"{root}/{name}" for root in roots for name in names])
+    folders: list[str] = []
+    for root in roots:
+        folders += [f"{root}/{name}" for name in names]
+    return _source_command(folders)
 
 
 def _source_command(folders: Iterable[str]) -> str:
-    """Return the command that sources set_env.sh of the first folder that has it, else nothing."""
+    """Return the shell command that sources set_env.sh of the first folder with this file.
+
+    Empty if there is no such folder.
+    """
     for folder in folders:
         script = f"{folder}/set_env.sh"
         if os.path.isfile(script):
@@ -236,53 +264,58 @@ def _source_command(folders: Iterable[str]) -> str:
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi tells of this machine."""
+    """What npu-smi prints about this machine."""
 
-    # The version of the driver, empty if npu-smi does not tell.
+    # The version of the driver; empty if it is not known.
     driver: str = ""
-    # The distinct names of the chips that npu-smi tells, the one of the first NPU first.
+    # The different names of the chips; the name of the first NPU's chip comes first.
     chips: tuple[str, ...] = ()
-    # The number of NPUs, 0 without npu-smi.
+    # The number of NPUs; 0 without npu-smi.
     npus: int = 0
 
     @property
     def chip(self) -> str:
-        """Return the name of the first chip, empty if npu-smi does not tell."""
+        """Return the name of the first chip; empty if it is not known."""
         return self.chips[0] if self.chips else ""
 
     @property
     def has_device(self) -> bool:
-        """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
+        """Return whether this machine or container has an NPU.
+
+        It has one if npu-smi lists one, or if there is a device file /dev/davinci*.
+        """
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
 def ask_tool(context: CheckContext) -> NpuTool:
-    """Return what npu-smi tells, if there is one."""
+    """Return what npu-smi prints about this machine; the defaults if there is no npu-smi."""
     folders = context.environ.get("PATH", "").split(os.pathsep)
     folders += ["/usr/local/bin", "/usr/local/sbin"]
-    # a relative folder would depend on the current one
+    # A relative folder on PATH would depend on the current folder.
     absolute = [folder for folder in folders if os.path.isabs(folder)]
     tool = shutil.which("npu-smi", path=os.pathsep.join(absolute))
     if tool is None:
         return NpuTool()
 
     def output(*arguments: str) -> str:
+        """Return the output of `npu-smi info` with these arguments; empty if it fails."""
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
-    if not rows:
+    # The number of the card, the number of the chip on it, and the name of each chip.
+    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
+    if not chips:
         return NpuTool()
-    driver = assignments(output("-t", "board", "-i", rows[0][0])).get("software version", "")
+    driver = assignments(output("-t", "board", "-i", chips[0][0])).get("software version", "")
     names = []
     seen = set()
-    for card, chip, short_name in rows:
-        # each question takes a second, and machines have 16 of one chip
+    for card, chip, short_name in chips:
+        # Each call takes a second, and a machine has up to 16 chips of one kind.
         if short_name not in seen:
             seen.add(short_name)
             values = assignments(output("-t", "board", "-i", card, "-c", chip))
             names.append(_chip_name(values))
-    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
+    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(chips))
 
 
 def _chip_name(values: Mapping[str, str]) -> str:
@@ -305,7 +338,10 @@ def soc_family(name: str) -> str:
 
 
 def check_soc(context: CheckContext, tool: NpuTool) -> Group:
-    """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
+    """Check that all chips belong to the family in the lock.
+
+    The binaries of the lock, and the operators of CANN, are made for one family.
+    """
     wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
@@ -325,30 +361,33 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
 
 
 def check_npu(context: CheckContext, tool: NpuTool) -> Group:
-    """Check that torch_npu computes two and two on the first NPU."""
+    """Check that torch_npu adds two tensors correctly on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_device:
         return Group("npu", [Finding("npu-absent", values)], values)
-    rows, error = run_python(context, _TENSOR)
-    if not rows:
+    results, error = run_python(context, _TENSOR)
+    if not results:
         command = shown_command(context, "import torch, torch_npu; print(torch.ones(2, 2).npu())")
         return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
-    row = rows[0]
-    name = str(row["name"])
+    result = results[0]
+    name = str(result["name"])
     findings = []
-    if row["sum"] != 8.0:
-        findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
+    if result["sum"] != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(result["sum"])}))
     wanted = context.lock.system.get(CHIP, "")
     family = soc_family(name)
-    # if npu-smi names the family, check_soc has compared it
+    # If npu-smi knows the family, check_soc has compared it.
     if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
         soc_values = {"wanted": wanted, "found": family, "chip": name}
         findings.append(Finding("soc-differs", soc_values))
-    return Group("npu", findings, {"count": str(row["count"]), "name": name})
+    return Group("npu", findings, {"count": str(result["count"]), "name": name})
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
-    """Check that the driver is as new as the target's, and meets the lock's other requirements."""
+    """Check that the driver is not older than the lock says, and meets the other requirements.
+
+    The value `found` of the result is the version of the driver; empty if it is not known.
+    """
     wanted = context.lock.system.get(DRIVER, "")
     if wanted and not _is_version(wanted):
         return Group("hdk", [_unknown_value(DRIVER, wanted)], {"found": ""})
@@ -383,7 +422,7 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
-    # what must be met first
+    # Requirements that make the check fail come first.
     unmet.sort(key=lambda need: not need.binding)
     findings += [_unmet_finding(context, need, values) for need in unmet]
     if tool.driver and not _may_be_release(tool.driver, version):
@@ -399,7 +438,10 @@ def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str,
 
 
 def _may_be_release(text: str, version: SystemVersion) -> bool:
-    """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
+    """Return whether a version that npu-smi prints can be this release of the driver.
+
+    True also for a text that is not a version: npu-smi has a form of its own for some.
+    """
     try:
         return parse_version(text).same_release(version)
     except ValueError:
@@ -407,9 +449,10 @@ def _may_be_release(text: str, version: SystemVersion) -> bool:
 
 
 def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
-    """Return whether a version is in any of these ranges; see `DriverNeed`.
+    """Return whether a version is in any of these ranges, which `DriverNeed.ranges` explains.
 
-    A range with a text that is no version, of a lock that was edited, is never met.
+    A range with a text that is not a version is never met. Only a lock that was edited by hand has
+    one.
     """
     for comparisons in ranges:
         with suppress(ValueError):
@@ -419,7 +462,10 @@ def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
-    """Return whether one comparison holds; `== 25.5.*` is about the release line."""
+    """Return whether a version satisfies one comparison, such as `>=` and `25.0.rc1`.
+
+    A text such as `25.5.*`, with `==` or `!=`, is compared with the beginning of the version.
+    """
     if not text.endswith(".*"):
         return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))

@@ -1,4 +1,4 @@
-"""Libraries of CANN and of the driver that a module needs when it is imported."""
+"""Recognize libraries of CANN and of the driver that are missing when a module is imported."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 
 from resolver.verify.findings import CheckContext
 
-# The finding about a module that needs CANN, where CANN is installed and not active.
+# The code of the finding about a module that needs CANN, if CANN is installed but not active.
 INACTIVE_TOOLKIT = "import-without-cann"
 
-# How their names go on after `lib`. A test has all that systems.toml names.
+# The names of the libraries begin with `lib` and one of these. A test checks that all libraries in
+# systems.toml do.
 _LIBRARY_PREFIXES = (
     "acl_",
     "ascend",
@@ -34,7 +35,8 @@ _LIBRARY_PREFIXES = (
     "tiling",
     "unified_dlog",
 )
-# Of names that others might begin with, too, the whole.
+# Names of further libraries, without `lib`. They are given completely, since libraries of others
+# may begin with them.
 _LIBRARY_NAMES = ("c_sec", "platform", "register")
 _MISSING_LIBRARY = re.compile(
     rf"(lib(?:(?:{'|'.join(_LIBRARY_PREFIXES)})\w*|{'|'.join(_LIBRARY_NAMES)})\.so[\w.]*)"
@@ -43,15 +45,18 @@ _MISSING_LIBRARY = re.compile(
 
 
 def missing_library(error: str) -> str:
-    """Return the library of CANN or its driver that an error says is missing, empty for others."""
+    """Return the library of CANN or of the driver that is missing, from the text of an error.
+
+    Empty if the error is about something else.
+    """
     match = _MISSING_LIBRARY.search(error)
     return match[1] if match else ""
 
 
 def is_on_disk(context: CheckContext, library: str) -> bool:
-    """Return whether CANN or the driver has a library in a folder that programs load it from.
+    """Return whether the active CANN or the driver has a library in a folder for running programs.
 
-    The folder `devlib` has only stand-ins for compilers.
+    The folder `devlib` is not searched: its libraries are stubs for linking.
     """
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
     folders = [driver, f"{driver}/*"]

@@ -1,4 +1,4 @@
-"""What this machine is, for a stack that is written on it."""
+"""Find out the target of this machine, for `ascend-lock init`, which writes a stack."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from resolver.ascend.names import TOOLKIT
 from resolver.ascend.versions import parse_version
 from resolver.verify.findings import CheckContext, LockedStack
 
-# The checks of `verify` compare a version that they find with a lock's. Here only what they find
-# counts, so that they are given any version.
+# The checks of `verify` compare the version that they find with the version in a lock. Here only
+# the version that they find is used, so the lock may have any.
 _ANY_VERSION = "0.0.0"
-# Where CANN and the driver are installed by default.
+# The folder in which CANN and the driver are installed by default.
 ASCEND = "/usr/local/Ascend"
 
 
 class Machine(NamedTuple):
-    """What the `[target]` of a stack would say of this machine. What is not known is empty."""
+    """The values of this machine for the `[target]` of a stack. Unknown values are empty."""
 
     # The release of the Python that runs this program, such as `3.11`.
     python: str
@@ -28,7 +28,7 @@ class Machine(NamedTuple):
     platform: str
     # The version of glibc.
     glibc: str
-    # The version of the active CANN, else of the current one.
+    # The version of the active CANN, or else of the one that is installed as the current one.
     toolkit: str
     # The version of the driver.
     driver: str
@@ -37,9 +37,9 @@ class Machine(NamedTuple):
 
 
 def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = ASCEND) -> Machine:
-    """Return what files and npu-smi say of this machine.
+    """Return the values of this machine, from files and from npu-smi.
 
-    Driver and CANN are installed in the folder `ascend`.
+    `ascend` is the folder in which the driver and CANN are installed.
     """
     lock = LockedStack("", "", "", "", "", {TOOLKIT: _ANY_VERSION})
     context = CheckContext(lock, "", environ, ascend=ascend)
@@ -61,7 +61,10 @@ def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = ASCEND) 
 
 
 def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[str, str]]:
-    """Yield the environment, then what it would be with each CANN that an installation links to."""
+    """Yield the environment variables, then those with each installed current CANN activated.
+
+    If a CANN is active, only the environment variables themselves are yielded.
+    """
     yield environ
     if environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME"):
         return
@@ -74,7 +77,7 @@ def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[s
 
 
 def _release(text: str) -> str:
-    """Return the version of CANN or of the driver that a text is; empty if it is none."""
+    """Return a text if it is a version of CANN or of the driver; otherwise an empty text."""
     try:
         return str(parse_version(text))
     except ValueError:

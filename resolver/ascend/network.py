@@ -1,8 +1,8 @@
-"""The check of the network between NPUs of several nodes, which `hccn_tool` of the driver tells.
+"""Check the network between the NPUs of several nodes with `hccn_tool`, a program of the driver.
 
-vllm-ascend's guides to several nodes have people type these commands on each node, and say that
-every link must be UP and every health Success. That all NPUs of a job need the same TLS state is in
-the documents of HCCL (error EI0016).
+The rules are from vllm-ascend's guides for several nodes, in which users type the same commands on
+each node: every link must be UP, and every net health must be Success. The documents of HCCL say
+that all NPUs of a job need the same TLS state (error EI0016).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import NamedTuple
 from resolver.ascend.checks import NpuTool
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
 
-# The options with which hccn_tool prints a property, and the property in what it prints.
+# For each property of a port: the option with which hccn_tool prints it, and a pattern for the
+# output whose group is the value.
 _ANSWERS: Mapping[str, tuple[str, str]] = {
     "link": ("-link", r"link status:[ \t]*(\S+)"),
     "health": ("-net_health", r"net health status:[ \t]*(\S.*?)\s*$"),
@@ -23,32 +24,40 @@ _ANSWERS: Mapping[str, tuple[str, str]] = {
     "tls": ("-tls", r"tls switch\[(\d+)\]"),
     "mtu": ("-mtu", r"mtu:[ \t]*(\d+)"),
 }
+# The values of `link` and `health` that are good.
 _UP = "UP"
 _HEALTHY = "Success"
 
 
 class _Port(NamedTuple):
-    """The network port of an NPU. What hccn_tool does not tell is empty."""
+    """The network port of an NPU. A value that hccn_tool does not print is empty."""
 
+    # The number of the NPU, from 0.
     number: int
+    # The state of the link.
     link: str
+    # The state of the network.
     health: str
+    # The IP address.
     address: str
-    # `1` if connections are encrypted, `0` if not.
+    # `1` if connections are encrypted (TLS), `0` if not.
     tls: str
+    # The largest size of a packet, in bytes.
     mtu: str
 
 
 def network_checks(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """Check the network between nodes if that is asked for."""
+    """Yield the result of `check_network` if the option --network is given."""
     if context.network:
         yield check_network(context, tool)
 
 
 def check_network(context: CheckContext, tool: NpuTool) -> Group:
-    """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
+    """Check the network ports of all NPUs of this machine.
 
-    The states of TLS and the sizes of packets are told of the machine, as nodes must share them.
+    Each must have a link, an address of its own and a healthy network, and all must have the same
+    TLS state. The TLS state and the size of packets are reported as values of the machine, since
+    all nodes of a job must have the same.
     """
     program = _hccn_tool(context)
     values = {"count": str(tool.npus), "tls": "-", "mtu": "-"}
@@ -71,12 +80,13 @@ def check_network(context: CheckContext, tool: NpuTool) -> Group:
 
 
 def _hccn_tool(context: CheckContext) -> str | None:
-    """Return the path of hccn_tool. The driver has it, often beside PATH."""
+    """Return the path of hccn_tool, on PATH or in the folder of the driver; None without it."""
     path = f"{context.environ.get('PATH', '')}:{context.ascend}/driver/tools"
     return shutil.which("hccn_tool", path=path)
 
 
 def _read_port(context: CheckContext, program: str, number: int) -> _Port:
+    """Return the port of the NPU with this number, from the output of hccn_tool (`program`)."""
     found = {}
     for name, (option, pattern) in _ANSWERS.items():
         result = run_program([program, "-i", str(number), option, "-g"], context.environ)
@@ -86,13 +96,13 @@ def _read_port(context: CheckContext, program: str, number: int) -> _Port:
 
 
 def _values_of(ports: Sequence[_Port], name: str) -> str:
-    """Return the different values of a property, with `/` between them."""
+    """Return the different values of a property of these ports, sorted and separated by `/`."""
     values: set[str] = {getattr(port, name) for port in ports}
     return "/".join(sorted(values - {""}))
 
 
 def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool]) -> list[Finding]:
-    """Return a finding about the ports with a fault, if there are any."""
+    """Return one finding about all ports for which `is_faulty` is true; nothing without any."""
     faulty = [port for port in ports if is_faulty(port)]
     if not faulty:
         return []
@@ -102,7 +112,7 @@ def _faulty(code: str, ports: Sequence[_Port], is_faulty: Callable[[_Port], bool
 
 
 def _shared_addresses(ports: Sequence[_Port]) -> list[Finding]:
-    """Return a finding for each address that several NPUs have."""
+    """Return a finding for each IP address that several NPUs have."""
     numbers: dict[str, list[str]] = {}
     for port in ports:
         if port.address:

@@ -1,13 +1,14 @@
-"""Versions of CANN and HDK, and their order.
+"""Parse versions of CANN and of the driver (HDK), so that they can be compared.
 
 They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
-`8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary versions. Their forms are taken from torch_npu's
-csrc/core/npu/GetCANNInfo.cpp and from version files of drivers. The order of a release line is
+`8.1.RC1.alpha001` and `25.3.rc1.2` are valid. The grammar is taken from
+csrc/core/npu/GetCANNInfo.cpp of torch_npu, and from version files of drivers. The order of the
+versions of a release line X.Y is
 
     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
 
-and a version with a suffix alpha, beta or rc comes before the same version without it. That T
-(test) builds come before RC is an inference from their names.
+A version with the suffix alpha, beta or rc precedes the same version without it. That T (test)
+precedes RC is concluded from their names alone.
 """
 
 from __future__ import annotations
@@ -27,26 +28,31 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+# The ranks of the stages of a release line; versions with a third number come last.
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
+# The ranks of suffixes; versions without a suffix come last.
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
 _NOT_PRE = (3, 0)
 
 
 class _Key(NamedTuple):
-    """All parts of a version except the build, the most important first."""
+    """The sort key of a version: all its parts except the build, the most important first."""
 
     major: int
     minor: int
+    # The rank of the stage, and its number (RC1) or the third number of the version.
     stage: tuple[int, int]
+    # Further numbers, without zeros at the end.
     patch: tuple[int, ...]
+    # The rank of the suffix, and its number.
     pre: tuple[int, int]
 
 
 def parse_version(text: str) -> SystemVersion:
-    """Return the version of CANN or HDK that a text spells.
+    """Return the version of CANN or HDK in a text.
 
-    Raises ValueError, which quotes the text.
+    Raises ValueError, which quotes the text, if it is not such a version.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:

@@ -1,6 +1,8 @@
-"""The indexes to which projects are bound, and how their answers make a look-up.
+"""Tell which indexes to ask for a project, and merge their answers into a `Lookup`.
 
-Nothing is requested here: a catalog asks the indexes, from the cache or over the network.
+The stack binds each project to one or more indexes. Nothing is requested here: the catalog asks
+the indexes that `Answers.indexes_to_ask` names, in the cache or over the network, and adds each
+answer or failure.
 """
 
 from __future__ import annotations
@@ -18,20 +20,22 @@ from resolver.model.problem import Binding, Indexes, Recorded
 from resolver.model.release import CoreMetadata, File, Page
 from resolver.phrase import phrase
 
-# What happens if an index of a project cannot be reached.
+# Values of `Answers.if_unreachable` besides "next". With FAIL, a look-up fails if one of the
+# project's indexes cannot be reached.
 FAIL: Final = "fail"
-# Recorded wheels stand in for the only index of the project.
+# The recorded wheels are used if the only index of the project cannot be reached.
 RECORDED: Final = "recorded"
 
 
 class NotCached(IndexFailure):
-    """An index was never asked for a project, and cannot be asked offline."""
+    """The cache has no answer of an index about a project, and the run is offline."""
 
 
 class BoundIndexes:
-    """The indexes of a problem for one platform, and the wheels recorded for them.
+    """The indexes of a problem for one platform, and the wheels that are recorded for them.
 
-    Recorded wheels stand in for an index that cannot be reached.
+    A recorded wheel is described in a file of the project or the stack (`model.problem.Recorded`).
+    It is used if its index cannot be reached.
     """
 
     def __init__(
@@ -41,7 +45,10 @@ class BoundIndexes:
         pypi_url: Callable[[], str],
         recorded: Sequence[Recorded] = (),
     ) -> None:
-        """Bind projects as `indexes` says; `pypi_url` is for an index without an address."""
+        """Bind projects as `indexes` says on this platform.
+
+        `pypi_url` returns the address of an index that is defined without one.
+        """
         self._indexes = indexes
         self._platform = platform
         self._pypi_url = pypi_url
@@ -51,7 +58,10 @@ class BoundIndexes:
             self._recorded.setdefault(wheel.project, []).append(wheel)
 
     def roots(self, index: str) -> tuple[Root, ...]:
-        """Return the addresses of an index, its mirrors last. Raises InputError."""
+        """Return the address of an index, then the addresses of its mirrors.
+
+        Raises InputError if there is no such index, or if an address is invalid.
+        """
         if index not in self._roots:
             definition = self._indexes.indexes.get(index)
             if definition is None:
@@ -68,12 +78,12 @@ class BoundIndexes:
         return self._roots[index]
 
     def answers(self, project: NormalizedName) -> Answers:
-        """Return where to collect what the indexes bound to a project answer."""
+        """Return an empty collection for the answers of the indexes to which a project is bound."""
         binding = self._indexes.binding(project, self._platform)
         return Answers(project, binding, self._recorded.get(project, ()))
 
     def recorded_metadata(self, file: File) -> CoreMetadata | None:
-        """Return the recorded metadata of a file; None for a file from an index."""
+        """Return the metadata of a recorded wheel; None for any other file."""
         is_from_index = bool(file.url)
         if is_from_index or not self._recorded:
             return None
@@ -85,11 +95,15 @@ class BoundIndexes:
 
 
 class Answers:
-    """What the indexes bound to a project answer, each added before the next one is asked."""
+    """Collects the answers of the indexes to which a project is bound.
+
+    The answer or the failure of an index must be added before the next index is asked.
+    """
 
     def __init__(
         self, project: NormalizedName, binding: Binding, recorded: Sequence[Recorded]
     ) -> None:
+        """Collect answers about a project; `recorded` are the recorded wheels of the project."""
         self._project = project
         self._binding = binding
         self._recorded = recorded
@@ -98,7 +112,11 @@ class Answers:
 
     @property
     def if_unreachable(self) -> str:
-        """Return what happens if an index cannot be reached: "fail", "next" or "recorded"."""
+        """Return what happens if an index cannot be reached.
+
+        "fail" raises its failure, "next" goes on with the next index, and "recorded" uses the
+        recorded wheels.
+        """
         if self._binding.unreachable != FAIL:
             return self._binding.unreachable
         for wheel in self._recorded:
@@ -107,7 +125,10 @@ class Answers:
         return FAIL
 
     def indexes_to_ask(self) -> Iterator[str]:
-        """Yield the names of the indexes in the order of the binding, until no more is needed."""
+        """Yield the names of the indexes to ask, in the order of the binding.
+
+        With "first" the iteration ends after an index that has the project.
+        """
         for index in self._binding.indexes:
             yield index
             answer = self._answers.get(index)
@@ -120,17 +141,20 @@ class Answers:
         self._answers[index] = answer
 
     def add_failure(self, index: str, failure: IndexFailure) -> None:
-        """Add that an index cannot be reached; raise the failure if the binding says so."""
+        """Add the failure of an index that cannot be reached.
+
+        Raises the failure if `if_unreachable` is "fail".
+        """
         if self.if_unreachable == FAIL:
             raise failure
         self._failures[index] = failure
 
     def lookup(self) -> Lookup:
-        """Return what the answers make together.
+        """Return the pages of all answers as one look-up.
 
-        Recorded wheels count for each index that could not be reached; with "first" only if no
-        other index has the project. Raises the failure of the first index if none answered and
-        nothing is recorded.
+        The recorded wheels of an index that could not be reached make a page of that index; with
+        "first" only if no other index has the project. Raises the failure of the first index if no
+        index answered and no wheels are recorded.
         """
         takes_first = self._binding.take == "first"
         pages: dict[str, Page] = {}
@@ -151,17 +175,17 @@ class Answers:
         return Lookup(tuple(ordered), tuple(self._failures), self._fingerprint())
 
     def _fingerprint(self) -> str:
-        """Return a text that is equal only for equal pages and equal unreachable indexes."""
+        """Return a text that is equal for two look-ups only if their answers are equal."""
         lines = [f"{index} {answer.key}" for index, answer in self._answers.items()]
         lines += [f"{index} {UNREACHABLE}" for index in self._failures]
         return "\n".join(lines)
 
     def _has_recorded_wheels(self) -> bool:
-        """Return whether wheels of an index that cannot be reached are recorded."""
+        """Return whether there are recorded wheels of an index that could not be reached."""
         return any(wheel.index in self._failures for wheel in self._recorded)
 
     def _recorded_page(self, index: str) -> Page:
-        """Return a page of the recorded wheels of an index whose sha256 is known."""
+        """Return a page with the recorded wheels of an index that have a sha256."""
         releases: dict[str, tuple[File, ...]] = {}
         for wheel in self._recorded:
             if wheel.index == index and wheel.sha256:

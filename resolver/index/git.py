@@ -1,4 +1,8 @@
-"""How git is run, and what its errors mean."""
+"""Run git safely, and turn its errors into reasons without secrets.
+
+Hooks, prompts and automatic maintenance are turned off (`_SETTINGS`, `_VARIABLES`). `repositories`
+and `references` call this module, and so does `ascend-lock diff` for locks of an earlier commit.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from resolver.errors import InputError
 from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import LONGEST, without_secrets
 
+# Settings that are passed to every command.
 _SETTINGS: Final = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
@@ -27,16 +32,17 @@ _SETTINGS: Final = {
     "maintenance.auto": "false",
     "transfer.fsckObjects": "true",
 }
+# Environment variables that are set for every command.
 _VARIABLES: Final = {
     "GIT_ALLOW_PROTOCOL": "https:ssh:file",
-    # A path of a fact is a path, also if it begins with `:(glob)`.
+    # So that a path in a fact is taken literally, even if it begins with `:(glob)`.
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",
     "SSH_ASKPASS": "",
     "LC_ALL": "C",
 }
-# Has git print the seconds since 1970 of a commit, by its committer's clock.
+# Arguments with which git prints the committer's date of a commit, in seconds since 1970.
 SHOW_TIME: Final = ("show", "--no-patch", "--format=%ct")
 # Variables that would make git use another repository than the given one.
 _IGNORED: Final = (
@@ -47,31 +53,34 @@ _IGNORED: Final = (
     "GIT_NAMESPACE",
     "GIT_COMMON_DIR",
 )
+# An address that git quotes in a message.
 _QUOTED_ADDRESS: Final = re.compile(r" *'[^']*(//|@).*'")
 _NO_REPOSITORY: Final = "not a git repository"
+# A message that does not say why: the message before it does.
 _NO_REASON: Final = "fatal: Could not read from remote repository."
 
 
 class RepositoryUnreadable(Exception):
-    """A repository cannot be read now; the text is the reason, without an address."""
+    """A repository cannot be read now. The text is the reason, without an address."""
 
 
 class GitError(RepositoryUnreadable):
-    """Git failed. The text is its last message without addresses."""
+    """Git failed. The text is the message that says why, without addresses."""
 
     def __init__(self, output: str | Phrase) -> None:
-        # All messages of git.
+        """Give all that git printed on its standard error, or the reason as a phrase."""
+        # All messages of git, with addresses: not for users.
         self.output = str(output)
         if isinstance(output, Phrase):
             super().__init__(output)
         else:
-            # git quotes an address as it is, with the password and the quotes in it.
+            # git quotes addresses unchanged, with passwords and with any quotes in them.
             why = _QUOTED_ADDRESS.sub("", _last_message(output))
             super().__init__(without_secrets(why).strip())
 
 
 def _last_message(output: str) -> str:
-    """Return the message of git that says why it failed."""
+    """Return the line of git's messages that says why it failed, without `fatal:` or `error:`."""
     lines = [line for line in output.splitlines() if line.strip()]
     if not lines:
         return "git printed no message"
@@ -79,16 +88,20 @@ def _last_message(output: str) -> str:
     last = fatal[-1] if fatal else lines[-1]
     position = lines.index(last)
     if last == _NO_REASON and position > 0:
-        # The message of ssh, or of git on the server, is before it.
+        # The message of ssh, or of git on the server, precedes it.
         last = lines[position - 1]
     if len(last) > LONGEST:
-        # what is quoted could be cut before its end
+        # Cutting it could cut a quoted address, whose password would then not be recognized.
         return "git printed a message that is too long to be shown"
     return re.sub(r"^(fatal|error): (unable to access '.*': )?", "", last)
 
 
 def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) -> bytes:
-    """Return the output of git, empty if it goes into the file `output`. Raises GitError."""
+    """Run git, and return its standard output.
+
+    With `output`, the standard output is written into that file, and the result is empty. git is
+    killed after `seconds`. Raises GitError if it fails, takes longer, or is not installed.
+    """
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= _VARIABLES
     environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
@@ -125,21 +138,24 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
 
 
 def init_bare(folder: Path) -> None:
-    """Make an empty bare repository. Raises GitError."""
+    """Make an empty bare repository in a folder. Raises GitError."""
     run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
 
 
 def ref_of(commit: str) -> str:
-    """Return the name of the reference that a fetched commit has."""
+    """Return the name of the reference under which a fetched commit is kept."""
     return f"refs/ascend-lock/{commit}"
 
 
 def parse_references(output: bytes) -> dict[str, str]:
-    """Return the commit of each reference in what `git ls-remote` printed."""
+    """Return the commit of each reference in the output of `git ls-remote`.
+
+    For an annotated tag it is the tagged commit.
+    """
     commits: dict[str, str] = {}
     for line in output.decode("utf-8", "replace").splitlines():
         commit, _, reference = line.partition("\t")
-        # An annotated tag is an object of its own; its commit has a line with this ending.
+        # An annotated tag is an object of its own. The line with this ending has its commit.
         name = reference.removesuffix("^{}")
         if reference != name or name not in commits:
             commits[name] = commit
@@ -147,9 +163,9 @@ def parse_references(output: bytes) -> dict[str, str]:
 
 
 def parse_day(output: bytes, commit: str) -> dt.date:
-    """Return the day in UTC of a commit, whose seconds since 1970 git printed.
+    """Return the day of a commit in UTC, from the output of git for `SHOW_TIME`.
 
-    Raises RepositoryUnreadable.
+    Raises RepositoryUnreadable if it is not a valid date.
     """
     try:
         seconds = int(output.decode("ascii", "replace"))
@@ -161,10 +177,11 @@ def parse_day(output: bytes, commit: str) -> dt.date:
 
 
 def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
-    """Return the texts of the files with this name below a folder at a commit, by path.
+    """Return the texts of all files with a name below a folder, as they were at a commit.
 
-    The commit is one of the repository that the folder is in. The folder need not exist any more.
-    Raises InputError if there is no such commit or repository.
+    The keys are their paths on this machine. `revision` names the commit, in the repository that
+    contains the folder. The folder may have been removed since. Raises InputError if there is no
+    such repository or commit, or if a file is not UTF-8.
     """
     existing = folder
     while not existing.is_dir():
@@ -200,5 +217,5 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
 
 
 def _git_in(folder: Path, *arguments: str) -> str:
-    """Return what git prints in a folder. Raises GitError and UnicodeDecodeError."""
+    """Run git in a folder, and return its output. Raises GitError and UnicodeDecodeError."""
     return run_git("-C", str(folder), *arguments).decode()

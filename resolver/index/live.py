@@ -1,4 +1,7 @@
-"""The catalog of real indexes, from the cache and the network. Nothing is requested twice."""
+"""The catalog that answers from real indexes, over the network or from the cache.
+
+Nothing is requested twice in a run.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +37,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is fetched and unpacked for the binaries of a wheel that was not read before. A wheel with
-# more is read in no run, so that a lock does not depend on what earlier runs left in the cache.
+# The limits for reading the binaries of one wheel. They are the same in every run, so that a lock
+# does not depend on what earlier runs left in the cache.
 LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
-# A guard for all wheels of one catalog: less than three seconds of CPU.
+# The limits for all wheels that one catalog reads: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
-# Not even the list of members of a wheel is fetched for less.
+# If fewer bytes are left of the budget, no further wheel is read.
 LEAST_LINKAGE: Final = 64 << 10
 
 
 class LiveCatalog(Catalog):
     """The catalog of the indexes of one problem.
 
-    Offline, raises IndexFailure for what the cache lacks.
+    Offline, it answers from the cache alone, and raises IndexFailure for what the cache lacks.
     """
 
     def __init__(
@@ -54,19 +57,20 @@ class LiveCatalog(Catalog):
     ) -> None:
         """Use the indexes to which projects are bound on the target's `platform`.
 
-        `recorded` wheels stand in for an index that cannot be reached: a look-up then has a page of
-        that index, which is `unreachable` nevertheless.
+        The `recorded` wheels are used if their index cannot be reached. A look-up then has a page
+        of that index, and its `unreachable` names the index as well.
         """
         self._pool = pool
         self._files = pool.files
         self._indexes = BoundIndexes(indexes, platform, lambda: pool.pip.index_url, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._fingerprints: dict[NormalizedName, str] = {}
-        # Whether fingerprints cover everything so far: each answer has one, or is of a file with a
-        # hash.
+        # Whether the fingerprints cover all answers so far: a later run with the same fingerprints
+        # gets the same answers. This holds for look-ups, and for files with a hash.
         self._is_covered = True
         self._linkage_left = LINKAGE_BUDGET
-        # By sha256 or address. A first answer is final, so that the search and the check agree.
+        # By sha256 or address of the wheel. The first answer is kept, so that the solver and the
+        # check of its result get the same one.
         self._linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._known_linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._online: OnlineCatalog | None = None
@@ -74,9 +78,9 @@ class LiveCatalog(Catalog):
         self._lock = threading.RLock()
 
     def close(self) -> None:
-        """See `Catalog`. The pool stays open."""
+        """Cancel the look-ahead. The pool stays open."""
         with self._lock:
-            self._closed = True  # a running look-ahead starts nothing more
+            self._closed = True  # so that a running look-ahead starts no more requests
             online, self._online = self._online, None
         if online is not None:
             online.thread.wait(online.close)
@@ -95,7 +99,8 @@ class LiveCatalog(Catalog):
             self._fingerprints[project] = UNREACHABLE
             raise
         except ResolverError:
-            self._is_covered = False  # and the caller may continue without it
+            # The caller may continue without this answer, which has no fingerprint.
+            self._is_covered = False
             raise
         self._lookups[project] = lookup
         self._fingerprints[project] = lookup.fingerprint
@@ -106,9 +111,10 @@ class LiveCatalog(Catalog):
         project: NormalizedName,
         load: Callable[[Root, NormalizedName, str], IndexAnswer | None] | None = None,
     ) -> Lookup:
-        """Look up a project in the cache. Raises NotCached.
+        """Return the look-up of a project from the cache. Raises NotCached.
 
-        `load` returns the last answer of an address of an index, with its page by default.
+        `load` returns the last answer from one address of an index; None if it was never asked. By
+        default the answer has the complete page.
         """
         load = load or self._pool.pages.load_answer
         answers = self._indexes.answers(project)
@@ -127,9 +133,10 @@ class LiveCatalog(Catalog):
         project: NormalizedName,
         load: Callable[[Root, NormalizedName, str], IndexAnswer | None],
     ) -> IndexAnswer:
-        """Return the last answer of an index, or of a mirror that has the project.
+        """Return the last answer of an index from the cache.
 
-        Raises NotCached if none of them was ever asked.
+        The addresses of the index and its mirrors are tried until one has the project. Raises
+        NotCached if none of them was ever asked.
         """
         answer: IndexAnswer | None = None
         for root in self._indexes.roots(index):
@@ -202,7 +209,7 @@ class LiveCatalog(Catalog):
 
         def cached() -> File | None:
             if not self._pool.offline:
-                return None  # the server is asked whether the file has changed
+                return None  # so that `_read` asks the server whether the file has changed
             file_hash = self._files.hashed(file)
             return None if file_hash is None else file_hash.fill(file)
 
@@ -210,9 +217,10 @@ class LiveCatalog(Catalog):
         return self._read(file, cached, lambda files: files.sha256(file), content_name=name)
 
     def wheel_text(self, file: File, path: str) -> str | None:
-        """Return a member of a wheel as text; None if it has no such member.
+        """Return the member at `path` of a wheel as text; None if there is no such member.
 
-        It is not stored. Raises UnusableFile and IndexFailure.
+        It is read over the network and not cached. Raises UnusableFile if the wheel cannot be read,
+        and IndexFailure if its server does not answer.
         """
         release = self._parse_filename(file)
         return self._wait(lambda online: online.files.wheel_text(file, release, path))
@@ -226,11 +234,14 @@ class LiveCatalog(Catalog):
         content_name: Phrase = EMPTY,
         is_covered: bool = False,
     ) -> T:
-        """Return a content of a file, from the cache or else from the network.
+        """Return a content of a file (its metadata, for example), from the cache or the network.
 
-        `content_name` names it in the failure, by default by its file. Fingerprints cover the
-        content if the file has a hash, or the content has one of its own (`is_covered`). They cover
-        UnusableFile if the file has a hash, and no other failure.
+        `cached` returns the content from the cache, or None. `request` requests it. `content_name`
+        names the content in a failure; by default it is the file name.
+
+        Sets `_is_covered` to False unless fingerprints cover the result. They cover a content if
+        the file has a sha256, or if the content has its own (`is_covered`). They cover an
+        UnusableFile if the file has a sha256, and no other failure.
         """
         name = content_name or literal(file.filename)
         try:
@@ -263,20 +274,24 @@ class LiveCatalog(Catalog):
         return _first_answer(self._known_linkages, file, self._files.linkage)
 
     def _find_linkage(self, file: File) -> Linkage | None:
-        """Return the linkage of a wheel, None if it is left unread. Raises UnusableFile."""
+        """Return the linkage of a wheel from the cache or the network; None if it is not read.
+
+        It is not read if it exceeds the limits, or if its server does not answer. Raises
+        UnusableFile.
+        """
         known = self.known_linkage(file)
         if known is not None or self._pool.offline or not file.url:
             return known
         limits = LINKAGE_LIMITS.at_most(self._linkage_left)
         if limits.packed < LEAST_LINKAGE:
-            # Another run, with more in the cache, has something left for the file.
+            # A run with more in the cache spends less of the budget, and may read this file.
             self._is_covered = False
             return None
         release = self._parse_filename(file)
         try:
             reading = self._wait(lambda online: online.files.linkage(file, release, limits))
         except ResolverError:
-            self._is_covered = False  # another run may reach the file
+            self._is_covered = False  # another run may reach the server
             return None
         self._linkage_left = self._linkage_left.without(reading.cost)
         if reading.linkage is None and limits != LINKAGE_LIMITS:
@@ -284,10 +299,11 @@ class LiveCatalog(Catalog):
         return reading.linkage
 
     def read_linkage(self, file: File, limits: Limits) -> Linkage | None:
-        """Return the linkage of a wheel of which at most so much is fetched, for recording it.
+        """Return the linkage of a wheel for `facts read-linkage`, read within other limits.
 
-        What is beyond the limits stays unread in it. None if the server does not allow to stay
-        within the limits. Raises UnusableFile, and IndexFailure.
+        Binaries beyond the limits are listed as unread. None if the server cannot send parts of the
+        wheel, and the whole wheel exceeds the limits. Raises UnusableFile if the wheel cannot be
+        read, and IndexFailure if its server does not answer.
         """
         release = self._parse_filename(file)
         reading = self._wait(
@@ -310,14 +326,14 @@ class LiveCatalog(Catalog):
         self._in_background(lambda online: online.prefetch_metadata(wheels))
 
     def _wait(self, work: Callable[[OnlineCatalog], Coroutine[Any, Any, T]]) -> T:
-        """Return what a coroutine of the network's thread returns."""
+        """Run a coroutine in the network's thread, and return its result."""
         online = self._go_online()
         return online.thread.wait(lambda: work(online))
 
     def _in_background(self, call: Callable[[OnlineCatalog], None]) -> None:
-        """Call something in the network's thread without waiting.
+        """Call a function in the network's thread, without waiting for it.
 
-        Nothing happens offline, and after `close`.
+        Offline and after `close` it is not called.
         """
         with self._lock:
             if not self._pool.offline and not self._closed:
@@ -325,7 +341,7 @@ class LiveCatalog(Catalog):
                 online.thread.call_soon(lambda: call(online))
 
     def _go_online(self) -> OnlineCatalog:
-        """Return the part in the network's thread, which is made when first needed."""
+        """Return the online part of this catalog, which is made when it is first needed."""
         with self._lock:
             if self._online is None:
                 from resolver.index.net.online import OnlineCatalog
@@ -339,11 +355,15 @@ class LiveCatalog(Catalog):
             return self._online
 
     def _parse_filename(self, file: File) -> FileRelease:
+        """Return the release of a file.
+
+        If the file name is ambiguous, a project that was looked up before is preferred.
+        """
         return release_of(file, self._lookups.__contains__)
 
 
 def _not_cached(file: File, content_name: Phrase) -> IndexFailure:
-    """Return the failure of a content of a file that is needed offline."""
+    """Return the failure of an offline run that needs a content of a file the cache lacks."""
     why = EMPTY
     hint = phrase("lock once without --offline to fill the cache")
     if not file.sha256:
@@ -368,7 +388,10 @@ def _first_answer(
     file: File,
     find: Callable[[File], Linkage | None],
 ) -> Linkage | None:
-    """Return the answer about a file, which `find` gives the first time. Raises UnusableFile."""
+    """Return the answer about a file from `answers`; the first time, call `find` and keep it.
+
+    An UnusableFile that `find` raises is kept, too, and raised each time.
+    """
     key = file.sha256 or file.url
     if key not in answers:
         try:

@@ -1,4 +1,8 @@
-"""The current addresses of a lock's files, from the indexes, and its commits in git."""
+"""Find the current addresses of a lock's files on the indexes, and save its commits from git.
+
+A lock has the names and sha256 of files, but not their addresses. Commands that need the files or
+their addresses, such as `bundle` and `export`, call this module.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,15 @@ from resolver.phrase import cause, phrase
 
 
 def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
-    """Start to look up all pins that are from an index."""
+    """Start to look up the projects of the pins that are from an index, without waiting."""
     catalog.prefetch((canonicalize_name(pin.name), SpecifierSet()) for pin in pins if pin.file)
 
 
 def page_of(pin: LockedPin, catalog: Catalog) -> Page | None:
-    """Return the page of a pin's project on the pin's index. Raises IndexFailure."""
+    """Return the page of a pin's project on the index of the pin; None if the index has none.
+
+    Raises IndexFailure.
+    """
     for page in catalog.lookup(canonicalize_name(pin.name)).pages:
         if page.index == pin.index:
             return page
@@ -34,7 +41,10 @@ def page_of(pin: LockedPin, catalog: Catalog) -> Page | None:
 
 
 def files_by_name(page: Page | None) -> Mapping[str, Sequence[File]]:
-    """Return the files of a page by name, in its order; a page may list a name more than once."""
+    """Return the files of a page by name; none without a page.
+
+    A page may list several files with the same name.
+    """
     files: dict[str, list[File]] = {}
     if page is not None:
         for files_of_release in page.releases.values():
@@ -44,9 +54,10 @@ def files_by_name(page: Page | None) -> Mapping[str, Sequence[File]]:
 
 
 def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
-    """Return the files of the pins by name, with current addresses and the sha256 of the lock.
+    """Return the files of these pins by name, with their current addresses and the lock's sha256.
 
-    Raises IndexFailure if the first file of a pin is gone or has another hash; others may be gone.
+    Raises IndexFailure if the index no longer has the first file of a pin with the sha256 in the
+    lock. Other files that it no longer has are left out.
     """
     pins_of_indexes = [pin for pin in pins if pin.file]
     prefetch_pins(pins_of_indexes, catalog)
@@ -82,11 +93,11 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
 def save_sources(
     lock: Lock, folder: OwnedFolder, repositories: Repositories
 ) -> dict[str, LockedPin]:
-    """Write the git sources of a lock, submodules included, into a folder.
+    """Save the commits of a lock and of their submodules as git bundles in a folder.
 
-    Sources that are complete there are left alone. Returns the pin of each bundle by its name in
-    the folder. Raises IndexFailure if a repository cannot be read, NoSuchCommit if it lacks a
-    commit, and InputError if the disk refuses.
+    Bundles that are complete there already are left alone. Returns the pin of each bundle, by the
+    file name of the bundle. Raises IndexFailure if a repository cannot be read, NoSuchCommit if it
+    lacks a commit, and InputError if the disk fails.
     """
     pins: dict[str, LockedPin] = {}
     for pin in lock.pin:
@@ -102,7 +113,7 @@ def save_sources(
 
 
 def source_names(lock: Lock) -> list[str]:
-    """Return the names of the files that `save_sources` writes."""
+    """Return the names of the bundles that `save_sources` writes for a lock."""
     names = []
     for pin in lock.pin:
         if pin.git is not None:
@@ -113,7 +124,7 @@ def source_names(lock: Lock) -> list[str]:
 def _save_source(
     pin: LockedPin, url: str, commit: str, folder: OwnedFolder, repositories: Repositories
 ) -> None:
-    """Write a commit as a bundle. Raises as `save_sources` does."""
+    """Save one commit of a pin as a git bundle. Raises as `save_sources` does."""
     try:
         with folder.writing(bundle_name(pin.name, commit)) as bundle:
             repositories.save(url, commit, bundle)
@@ -127,6 +138,8 @@ def _save_source(
             ),
         ) from None
     except OSError as error:
-        what = phrase("the source of {name} could not be written", name=pin.name)
+        error_message = phrase("the source of {name} could not be written", name=pin.name)
         where = error.filename or folder.path
-        raise disk.input_error(error, what, where, phrase("choose another folder")) from None
+        raise disk.input_error(
+            error, error_message, where, phrase("choose another folder")
+        ) from None

@@ -1,7 +1,7 @@
-"""What the catalogs of a run share.
+"""Own the objects that the catalogs of a run share: the cache and the network connection.
 
-The network is used by one background thread, started when first needed, so an offline run imports
-no HTTP client.
+One background thread uses the network. It is started when it is first needed, so an offline run
+does not import an HTTP client. `cli.catalogs` makes the pool.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from resolver.index.net.connection import Connection
     from resolver.index.net.downloads import TransferProgress
 
+# The kind of the cache's entries that say on which day a warning was given.
 _WARNED: Final = "warned"
 _DAY: Final = msgspec.msgpack.Decoder(str)
 
 
 class CatalogPool:
-    """The cache and the connection that all catalogs of a run use.
+    """The cache and the network connection that all catalogs of a run use.
 
-    A page or file that several stacks need is requested and read once.
+    Because they share them, a page or file that several stacks need is requested and read only
+    once.
     """
 
     def __init__(
@@ -49,12 +51,13 @@ class CatalogPool:
         readings: Path | None = None,
         linkage: Path | None = None,
     ) -> None:
-        """Share a cache, and unless `offline` a connection.
+        """Share a cache, and a network connection unless `offline`.
 
-        `warn` is called with warnings, `progress` for each request and answer, `trace` with what
-        was read from where; all may be called from another thread. `pip` is by default the
-        configuration of pip on this machine.
-        `readings` and `linkage` are folders of what is recorded of archives and binaries.
+        `warn` is called with each warning, `progress` with the traffic at each change, and `trace`
+        with a message for each answer. All three may be called from another thread. `pip` is the
+        configuration of pip; by default it is read on this machine. `readings` and `linkage` are
+        the folders of the readings of source archives and of wheels' binaries that ship with the
+        facts (`store.readings`, `store.linkage_readings`).
         """
         self.cache = cache
         self.offline = offline
@@ -67,18 +70,21 @@ class CatalogPool:
 
     @cached_property
     def pip(self) -> PipConfig:
-        """Return the configuration of pip on this machine, read when first needed."""
+        """Return the configuration of pip, which is read when it is first needed."""
         return self._pip or read_pip_config()
 
     def warn_daily(self, warning: Message, subject: str) -> None:
-        """Warn of a subject, unless a run with this cache warned of it today."""
+        """Give a warning, unless a run with this cache gave it today (UTC) for the same subject."""
         today = datetime.now(timezone.utc).date().isoformat()
         if self.cache.load(_WARNED, subject, _DAY) != today:
             self.cache.save(_WARNED, subject, today)
             self.warn(warning)
 
     def connection(self) -> Connection:
-        """Return the connection, which is started when first needed."""
+        """Return the network connection, which is started when it is first needed.
+
+        Raises InputError if settings of the network are invalid.
+        """
         if self._connection is None:
             from resolver.index.net.connection import Connection
 
@@ -91,9 +97,9 @@ class CatalogPool:
         folder: OwnedFolder,
         progress: Callable[[TransferProgress], None],
     ) -> None:
-        """Download files into a folder under their names, each checked by its hash.
+        """Download files into a folder, under their names, and check the sha256 of each.
 
-        Raises as `Transfer.save` does.
+        Raises IndexFailure if a file cannot be downloaded, and InputError if the disk fails.
         """
         from resolver.index.net.downloads import Transfer
 
@@ -101,7 +107,7 @@ class CatalogPool:
         connection.thread.wait(lambda: Transfer(connection.client, folder, progress).save(files))
 
     def close(self) -> None:
-        """Release connections and threads."""
+        """Close the connection, its thread and the cache."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

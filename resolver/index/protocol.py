@@ -1,7 +1,8 @@
-"""The interface of all catalogs, counters of their traffic, and how an answer is waited for.
+"""Define the interface of catalogs, count their traffic, and wait for their answers.
 
-Catalogs are `live` (network and cache) and `snapshot` (answers from a file); `recording` and
-`unhashed` change answers of another one. Tests have one of data.
+A catalog answers the solver's questions about projects and files. `live` reads the network and the
+cache, `snapshot` a recorded file. `recording` and `unhashed` wrap another catalog. Tests use a
+catalog that is made of data.
 """
 
 from __future__ import annotations
@@ -25,33 +26,40 @@ from resolver.model.release import Archive, CoreMetadata, File, Page
 from resolver.phrase import Phrase
 from resolver.redaction import without_secrets
 
-# Characters of a reason; `errors` has the same limit for a part of a message.
+# Characters of the text of an UnusableFile; `errors` has the same limit for a part of a message.
 _LONGEST: Final = 1000
-# The fingerprint of a look-up for which no index could be reached.
+# The fingerprint of a look-up that failed because an index could not be reached. In other
+# fingerprints it stands for an index that was skipped for this reason.
 UNREACHABLE: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A project on the indexes bound to it."""
+    """The pages of a project on the indexes to which it is bound.
 
-    # In the order of the binding: one page for "first", any number for "all", none if no index has
-    # the project.
+    The stack binds each project to indexes in an order, and says whether the first of them that
+    has the project is taken, or all (`model.problem.Binding`).
+    """
+
+    # The pages in the order of the binding. With "first" there is at most one; without any, no
+    # index has the project.
     pages: tuple[Page, ...]
     # The names of the indexes that were skipped because they could not be reached.
     unreachable: tuple[str, ...] = ()
-    # Look-ups of one catalog with the same fingerprint are equal, unless it is empty.
+    # Identifies the contents of the pages and the unreachable indexes. Look-ups of one catalog with
+    # the same fingerprint are equal. Empty if the catalog has no fingerprints.
     fingerprint: str = field(default="", compare=False)
 
 
 class UnusableFile(Exception):
-    """A file's metadata cannot be used; the release is rejected with this text.
+    """The content of a file cannot be used. The release is rejected with the text of this error.
 
-    As the text may quote the file, it is truncated beyond any honest length, and shown without the
-    secrets of addresses.
+    The text may quote the file. So it is cut after _LONGEST characters, and passwords in addresses
+    are removed.
     """
 
     def __init__(self, why: str | Phrase) -> None:
+        """Give the reason, as an English clause or a phrase."""
         if isinstance(why, Phrase):
             super().__init__(why.with_values(without_secrets))
             return
@@ -60,121 +68,130 @@ class UnusableFile(Exception):
 
 
 class LookAhead(Protocol):
-    """What the solver will probably request next.
+    """Predicts what a solver will probably request next, so that a catalog can request it now.
 
-    Its methods are fast, and are called in the catalog's thread. They may call `prefetch` and
-    `prefetch_metadata` of the catalog, but none of its blocking methods.
+    The methods must be fast: they are called in the thread of the network. They may call `prefetch`
+    and `prefetch_metadata` of the catalog, but none of its blocking methods.
     """
 
     @property
     def target(self) -> Hashable:
-        """Return the target of the solver."""
+        """Return what identifies the target of the solver."""
 
     def likely_file(
         self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
     ) -> File | None:
-        """Return the file whose metadata will most likely be needed, or None."""
+        """Return the file of a project whose metadata the solver will most likely need.
+
+        The version is in `specifier`. None if no file can be predicted.
+        """
 
     def next_requirements(
         self, project: NormalizedName, metadata: CoreMetadata
     ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
-        """Return what the solver will need next because of that metadata."""
+        """Return the projects, with specifiers, that the solver will need due to this metadata."""
 
 
 class Catalog(ABC):
-    """Pages of projects and contents of files, from memory, cache, snapshot or network.
+    """Answers a solver's questions about projects and files, from any source.
 
-    Methods block, and raise IndexFailure if an index does not answer or gives an invalid answer.
+    Methods block until they have the answer. They raise IndexFailure if an index does not answer,
+    or if its answer is invalid. They raise UnusableFile if the content of a file cannot be used.
     """
 
     @abstractmethod
     def lookup(self, project: NormalizedName) -> Lookup:
-        """Return the pages of a project on the indexes bound to it."""
+        """Return the pages of a project on the indexes to which it is bound."""
 
     @abstractmethod
     def metadata(self, file: File) -> CoreMetadata:
-        """Return the core metadata of a wheel, which is of the release in its file name.
+        """Return the core metadata of a wheel.
 
-        Raises UnusableFile.
+        It is checked to be for the project and version in the file name. Raises UnusableFile.
         """
 
     @abstractmethod
     def archive(self, file: File) -> Archive:
-        """Return the static metadata of a source archive, read after checking its sha256.
+        """Return the static metadata of a source archive, whose sha256 is checked before.
 
-        Raises UnusableFile.
+        Raises UnusableFile if the archive cannot be read.
         """
 
     @abstractmethod
     def member(self, file: File, path: str) -> str:
         """Return the text of the file at `path` below the top folder of a source archive.
 
-        Raises UnusableFile.
+        Raises UnusableFile if there is no such file, or if it is not UTF-8.
         """
 
     @abstractmethod
     def sha256(self, file: File) -> File:
-        """Return the file with sha256 and size.
+        """Return the file with its sha256.
 
-        It is downloaded and hashed if the page has no hash.
+        If its page has no sha256, the file is downloaded and hashed; then its size is set, too.
         """
 
     def linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
-        """Return what the binaries of a wheel need and offer, None if they are left unread.
+        """Return what the binaries of a wheel need and offer; None if they were not read.
 
-        Never raises IndexFailure: a lock is possible without it, and says what was left unread.
-        Raises UnusableFile.
+        Never raises IndexFailure: a lock is possible without this answer, and names the wheels that
+        were not read. Raises UnusableFile if the binaries cannot be used.
         """
         return None
 
     def known_linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
-        """Return what `linkage` does if the wheel was read before, else None.
+        """Return the linkage of a wheel that was read before, without any request; else None.
 
-        Nothing is requested. Raises UnusableFile.
+        Raises UnusableFile if the binaries cannot be used.
         """
         return None
 
-    def prefetch(  # noqa: B027  one that has everything at hand does nothing
+    def prefetch(  # noqa: B027  a catalog that needs no requests does nothing
         self,
         requests: Iterable[tuple[NormalizedName, SpecifierSet]],
         look_ahead: LookAhead | None = None,
     ) -> None:
-        """Start to look up projects.
+        """Start to look up projects, without waiting.
 
-        With `look_ahead` also start to read the metadata of their likely files, what that needs,
-        and so on. Does not wait, and reports no failure of an index. Raises InputError if the
-        settings of the network are wrong.
+        `requests` are projects with specifiers. With `look_ahead`, also start to read the metadata
+        of the file that will likely be needed of each project, then of the projects that it
+        requires, and so on. A failure of an index is not reported here; it is raised when the
+        answer is needed. Raises InputError if the settings of the network are invalid.
         """
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
-        """Start to read the metadata of wheels."""
+        """Start to read the metadata of wheels, without waiting and without reporting failures."""
 
     def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
-        """Return the fingerprints of all look-ups so far.
+        """Return the fingerprint of each look-up so far.
 
-        None if they do not cover everything that was requested.
+        None if equal fingerprints would not prove that a later run gets the same answers: for
+        example if the content of a file without a sha256 was used.
         """
         return None
 
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
         """Return the fingerprints of what `lookup` would return, requested concurrently.
 
-        A project has UNREACHABLE where no index answers. The result is empty for a catalog without
-        fingerprints. Raises IndexFailure as `lookup` does.
+        A fingerprint is UNREACHABLE if the look-up fails because an index cannot be reached. A
+        catalog without fingerprints returns an empty mapping. Raises IndexFailure for other
+        failures.
         """
         return {}
 
     def close(self) -> None:  # noqa: B027
-        """Release connections and threads; nothing may be called afterwards."""
+        """Release connections and threads. The catalog must not be used afterwards."""
 
 
 class CatalogWrapper(Catalog):
-    """Answers as `inner` does, which the caller closes. Subclasses change single answers.
+    """A catalog that answers as another catalog, `inner`, does. Subclasses change single answers.
 
-    It has no fingerprints, as these are of the answers of `inner`.
+    The caller closes `inner`. A wrapper has no fingerprints, since the fingerprints of `inner`
+    identify the answers of `inner` alone.
     """
 
     def __init__(self, inner: Catalog) -> None:
+        """Wrap the catalog `inner`."""
         self.inner = inner
 
     def lookup(self, project: NormalizedName) -> Lookup:
@@ -203,7 +220,7 @@ class CatalogWrapper(Catalog):
         requests: Iterable[tuple[NormalizedName, SpecifierSet]],
         look_ahead: LookAhead | None = None,  # noqa: ARG002
     ) -> None:
-        """See `Catalog`. Without look-ahead, which would see the answers of `inner`."""
+        """Start to look up projects. `look_ahead` is ignored: it would see `inner`'s answers."""
         self.inner.prefetch(requests, None)
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
@@ -211,17 +228,19 @@ class CatalogWrapper(Catalog):
 
 
 class Traffic(NamedTuple):
-    """What was sent and received so far."""
+    """The traffic of a run so far."""
 
+    # The number of requests sent.
     requests: int = 0
-    # Bytes of bodies received.
+    # Bytes of bodies received, as sent by the servers (compressed or not).
     bytes: int = 0
 
 
 class Meter:
-    """Counts traffic, in the network's thread; calls `progress` for each change.
+    """Counts the traffic of a run.
 
-    `trace` is called with what was read from where, in any thread.
+    `progress` is called in the thread of the network for each change of the counters. `trace` is
+    called in any thread, with a message for each answer of a server or of the cache.
     """
 
     def __init__(
@@ -229,40 +248,46 @@ class Meter:
         progress: Callable[[Traffic], None] | None = None,
         trace: Callable[[Message], None] | None = None,
     ) -> None:
+        """Begin with no traffic. A function that is None is not called."""
         self.traffic = Traffic()
         self._progress = progress
         self._trace = trace
 
     def add(self, *, requests: int = 0, received: int = 0) -> None:
-        """Add to the counters."""
+        """Add sent requests, and received bytes, to the counters."""
         self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
         if self._progress is not None:
             self._progress(self.traffic)
 
     def answered(self, address: str, status: int, seconds: float) -> None:
-        """Tell of an answer of the network. The address must have no secrets."""
+        """Trace the answer of a server: its address, HTTP status, and seconds until it was read.
+
+        The address must have no secrets.
+        """
         if self._trace is not None:
             values = {"address": address, "status": status, "seconds": f"{seconds:.2f}"}
             self._trace(message("trace.answered", **values))
 
-    def cached(self, what: str) -> None:
-        """Tell of something that the cache had."""
+    def cached(self, name: str) -> None:
+        """Trace an answer of the cache; `name` says what it is."""
         if self._trace is not None:
-            self._trace(message("trace.cached", what=what))
+            self._trace(message("trace.cached", what=name))
 
 
 T = TypeVar("T")
 
-_INTERVAL: Final = 0.2  # seconds
+_INTERVAL: Final = 0.2  # seconds between calls of `poll`
 
+# The function that `polling` was given.
 _POLL: ContextVar[Callable[[], None] | None] = ContextVar("poll", default=None)
 
 
 @contextmanager
 def polling(poll: Callable[[], None]) -> Iterator[None]:
-    """Call `poll` at short intervals while a catalog is waited for; its exception ends the wait.
+    """Call `poll` every 0.2 seconds while the body of `with` waits for a catalog.
 
-    Long computations that call `poll_once` call it, too.
+    An exception of `poll` ends the wait and is raised there. Long computations call `poll` through
+    `poll_once`.
     """
     token = _POLL.set(poll)
     try:
@@ -272,20 +297,23 @@ def polling(poll: Callable[[], None]) -> Iterator[None]:
 
 
 def poll_once() -> None:
-    """Call what `polling` is given, if anything is. Raises its exception."""
+    """Call the function that was given to `polling`, if there is one. Raises its exception."""
     poll = _POLL.get()
     if poll is not None:
         poll()
 
 
 class _Waits:
-    """Counts for how long this process has waited for catalogs."""
+    """Counts the seconds that this process has waited for catalogs."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def result(self, future: Future[T], timeout: float | None = None) -> T:
-        """Return the result of a future, and count the time until then. Raise its exception."""
+        """Return the result of a future, and count the time of waiting.
+
+        Raises the exception of the future, and TimeoutError after `timeout` seconds.
+        """
         began = time.monotonic()
         try:
             return future.result(timeout)
@@ -297,21 +325,23 @@ _WAITS: Final = _Waits()
 
 
 def waited() -> float:
-    """Return for how many seconds this process has waited for catalogs."""
+    """Return the number of seconds that this process has waited for catalogs so far."""
     return _WAITS.seconds
 
 
 def result_of(future: Future[T]) -> T:
-    """Return the result of a future, waited for as `polling` says.
+    """Wait for a future, and return its result.
 
-    Raises its exception, or the exception of `poll`.
+    The function that was given to `polling` is called meanwhile. Raises the exception of the
+    future, or of that function.
     """
     poll = _POLL.get()
     while poll is not None:
         try:
             return _WAITS.result(future, _INTERVAL)
         except FutureTimeoutError:
-            if future.done():  # just now, or this is the exception of the future itself
+            # It was done just now, or the TimeoutError is the exception of the future itself.
+            if future.done():
                 break
         poll()
     return _WAITS.result(future)

@@ -1,6 +1,7 @@
-"""Recordings of what indexes answer, which become snapshots.
+"""Record the answers of a catalog while a stack is locked, and make a snapshot of them.
 
-A recording is compact and has no addresses: these, and whatever no target could use, are left out.
+A recording is small and has no addresses of indexes: these are removed, and files that no target
+could use are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from resolver.model.release import Archive, CoreMetadata, File, Page, RejectionR
 from resolver.model.target import PLATFORMS, Target
 from resolver.model.variant import VariantTable
 
-# Besides the Pythons of the targets.
+# The versions of CPython for which wheels are recorded, besides those of the targets.
 PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
 
 K = TypeVar("K")
@@ -34,11 +35,12 @@ T = TypeVar("T")
 class Recording:
     """The answers of indexes while a stack is locked for its targets, without addresses.
 
-    Files that no CPython of PYTHONS, or of a target, on any supported platform could use are left
-    out, except for one if a release has no other.
+    A file is left out if no CPython of PYTHONS or of a target could use it on any supported
+    platform. If that holds for all files of a release, one of them is kept.
     """
 
     def __init__(self, targets: Iterable[Target]) -> None:
+        """Begin an empty recording for a stack with these targets."""
         pythons = set(PYTHONS)
         for target in targets:
             pythons.add(".".join(map(str, target.python_line)))
@@ -46,17 +48,17 @@ class Recording:
         for python, platform in product(pythons, PLATFORMS):
             tags.update(Target(name="", python=python, platform=platform, glibc=(2, 99)).tags)
         self._tags = frozenset(tags)
-        # In the forms that the fields of `Snapshot` have.
+        # The fields of the snapshot, in its format.
         self.projects: dict[NormalizedName, RecordedProject] = {}
         self.metadata: dict[str, CoreMetadata | str] = {}
         self.archives: dict[str, Archive | str] = {}
         self.hashed: dict[str, tuple[str, int | None]] = {}
         self.linkage: dict[str, Linkage | str] = {}
-        # By key of the archive and path.
+        # By key of the archive (`key_of`) and path.
         self.members: dict[tuple[str, str], tuple[str] | str] = {}
 
     def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
-        """Record the first answer of a project for a platform."""
+        """Record the look-up of a project for a platform, unless one is recorded already."""
         recorded = self.projects.setdefault(project, RecordedProject([], []))
         if any(known_platform == platform for known_platform, _, _ in recorded.answers):
             return
@@ -69,7 +71,7 @@ class Recording:
         recorded.answers.append((platform, tuple(positions), lookup.unreachable))
 
     def snapshot(self, stack: str, date: dt.date) -> Snapshot:
-        """Return everything recorded so far; `date` is the day of the recording."""
+        """Return all that was recorded so far as a snapshot; `date` is the day of the recording."""
         members = []
         for (key, path), member in sorted(self.members.items()):
             members.append((key, path, member))
@@ -86,10 +88,10 @@ class Recording:
 
 
 class RecordingCatalog(CatalogWrapper):
-    """Records the answers of another catalog for one platform.
+    """A catalog that records the answers of another catalog for one platform.
 
-    A file that is unusable is an answer; a failure of an index is not. What is prefetched is
-    recorded when it is requested. Linkage in `shipped` is not recorded.
+    UnusableFile is recorded as an answer; a failure of an index is not recorded. An answer that was
+    prefetched is recorded when it is used.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class RecordingCatalog(CatalogWrapper):
         recording: Recording,
         shipped: ShippedLinkage | None = None,
     ) -> None:
+        """Record the answers of `inner`, without linkage that ships with the facts (`shipped`)."""
         super().__init__(inner)
         self._platform = platform
         self._recording = recording
@@ -149,7 +152,11 @@ class RecordingCatalog(CatalogWrapper):
     def _recorded_linkage(
         self, file: File, request: Callable[[File], Linkage | None]
     ) -> Linkage | None:
-        """Return what the other catalog answers, and record it unless it is shipped."""
+        """Return the linkage that `request` returns, and record it.
+
+        UnusableFile is recorded as well, and raised. Nothing is recorded if the linkage ships with
+        the facts, if the wheel was not read or has no binaries, or if its page has no sha256.
+        """
         is_recorded = bool(file.sha256) and self._shipped.get(file) is None
         try:
             linkage = request(file)
@@ -165,7 +172,11 @@ class RecordingCatalog(CatalogWrapper):
 def _recorded(
     contents: dict[K, T | str], key: K, request: Callable[[], T], clean: Callable[[T], T]
 ) -> T:
-    """Return a content of a file, and record it without addresses, or why it is unusable."""
+    """Return the content that `request` returns, and record it in `contents` under a key.
+
+    `clean` removes addresses from it. If the file is unusable, the reason is recorded, and
+    UnusableFile is raised.
+    """
     try:
         content = request()
     except UnusableFile as error:
@@ -179,10 +190,10 @@ def _recorded(
 
 
 def _recorded_page(page: Page, tags: frozenset[str]) -> RecordedPage:
-    """Return a page without addresses and files that no target could use.
+    """Return a page for the snapshot: without addresses, and without files that fit none of `tags`.
 
-    A release that no target could use keeps one file, for the reason of its rejection. Files of
-    another format matter only if there is no release.
+    A release without a fitting file keeps one file, so that the reason of its rejection is
+    known. Rejected files of an unknown format are kept only if the page has no release.
     """
     releases = {}
     for version, files in page.releases.items():
@@ -202,10 +213,9 @@ def _recorded_page(page: Page, tags: frozenset[str]) -> RecordedPage:
 
 
 def _recorded_file(file: File) -> File:
-    """Return a file without its address.
+    """Return a file without addresses, and without the sha256 of its `.metadata` file.
 
-    The hash of a `.metadata` file is left out, too: it is only useful for fetching that, and does
-    not compress.
+    That sha256 is needed only to fetch the `.metadata` file, and it cannot be compressed.
     """
     yanked = None if file.yanked is None else without_addresses(file.yanked)
     uploaded = in_whole_seconds(file.uploaded)
@@ -213,13 +223,16 @@ def _recorded_file(file: File) -> File:
 
 
 def in_whole_seconds(uploaded: str) -> str:
-    """Return an upload time in UTC, `2025-11-20T09:59:00Z`; empty if it is not a time."""
+    """Return an upload time in UTC without fractions of a second, such as `2025-11-20T09:59:00Z`.
+
+    Empty if `uploaded` is not a time.
+    """
     time = upload_time(uploaded)
     return "" if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _fits(filename: str, tags: frozenset[str]) -> bool:
-    """Return whether a target could install a file by its tags; source archives always fit."""
+    """Return whether a wheel has one of these tags. For a source archive, return True."""
     if not filename.endswith(".whl"):
         return True
     parts = wheel_parts(filename)
@@ -232,14 +245,17 @@ def _fits(filename: str, tags: frozenset[str]) -> bool:
 
 
 def _clean_table(table: VariantTable) -> VariantTable:
+    """Return a list of variants without addresses in its fault."""
     return replace(table, fault=without_addresses(table.fault))
 
 
 def _clean_metadata(metadata: CoreMetadata) -> CoreMetadata:
+    """Return metadata without the hosts of URLs in its requirements."""
     return replace(metadata, requires_dist=tuple(map(without_urls, metadata.requires_dist)))
 
 
 def _clean_archive(archive: Archive) -> Archive:
+    """Return the static metadata of an archive without hosts of URLs."""
     metadata = archive.metadata
     if metadata is not None:
         metadata = _clean_metadata(metadata)
@@ -250,10 +266,10 @@ def _clean_archive(archive: Archive) -> Archive:
 
 
 def _clean_member(member: tuple[str]) -> tuple[str]:
-    """Return the text of a member, in a tuple, without addresses.
+    """Return the text of a file in an archive without hosts, in a tuple as it is given.
 
-    Names of projects in a requirements file may look like hosts, so host names are removed from
-    comments and options alone.
+    In a requirements file the name of a project may look like a host. So host names outside of URLs
+    are removed only in lines that begin with `#` or `-`: comments and options.
     """
     lines = []
     for line in member[0].splitlines(keepends=True):

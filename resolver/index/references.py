@@ -1,8 +1,9 @@
-"""Branches and tags of a repository: their newest commits, and files at these.
+"""Read the branches and tags of a repository, and files at their commits.
 
-Commits and folders are fetched at once, without the files' content where the server can leave it
-out (git calls that a filter); then the content of all files that are asked for. As in
-`repositories`, nothing is checked out and no code runs.
+All commits are fetched at once with their lists of files, but without the contents if the server
+supports that (git calls this a filter). Then the contents of the files that are needed are fetched,
+all at once, too. As in `repositories`, nothing is checked out and no code runs.
+`audit.upstream.collect` reads tables of other projects this way.
 """
 
 from __future__ import annotations
@@ -25,33 +26,37 @@ from resolver.index.git import (
 )
 from resolver.phrase import phrase
 
-LARGEST: Final = 1 << 20  # bytes of a file that has a table
-_FETCH_SECONDS: Final = 1800
-_ASK_SECONDS: Final = 60
+LARGEST: Final = 1 << 20  # bytes of a file that is read
+_FETCH_SECONDS: Final = 1800  # for `git fetch`
+_ASK_SECONDS: Final = 60  # for `git ls-remote`
+# Entries in the output of `git ls-tree`: the hash of a file's content or the commit of a submodule,
+# and the path.
 _BLOB: Final = re.compile(r"100(?:644|755) blob ([0-9a-f]{40})\t(.*)", re.DOTALL)
 _SUBMODULE: Final = re.compile(r"160000 commit ([0-9a-f]{40})\t(.*)", re.DOTALL)
 
 
 class Place(NamedTuple):
-    """A file of a repository at a commit."""
+    """A path in a repository at a commit."""
 
+    # The full hash of the commit.
     commit: str
     path: str
 
 
 class References:
-    """A repository's branches and tags, read into a folder that is empty at first."""
+    """The branches and tags of a repository. `fetch` must be called before files are read."""
 
     def __init__(self, url: str, folder: Path) -> None:
+        """Read the repository at an address; what is fetched is kept in `folder`, an empty one."""
         self.url = url
         self._folder = folder
-        # By commit: the blob of each file by its path.
+        # For each commit: the hash of each file's content (its blob), by path.
         self._files: dict[str, dict[str, str]] = {}
-        # By commit: the commit of each submodule by its path.
+        # For each commit: the commit of each submodule, by path.
         self._submodules: dict[str, dict[str, str]] = {}
 
     def listed(self) -> dict[str, str]:
-        """Return the commit of each reference, such as `refs/heads/main`.
+        """Return the commit of each branch and tag, by reference, such as `refs/heads/main`.
 
         Raises RepositoryUnreadable.
         """
@@ -60,9 +65,9 @@ class References:
         return parse_references(output)
 
     def fetch(self, commits: Collection[str]) -> None:
-        """Fetch commits with their folders.
+        """Fetch commits with their lists of files.
 
-        Raises RepositoryUnreadable, also if there is no such commit.
+        Raises RepositoryUnreadable if the repository cannot be read or lacks a commit.
         """
         init_bare(self._folder)
         different = sorted(set(commits))
@@ -72,19 +77,19 @@ class References:
             self._files[commit], self._submodules[commit] = self._tree(commit)
 
     def _fetch(self, *arguments: str, settings: Sequence[str] = ()) -> None:
-        """Fetch without the content of files where the server can leave it out."""
+        """Run `git fetch`, without the contents of files if the server supports that."""
         options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none")
         self._git(*settings, "fetch", *options, *arguments, seconds=_FETCH_SECONDS)
 
     def day(self, commit: str) -> dt.date:
-        """Return the day of a commit in UTC, as its committer's clock had it.
+        """Return the day of a commit in UTC, by the committer's date that it has.
 
         Raises RepositoryUnreadable.
         """
         return parse_day(self._git(*SHOW_TIME, commit), commit)
 
     def paths(self, commit: str) -> Iterable[str]:
-        """Return the files at a commit."""
+        """Return the paths of all files at a commit."""
         return self._files[commit]
 
     def submodules(self, commit: str) -> Mapping[str, str]:
@@ -92,9 +97,10 @@ class References:
         return self._submodules[commit]
 
     def read(self, places: Iterable[Place]) -> dict[Place, bytes]:
-        """Return the content of those files that exist.
+        """Return the contents of the files at these places. Missing files are left out.
 
-        Raises RepositoryUnreadable, also if one of them is larger than `LARGEST`.
+        Raises RepositoryUnreadable if the repository cannot be read, or if a file is larger than
+        `LARGEST`.
         """
         blobs: dict[Place, str] = {}
         for place in places:
@@ -118,21 +124,21 @@ class References:
         return {place: contents[blob] for place, blob in blobs.items()}
 
     def _fetch_blobs(self, blobs: Collection[str]) -> None:
-        """Fetch the content of files that a filter left out.
+        """Fetch the contents of files that `fetch` left out, all at once.
 
-        All are fetched at once; git would fetch them one by one.
+        Without this, git would fetch them one by one when they are read.
         """
         settings = ("-c", "fetch.negotiationAlgorithm=noop")
         arguments = ("--recurse-submodules=no", "--", self.url, *blobs)
         try:
             self._fetch(*arguments, settings=settings)
         except GitError:
-            # A server that ignores filters has sent them, and may refuse to be asked for them:
-            # `cat-file` will tell.
+            # A server without support for filters has sent them before, and may refuse this
+            # request. If they are missing, `cat-file` fails later.
             return
 
     def _tree(self, commit: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the blobs of files and the commits of submodules at a commit, by their paths."""
+        """Return the hashes of the files' contents and the commits of submodules, by path."""
         files: dict[str, str] = {}
         submodules: dict[str, str] = {}
         output = self._git("ls-tree", "-r", "-z", "--full-tree", commit)
@@ -146,4 +152,5 @@ class References:
         return files, submodules
 
     def _git(self, *arguments: str, seconds: float = 60) -> bytes:
+        """Run git in the folder of this repository, and return its output. Raises GitError."""
         return run_git(f"--git-dir={self._folder}", *arguments, seconds=seconds)

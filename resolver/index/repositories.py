@@ -1,8 +1,8 @@
-"""Git repositories: commits by name, files at a commit, a commit as a bundle.
+"""Read git repositories: the commit of a tag or branch, files at a commit, a commit as a bundle.
 
-Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs.
-What is fetched stays in the cache, as a bare repository for each commit. Git checks every object
-against its name (transfer.fsckObjects), so what is read at a commit is what the commit has.
+Nothing is checked out, so no hook, filter or submodule of a repository has an effect, and no code
+of it runs. Each fetched commit is kept in the cache, as a bare repository of its own. Git checks
+each object against its hash (transfer.fsckObjects), so a file that is read belongs to the commit.
 """
 
 from __future__ import annotations
@@ -36,27 +36,29 @@ from resolver.phrase import EMPTY, Phrase, cause, literal, phrase
 
 # The folder of the repositories in the cache.
 _FOLDER: Final = "git"
+# The name of a repository in the cache: a hash of its address, and the commit.
 _REPOSITORY: Final = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}(?:\.blobless)?\.git")
-_PREFIX: Final = ".ascend-lock-"
-_ASK_SECONDS: Final = 20
-_FETCH_SECONDS: Final = 600
-_LARGEST: Final = 8 * 1024 * 1024
-# In messages of git, curl and ssh if no server was reached.
+_PREFIX: Final = ".ascend-lock-"  # of temporary folders
+_ASK_SECONDS: Final = 20  # for `git ls-remote`
+_FETCH_SECONDS: Final = 600  # for `git fetch`
+_LARGEST: Final = 8 * 1024 * 1024  # bytes of a file that is read
+# Occurs in messages of git, curl and ssh if no server was reached.
 _NO_NETWORK: Final = re.compile(
     "resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I
 )
-# In messages of a server that does not have a commit or a reference.
+# Occurs in messages of a server that does not have a commit or a reference.
 _NO_COMMIT: Final = re.compile("not our ref|couldn't find remote ref|no such remote ref")
-_OF_SERVER: Final = "remote error:"  # begins what a server said
-# Entries of `git ls-tree`. An entry that is none of these is a folder or a link.
+_OF_SERVER: Final = "remote error:"  # begins a message that came from the server
+# Entries in the output of `git ls-tree`: files and submodules. Others are folders and links.
 _FILE: Final = re.compile(r"100(?:644|755) blob [0-9a-f]+ +([0-9]+)\t(.*)\0\Z", re.DOTALL)
 _SUBMODULE: Final = re.compile(r"160000 commit ([0-9a-f]{40})\t(.*)\0\Z", re.DOTALL)
 
 
 class NoSuchCommit(InputError):
-    """A repository does not have the commit. `where` is the line that names it, if known."""
+    """A repository does not have a commit that a fact, a stack or a lock names."""
 
     def __init__(self, url: str, commit: str, where: str = "") -> None:
+        """Name the repository and the commit; `where` is the line that names them, if known."""
         super().__init__(
             phrase("the repository does not have the commit"),
             where=where or url,
@@ -73,16 +75,18 @@ class NoSuchCommit(InputError):
 
 
 class _Access:
-    """What a run has found out about hosts and repositories.
+    """Remembers which hosts, repositories and commits could not be read in this run.
 
-    A host that no connection reaches is not tried again, nor is a repository or a commit that a
-    host refuses. What a host says of one repository (it does not exist, it is private) or commit is
-    nothing about another.
+    A host that cannot be reached is not tried again; neither is a repository or a commit that a
+    host refused. A refusal of one repository or commit (it does not exist, it is private) does not
+    mean that the host refuses others.
     """
 
     def __init__(self) -> None:
+        # The hosts that answered.
         self._reached: set[str] = set()
-        # By host and "", or by address and commit; the commit is "" for the whole repository.
+        # The reason of each failure. The key is a host and ""; or a repository's address and "" for
+        # the whole repository, or a commit of it.
         self._failures: dict[tuple[str, str], Phrase] = {}
 
     def is_reached(self, url: str) -> bool:
@@ -90,20 +94,21 @@ class _Access:
         return _host(url) in self._reached
 
     def failure(self, url: str, commit: str) -> Phrase:
-        """Return why a commit of a repository cannot be read, empty if that is not known."""
+        """Return why a commit of a repository cannot be read; empty if no failure is known."""
         for key in ((_host(url), ""), (url, ""), (url, commit)):
             if key in self._failures:
                 return self._failures[key]
         return EMPTY
 
     def succeeded(self, url: str) -> None:
-        """Note that a host answered."""
+        """Note that the host of an address answered."""
         self._reached.add(_host(url))
 
     def failed(self, url: str, commit: str, why: Phrase, *, has_network: bool) -> None:
-        """Note why a commit could not be read.
+        """Note why a commit could not be read; an empty commit stands for the whole repository.
 
-        `has_network` says that its host was reached.
+        `has_network` says whether the host was reached. If the host never answered, the failure is
+        noted for the host.
         """
         host = _host(url)
         if has_network:
@@ -113,7 +118,11 @@ class _Access:
 
 
 class Repositories:
-    """Reads repositories, and warns once of each that cannot be read."""
+    """Reads git repositories, and warns once about each that cannot be read.
+
+    Methods that read a commit raise RepositoryUnreadable if the repository cannot be read now, and
+    NoSuchCommit if it does not have the commit.
+    """
 
     def __init__(
         self,
@@ -123,10 +132,11 @@ class Repositories:
         blobless: bool = False,
         warn: Callable[[Message], None],
     ) -> None:
-        """Keep repositories in `folder`, the cache; with `offline` only those there can be read.
+        """Keep repositories in `folder`, the folder of the cache.
 
-        If they are `blobless`, git fetches a file only when it is read, from a server that can do
-        so: for single files of many commits.
+        With `offline`, only repositories that are there already can be read. With `blobless`, git
+        fetches the content of a file only when it is read, if the server supports that. This is
+        quicker for single files of many commits.
         """
         self._cache = folder
         self._folder = folder / _FOLDER
@@ -143,12 +153,12 @@ class Repositories:
                     repositories.remove_tree(name)
 
     def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
-        """Return the commit of the tag and of the branch with this name, "" for none.
+        """Return the commits of the tag and of the branch with this name; "" for a missing one.
 
         Raises RepositoryUnreadable.
         """
         tag, branch = f"refs/tags/{name}", f"refs/heads/{name}"
-        # An annotated tag is an object of its own; its commit has this name.
+        # An annotated tag is an object of its own. This is the name of the commit that it tags.
         annotated = f"{tag}^{{}}"
         with self._network(url):
             output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
@@ -156,9 +166,9 @@ class Repositories:
         return commits.get(tag, ""), commits.get(branch, "")
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
-        """Return a file at a commit; None if there is none.
+        """Return the content of the file at `path` in a commit; None if there is no such file.
 
-        Raises RepositoryUnreadable and NoSuchCommit.
+        Raises RepositoryUnreadable, NoSuchCommit, and InputError if the file is too large.
         """
         match = _FILE.match(self._entry(url, commit, path, "-l"))
         if match is None or match[2] != path:
@@ -178,9 +188,9 @@ class Repositories:
         return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def submodule(self, url: str, commit: str, path: str) -> str | None:
-        """Return the commit of the submodule at a path; None if there is none.
+        """Return the commit of the submodule at `path` in a commit; None if there is no submodule.
 
-        Raises as `read` does.
+        Raises RepositoryUnreadable and NoSuchCommit.
         """
         match = _SUBMODULE.match(self._entry(url, commit, path))
         if match is None or match[2] != path:
@@ -188,26 +198,26 @@ class Repositories:
         return match[1]
 
     def _entry(self, url: str, commit: str, path: str, *options: str) -> str:
-        """Return what `git ls-tree` says of a path."""
+        """Return the output of `git ls-tree` for a path in a commit."""
         output = self._run(url, commit, "ls-tree", *options, "-z", commit, "--", path)
         return output.decode("utf-8", "replace")
 
     def committed(self, url: str, commit: str) -> dt.date:
-        """Return the day of a commit in UTC, as its committer's clock had it.
+        """Return the day of a commit in UTC, by the committer's date that it has.
 
-        Raises as `read` does.
+        Raises RepositoryUnreadable and NoSuchCommit.
         """
         return parse_day(self._run(url, commit, *SHOW_TIME, commit), commit)
 
     def save(self, url: str, commit: str, target: IO[bytes]) -> None:
-        """Write the commit with its tree as a bundle for install.sh into a file.
+        """Write a git bundle into the file `target`, with the commit and its files, for install.sh.
 
         Raises RepositoryUnreadable and NoSuchCommit.
         """
         self._run(url, commit, "bundle", "create", "--quiet", "-", ref_of(commit), output=target)
 
     def is_complete_bundle(self, path: Path, commit: str) -> bool:
-        """Return whether a file is a bundle with the whole commit, checked like install.sh does."""
+        """Return whether a file is a git bundle with the whole commit, as install.sh checks it."""
         if not path.is_file():
             return False
         with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
@@ -224,10 +234,11 @@ class Repositories:
     def _run(
         self, url: str, commit: str, *arguments: str, output: IO[bytes] | None = None
     ) -> bytes:
-        """Return the output of git in the repository of a commit.
+        """Run git in the cached repository of a commit, and return its output.
 
-        With `output` it goes into that file instead, whose content is replaced. A damaged
-        repository in the cache is fetched again, once.
+        With `output`, the output is written into that file instead, replacing its content. If git
+        fails, the repository may be damaged. Unless offline, it is then removed and fetched again,
+        and git is run once more. Raises RepositoryUnreadable and NoSuchCommit.
         """
         repository = self.fetched(url, commit)
         try:
@@ -243,9 +254,9 @@ class Repositories:
         return _git(self.fetched(url, commit), *arguments, output=output)
 
     def fetched(self, url: str, commit: str) -> Path:
-        """Return the bare repository with this commit alone, which is fetched if it is missing.
+        """Return the folder of the bare repository that has this commit alone.
 
-        Raises NoSuchCommit and RepositoryUnreadable.
+        It is fetched if the cache does not have it. Raises NoSuchCommit and RepositoryUnreadable.
         """
         ending = ".blobless.git" if self._blobless else ".git"
         name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}{ending}"
@@ -262,16 +273,17 @@ class Repositories:
         return repository
 
     def _fetch(self, url: str, commit: str, name: str) -> None:
-        """Fetch a commit into a repository of this name.
+        """Fetch a commit into a new repository with this name in the cache.
 
-        It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is
-        killed. Raises OSError, and as `fetched` does.
+        It is fetched into a temporary folder, which is then renamed, since git leaves lock files
+        behind if it is killed. Raises OSError, NoSuchCommit and RepositoryUnreadable.
         """
         options = ["--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"]
         if self._blobless:
             options.append("--filter=blob:none")
         with self._network(url, commit), self._opened(make=True) as repositories:
-            # A host that never answers is given up sooner than a slow fetch.
+            # A quick request first, so that a host that does not answer costs 20 seconds and not
+            # the 600 seconds of a fetch.
             if not self._access.is_reached(url):
                 run_git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
             with TemporaryDirectory(
@@ -281,14 +293,14 @@ class Repositories:
                 init_bare(fresh)
                 refs = f"+{commit}:{ref_of(commit)}"
                 _git(fresh, "fetch", *options, "--", url, refs, seconds=_FETCH_SECONDS)
-                repositories.remove_tree(name)  # it lacked the commit
-                # Another run may be faster; `fetched` checks what is there.
+                repositories.remove_tree(name)  # if it exists, it lacks the commit
+                # Another run may have made it meanwhile; `fetched` checks it afterwards.
                 with suppress(OSError):
                     repositories.replace(f"{Path(temporary).name}/git", name)
 
     @contextmanager
     def _opened(self, *, make: bool = False) -> Iterator[OwnedFolder]:
-        """Open the folder of the repositories, which is in the cache. Raises OSError."""
+        """Open the folder of the repositories in the cache. Raises OSError."""
         with (
             OwnedFolder.open(self._cache, make=make) as cache,
             cache.folder(_FOLDER, make=make) as repositories,
@@ -296,7 +308,10 @@ class Repositories:
             yield repositories
 
     def _set_aside_strangers(self, name: str) -> None:
-        """Set aside what is no folder in the place of a repository, or of the folder of all."""
+        """Rename whatever is in the place of a folder of the cache and is not a folder.
+
+        These are the folder of all repositories, and the repository with this name.
+        """
         with (
             suppress(FileNotFoundError, NotADirectoryError),
             OwnedFolder.open(self._cache) as cache,
@@ -307,9 +322,11 @@ class Repositories:
 
     @contextmanager
     def _network(self, url: str, commit: str = "") -> Iterator[None]:
-        """Run commands that use the network, unless they are known to fail.
+        """Allow the body of `with` to run git commands that use the network.
 
-        Raises RepositoryUnreadable and NoSuchCommit.
+        Their failures are noted, and warned about. Raises RepositoryUnreadable without running the
+        body if the run is offline, or if an earlier failure is known. Raises NoSuchCommit if the
+        server says so.
         """
         if self._offline:
             raise RepositoryUnreadable(phrase("the network is not used"))
@@ -327,7 +344,7 @@ class Repositories:
         self._access.succeeded(url)
 
     def _warn_unread(self, url: str, commit: str, reason: Phrase) -> None:
-        """Note and warn why a commit could not be read."""
+        """Note why a commit could not be read, and warn about it."""
         why = str(reason)
         parts = address.split(url)
         is_local = not parts.host
@@ -343,7 +360,7 @@ class Repositories:
 
 
 def _host(url: str) -> str:
-    """Return the host of an address with scheme and port, or its path on this machine."""
+    """Return scheme, host and port of an address; its path if it is a folder of this machine."""
     parts = address.split(url)
     return f"{parts.scheme}://{parts.host}:{parts.port or ''}" if parts.host else parts.path
 
@@ -351,12 +368,12 @@ def _host(url: str) -> str:
 def _git(
     repository: Path, *arguments: str, seconds: float = 60, output: IO[bytes] | None = None
 ) -> bytes:
-    """Run git in a bare repository, as `run_git` does."""
+    """Run git in a bare repository, with the arguments and the result of `run_git`."""
     return run_git(f"--git-dir={repository}", *arguments, seconds=seconds, output=output)
 
 
 def _has(repository: Path, commit: str) -> bool:
-    """Return whether a repository has a commit under its reference."""
+    """Return whether a repository has a commit under the reference that `ref_of` names."""
     ref = f"{ref_of(commit)}^{{commit}}"
     try:
         output = _git(repository, "rev-parse", "--verify", "--quiet", ref)

@@ -1,7 +1,9 @@
-"""Runs of the solver through the releases of a project, from newer to older ones.
+"""Predict which releases a solver will need next while it backtracks through a project.
 
-It tries release after release where each conflicts with another project, and waits for the metadata
-of each. Far from the index, that is most of a lock's time. So what comes next is requested ahead.
+If each release of a project conflicts with another project, the solver tries one after the other,
+from newer to older ones, and waits for the metadata of each: this is called a run. If the index is
+far away, the waiting is most of the time of a lock. So the next wheels of a run are requested
+before the solver asks for them. `net.online` calls this module.
 """
 
 from __future__ import annotations
@@ -15,32 +17,35 @@ from packaging.utils import NormalizedName
 from resolver.index.parse.distribution import FileRelease, wheel_parts
 from resolver.model.release import File, Page
 
-# Releases that are waited for one by one, until it is taken for a run.
+# The first releases of a run, for which nothing is requested ahead: it may not be a run at all.
 _ONE_BY_ONE: Final = 2
+# The releases that are requested ahead at a time, at most.
 _MOST_AHEAD: Final = 32
 
 
 class _Run:
-    """A run through the releases of a page."""
+    """A run through the releases of a page, whose newest release has the position 0."""
 
     def __init__(self, position: int) -> None:
-        # Where it began, and the release that was waited for last; the newest of a page is at 0.
+        # The positions of the first release, and of the last one that the solver waited for.
         self.first = position
         self.last = position
-        # How many were waited for.
+        # The number of releases that the solver waited for.
         self.length = 1
 
 
 class Runs:
-    """The runs of one solver."""
+    """The runs of one solver, one for each project."""
 
     def __init__(self) -> None:
         self._runs: dict[NormalizedName, _Run] = {}
 
     def next_wheels(self, file: File, release: FileRelease, pages: Sequence[Page]) -> list[File]:
-        """Return the wheels that will probably be read next, as the solver waits for `file`.
+        """Return the wheels whose metadata the solver will probably need after `file`.
 
-        They are as many as releases were passed, so that at most twice as many are read as needed.
+        The solver now waits for `file`, which belongs to `release`; `pages` are the pages of the
+        project. As many wheels are returned as releases were passed in this run. So at most twice
+        as many are read as needed.
         """
         parts = wheel_parts(file.filename)
         page = next((page for page in pages if release.version in page.releases), None)
@@ -59,9 +64,10 @@ class Runs:
         count = min(position - run.first + 1, _MOST_AHEAD)
         wheels = []
         for version in islice(versions, position + 1, position + 1 + count):
-            for other in page.releases[version]:
-                others = wheel_parts(other.filename)
-                if others is not None and others[3:] == parts[3:]:
-                    wheels.append(other)
+            for wheel in page.releases[version]:
+                parts_of_wheel = wheel_parts(wheel.filename)
+                # The same tags and label as those of `file`.
+                if parts_of_wheel is not None and parts_of_wheel[3:] == parts[3:]:
+                    wheels.append(wheel)
                     break
         return wheels

@@ -1,6 +1,8 @@
-"""Snapshots of indexes: the file, and a catalog that answers from it. `recording` makes them.
+"""Read and write snapshots of indexes, and answer from them as a catalog.
 
-The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes.
+A snapshot has the answers that indexes gave while a stack was locked, so that it can be locked
+again without a network. `recording` makes it. The file begins with a line that names its format;
+MessagePack compressed with xz follows. The same snapshot results in the same bytes.
 """
 
 from __future__ import annotations
@@ -29,52 +31,53 @@ from resolver.phrase import Phrase, phrase
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
-# A larger preset would have the reader take 64 MiB.
+# With a higher preset, decompression would need 64 MiB of memory.
 _PRESET: Final = 6 | lzma.PRESET_EXTREME
-# Limits of a file, of which the shipped ones have a quarter at most.
+# Limits of a file. The largest snapshot of this repository has a quarter of them.
 _LARGEST: Final = 16 << 20  # bytes
-_MOST_BYTES: Final = 48 << 20  # when unpacked
-# A value that takes memory begins with a byte of 0x80 or more, which texts of ASCII do not have, so
-# the number of such bytes is no less than the number of such values.
+_MOST_BYTES: Final = 48 << 20  # bytes after decompression
+# In MessagePack each value that needs memory begins with a byte of 0x80 or more. So there are at
+# most as many such values as such bytes. ASCII texts do not contain these bytes.
 _BEGINNINGS: Final = bytes(range(0x80, 0x100))
 _MOST_VALUES: Final = 2_500_000
-# Bytes that the unpacker takes, whatever the file asks for.
+# Bytes of memory for decompression, whatever the file demands.
 _MOST_UNPACKING: Final = 32 << 20
 
 T = TypeVar("T")
 
 
-# Numbers are too short to be counted as values.
+# Small numbers begin with a byte below 0x80, so they are not counted as values and need a limit.
 _Positions = Annotated[tuple[int, ...], msgspec.Meta(max_length=1_000)]
 
 
 class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
-    """A page without its project and addresses."""
+    """A recorded page of an index. It has no addresses, and does not name its project."""
 
     # The name of the index.
     index: str
-    # Files by version.
+    # The files of each version.
     releases: dict[str, tuple[File, ...]]
-    # File name, name of the reason, and detail of each rejected file.
+    # For each rejected file: its name, the name of the `RejectionReason`, and a detail.
     rejections: tuple[tuple[str, str, str], ...]
-    # What the labels of wheels stand for, by version. Older snapshots have none.
+    # The variants of each version with variant wheels (PEP 825). Older snapshots have none.
     variants: dict[str, VariantTable] = {}
 
 
 class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
-    """What indexes answered about a project."""
+    """The recorded look-ups of a project."""
 
-    # Each different page.
+    # The pages of all look-ups, without duplicates.
     pages: list[RecordedPage]
-    # Platform, positions in `pages`, and names of unreachable indexes of each answer.
+    # For each look-up: the platform, the positions of its pages in `pages`, and the names of the
+    # indexes that could not be reached.
     answers: list[tuple[str, _Positions, tuple[str, ...]]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
-    """The answers of indexes on one day while a stack was locked and explained.
+    """The answers of indexes on one day, while a stack was locked and its conflicts explained.
 
-    Contents of files are by `key_of`. A text in the place of a content is the reason why the file
-    cannot be used.
+    The contents of files have the keys that `key_of` returns. A `str` in place of a content is the
+    reason why the file cannot be used.
     """
 
     # The name of the stack.
@@ -86,12 +89,13 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     metadata: dict[str, CoreMetadata | str]
     # The static contents of source archives.
     archives: dict[str, Archive | str]
-    # Key of the archive, path, and text of each member; the text is in a tuple.
+    # For each file that was read in a source archive: the key of the archive, the path in it, and
+    # the text. The text is in a tuple, since a `str` is a reason.
     members: list[tuple[str, str, tuple[str] | str]]
-    # The sha256 and size of files without a hash on their page, by name.
+    # The sha256 and size of files whose page has no sha256, by file name.
     hashed: dict[str, tuple[str, int | None]]
-    # By sha256: the linkage of wheels of which no reading ships with the facts. Older snapshots
-    # have none.
+    # The linkage of wheels, by sha256. Wheels whose linkage ships with the facts are left out.
+    # Older snapshots have none.
     linkage: dict[str, Linkage | str] = {}
 
 
@@ -100,12 +104,15 @@ _decode: Final = msgspec.msgpack.Decoder(Snapshot).decode
 
 
 def key_of(file: File) -> str:
-    """Return the key of a file's contents: its sha256, or its name if the page has no hash."""
+    """Return the key of a file's content: its sha256, or its name if its page has no sha256."""
     return file.sha256 or file.filename
 
 
 def read(path: Path) -> Snapshot:
-    """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
+    """Return the snapshot in a file.
+
+    Raises InputError if the file is missing or damaged, or has another format.
+    """
     try:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
@@ -117,7 +124,10 @@ def read(path: Path) -> Snapshot:
 
 
 def _unpacked(content: bytes) -> Snapshot:
-    """Return the snapshot in the content of a file. Raises ValueError and LZMAError."""
+    """Return the snapshot in the content of a file.
+
+    Raises ValueError, LZMAError or one of `store.cache.ODD` if it is damaged or exceeds a limit.
+    """
     if not content.startswith(_MAGIC):
         raise ValueError(phrase("It is not a snapshot."))
     if not content.startswith(_MAGIC + _FORMAT):
@@ -140,7 +150,7 @@ def _unpacked(content: bytes) -> Snapshot:
 
 
 def _check_project(project: RecordedProject) -> None:
-    """Raise ValueError for an answer that the type admits and no recording has."""
+    """Raise ValueError for values that the types allow, but that a recording never contains."""
     for page in project.pages:
         for file in chain.from_iterable(page.releases.values()):
             if file.sha256:
@@ -155,7 +165,7 @@ def _check_project(project: RecordedProject) -> None:
 
 
 def _check_sha256(sha256: str) -> None:
-    """Raise ValueError for a text that is no sha256."""
+    """Raise ValueError for a text that is not a sha256."""
     if not SHA256.matches(sha256):
         raise ValueError(phrase("It has a hash that is no sha256."))
 
@@ -166,10 +176,10 @@ def to_bytes(snapshot: Snapshot) -> bytes:
 
 
 def write(snapshot: Snapshot, path: Path) -> None:
-    """Write the snapshot's file atomically.
+    """Write a snapshot to a file atomically.
 
-    Its folder is made if it is missing, and must not be a link. Raises InputError if the disk
-    refuses.
+    Its folder is made if it is missing, and must not be a symbolic link. Raises InputError if the
+    file cannot be written.
     """
     folder, name = path.absolute().parts[-2:]
     try:
@@ -182,14 +192,15 @@ def write(snapshot: Snapshot, path: Path) -> None:
 
 
 class SnapshotCatalog(Catalog):
-    """Answers from a snapshot for one platform.
+    """A catalog that answers from a snapshot, for one platform.
 
-    Raises IndexFailure for whatever was not recorded.
+    It raises IndexFailure for anything that was not recorded.
     """
 
     def __init__(
         self, snapshot: Snapshot, platform: str, shipped: ShippedLinkage | None = None
     ) -> None:
+        """Answer from `snapshot`, and from `shipped`, the linkage that ships with the facts."""
         self._snapshot = snapshot
         self._shipped = shipped or ShippedLinkage(None)
         self._platform = platform
@@ -252,20 +263,25 @@ class SnapshotCatalog(Catalog):
         sha256, size = self._required(hashed, phrase("the sha256 of `{file}`", file=file.filename))
         return replace(file, sha256=sha256, size=size)
 
-    def _required(self, content: T | str | None, what: Phrase) -> T:
-        """Return a recorded content of a file. Raises UnusableFile, and IndexFailure for None."""
+    def _required(self, content: T | str | None, content_name: Phrase) -> T:
+        """Return a recorded content of a file.
+
+        Raises UnusableFile for a text, which is the reason, and IndexFailure for None, which
+        contains `content_name`.
+        """
         if isinstance(content, str):
             raise UnusableFile(content)
         if content is None:
-            raise self._not_recorded(what)
+            raise self._not_recorded(content_name)
         return content
 
-    def _not_recorded(self, what: Phrase) -> IndexFailure:
+    def _not_recorded(self, content_name: Phrase) -> IndexFailure:
+        """Return the failure for a content that the snapshot does not have."""
         return IndexFailure(
             phrase(
                 "The snapshot of {date} does not contain {content}.",
                 date=self._snapshot.date,
-                content=what,
+                content=content_name,
             ),
             why=phrase("It contains only what was requested while it was made."),
             hint=phrase(
@@ -277,7 +293,7 @@ class SnapshotCatalog(Catalog):
 
 
 def _page(project: NormalizedName, recorded: RecordedPage) -> Page:
-    """Return a recorded page as the page of a project."""
+    """Return a recorded page as a `Page` of a project."""
     rejections = []
     for filename, reason, detail in recorded.rejections:
         rejections.append(Rejection(filename, RejectionReason[reason], detail))

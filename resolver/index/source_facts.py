@@ -1,4 +1,7 @@
-"""Comparison of a fact about a commit with the files of the commit."""
+"""Compare a `[[sources]]` fact, which describes a commit, with the files of the commit.
+
+`sources` and the check of facts (`audit.fact_checks`) call this module.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,12 @@ _PYPROJECT = "pyproject.toml"
 
 
 def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
-    """Compare a fact with the files of its commit that it names.
+    """Return why a fact could not be compared with its commit; None if it was, and they agree.
 
-    Returns None if their requirements are the same, otherwise why they could not be compared: the
-    fact names no file, the files have no static requirements, or the repository could not be read.
-    Raises InputError if they differ, or the repository lacks the commit.
+    The requirements of the fact are compared with the files that its `requires-from` names, and its
+    submodules with the repository. The comparison is not possible if the fact names no file, if the
+    files have no static requirements, or if the repository cannot be read. Raises InputError if
+    fact and commit differ, or if the repository lacks the commit.
     """
     try:
         if not fact.requires_from:
@@ -61,7 +65,10 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
 
 
 def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> Phrase:
-    """Return in which requirements a fact and the files differ; empty if in none."""
+    """Return a list of the requirements in which a fact and the files differ; empty without any.
+
+    `lines_by_path` has the requirements in each file that could be read.
+    """
     lines_of_fact = {_normal(line): line for line in fact.recipe.requires}
     only_in_files: list[tuple[str, str]] = []
     found: set[str] = set()
@@ -75,7 +82,7 @@ def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> Phrase
     only_in_fact: list[str] = []
     is_complete = len(lines_by_path) == len(set(fact.requires_from))
     if is_complete:
-        # Requirements files name no extras.
+        # A requirements file does not name extras, so those of the fact cannot be in it.
         names_extras = any(path.endswith(_PYPROJECT) for path in lines_by_path)
         for line, written_line in lines_of_fact.items():
             if line in found or _is_dropped(line, fact):
@@ -90,7 +97,10 @@ def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> Phrase
 
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:
-    """Raise InputError unless the repositories have the fact's submodules at the same commits."""
+    """Raise InputError unless each submodule of a fact is at the same commit in its repository.
+
+    A submodule may be in another submodule; then it is looked up in the repository of that one.
+    """
     places = {
         submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules
     }
@@ -113,7 +123,7 @@ def _require_submodules(fact: Sources, repositories: Repositories) -> None:
 
 
 def _mismatch(fact: Sources, place: str, why: Phrase, hint: Phrase) -> InputError:
-    """Return the failure of a fact that contradicts a repository."""
+    """Return the error for a fact that contradicts a repository; `place` is address and commit."""
     return InputError(
         phrase("the fact `{fact}` does not match the repository", fact=fact.id),
         where=phrase("{fact} and {place}", fact=fact.where, place=place),
@@ -123,14 +133,15 @@ def _mismatch(fact: Sources, place: str, why: Phrase, hint: Phrase) -> InputErro
 
 
 def _is_dropped(line: str, fact: Sources) -> bool:
-    """Return whether a fact leaves out the project of a requirement on purpose."""
+    """Return whether a fact leaves out a requirement on purpose: its `drop` names the project."""
     return text.requirement(line).name in fact.recipe.drop
 
 
 def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:
-    """Return the requirements in a file, for the extras that the fact is about.
+    """Return the normalized requirements in a file of a fact's commit, after the fact's steps.
 
-    None if they are not static. Raises InputError, RepositoryUnreadable and NoSuchCommit.
+    None if they are not static, or the file is of an unknown format. Raises InputError if the file
+    is missing or invalid, RepositoryUnreadable, and NoSuchCommit.
     """
     content = _patched(fact, path, repositories)
     try:
@@ -156,9 +167,10 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
 
 
 def _pyproject_lines(fact: Sources, path: str, content: str) -> set[str] | None:
-    """Return the requirements in a pyproject.toml, None if they are not static.
+    """Return the normalized requirements in a pyproject.toml; None if they are not static.
 
-    Raises UnusableFile.
+    Requirements of extras that the fact does not mention are left out. Raises UnusableFile if the
+    file is invalid.
     """
     pyproject = read_pyproject(content.encode(), FileRelease(path, fact.package, ""))
     if pyproject.metadata is None:
@@ -172,9 +184,10 @@ def _pyproject_lines(fact: Sources, path: str, content: str) -> set[str] | None:
 
 
 def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
-    """Return a file after the fact's steps.
+    """Return the text of a file of the commit, changed as the fact's `steps` change it.
 
-    Raises InputError if it does not exist, or a step finds nothing to change.
+    A step can move the file to `path`, or comment out lines of it. Raises InputError if the file
+    does not exist, or if a step comments out no line.
     """
     patterns = []
     for step in reversed(fact.recipe.steps):
@@ -208,9 +221,9 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
 
 
 def _file_requirements(fact: Sources, path: str, content: str) -> Iterator[str]:
-    """Yield the requirements in a requirements file.
+    """Yield the requirements in a requirements file (pip's format).
 
-    Raises UnusableFile unless the fact names the files that it includes, too.
+    Raises UnusableFile if it includes another file that the fact's `requires-from` does not name.
     """
     folder = path.rpartition("/")[0]
     for _, line in text.file_lines(content):
@@ -225,11 +238,14 @@ def _file_requirements(fact: Sources, path: str, content: str) -> Iterator[str]:
 
 
 def _normal(line: str) -> str:
-    """Return a requirement as text with its extras in order."""
+    """Return a requirement in a normal form, so that equal requirements are equal texts.
+
+    Its extras are sorted.
+    """
     need = text.requirement(line)
     return str(replace(need, extras=tuple(sorted(need.extras))))
 
 
 def _extras(line: str) -> frozenset[str]:
-    """Return the extras that a line's marker names."""
+    """Return the extras that the marker of a requirement names; none if they are not clear."""
     return text.extras_in_marker(line) or frozenset()

@@ -1,8 +1,9 @@
-"""A stack's direct references resolved: the commit, and the recipe of the project there.
+"""Resolve the direct references of a stack to a commit, and to the recipe of the project there.
 
-The recipe is from a fact, which is compared with files of the commit; if the repository cannot be
-read, the lock says that the fact is not verified. Without a fact the commit must have a static
-pyproject.toml.
+A direct reference is a line `NAME @ git+https://…`. A recipe says which version a commit builds,
+and what it requires (`model.repository.Recipe`). It is taken from a `[[sources]]` fact, which is
+compared with the files of the commit. If the repository cannot be read, the lock says that the fact
+was not verified. Without a fact, the commit must have a static pyproject.toml.
 """
 
 from __future__ import annotations
@@ -31,21 +32,23 @@ from resolver.phrase import Phrase, cause, listed, literal, phrase
 
 
 class _Reference(NamedTuple):
-    """A line of a stack that takes a project from a repository."""
+    """A direct reference: a line of a stack that takes a project from a repository."""
 
+    # The project.
     name: NormalizedName
+    # The repository, and the commit, tag or branch in it.
     direct: Direct
-    # The file and line that has it.
+    # The file and line that has the reference.
     where: str
 
 
 def with_resolved_sources(
     problems: Sequence[Problem], repositories: Repositories
 ) -> tuple[Problem, ...]:
-    """Return the problems with the source of each direct reference of their stack.
+    """Return the problems with the source (commit and recipe) of each direct reference added.
 
-    A direct reference is `NAME @ git+https://…`. Raises InputError if nothing is known about a
-    referenced commit, or a fact contradicts the files of its commit.
+    Raises InputError if a commit or its recipe cannot be determined, if a fact contradicts the
+    files of its commit, or if a stack takes a project from two places.
     """
     sources: dict[str, Source] = {}
     for problem in problems:
@@ -54,10 +57,10 @@ def with_resolved_sources(
 
 
 def with_sources_of_facts(problem: Problem) -> Problem:
-    """Return a problem with the sources that facts describe, without reading a repository.
+    """Return a problem with the sources of its direct references, taken from facts alone.
 
-    These are of direct references whose source is not known yet. Raises InputError if no fact
-    describes one.
+    No repository is read. References whose source is known already are left alone. Raises
+    InputError if no fact describes one of the others.
     """
     sources = dict(problem.sources)
     for root in problem.stack.requirements:
@@ -67,18 +70,18 @@ def with_sources_of_facts(problem: Problem) -> Problem:
         direct = Direct.parse(need.url)
         reference = _Reference(need.name, direct, root.origin.where)
         facts = _facts_about(reference, problem)
-        meant = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
-        if not meant:
-            what = phrase("no fact describes `{name}` there", name=need.name)
-            raise InputError(what, where=root.origin.where)
-        sources[need.url] = Source.of_fact(meant[0], None, _ref(direct, meant[0].commit))
+        matching = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
+        if not matching:
+            error_message = phrase("no fact describes `{name}` there", name=need.name)
+            raise InputError(error_message, where=root.origin.where)
+        sources[need.url] = Source.of_fact(matching[0], None, _ref(direct, matching[0].commit))
     return replace(problem, sources=sources)
 
 
 def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Repositories) -> None:
-    """Add the source of each direct reference of a problem, by the address in its line.
+    """Add the source of each direct reference of a problem to `sources`.
 
-    Raises InputError as `with_resolved_sources` does.
+    The key is the address in the reference. Raises InputError as `with_resolved_sources` does.
     """
     references: dict[NormalizedName, RootRequirement] = {}
     for root in problem.stack.requirements:
@@ -102,7 +105,10 @@ def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Rep
 
 
 def _facts_about(reference: _Reference, problem: Problem) -> list[Sources]:
-    """Return the facts about the project in the repository, at any commit."""
+    """Return the `[[sources]]` facts about the project of a reference in its repository.
+
+    They may be about any commit. If the reference names a subdirectory, they are about that one.
+    """
     direct = reference.direct
     facts = []
     for fact in problem.facts:
@@ -115,15 +121,16 @@ def _facts_about(reference: _Reference, problem: Problem) -> list[Sources]:
 
 
 def _source(reference: _Reference, facts: Sequence[Sources], repositories: Repositories) -> Source:
-    """Return the source of a reference, from one of these facts or from the repository.
+    """Return the source of a reference, from the fact about its commit or from the repository.
 
-    Raises InputError as `with_resolved_sources` does.
+    `facts` are those about the project at any commit. Raises InputError as `with_resolved_sources`
+    does.
     """
     direct = reference.direct
     commit = direct.revision
     if not direct.is_commit:
-        meant = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
-        commit = _commit(reference, meant, repositories)
+        matching = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
+        commit = _commit(reference, matching, repositories)
     facts_of_commit = [fact for fact in facts if fact.commit == commit]
     if len(facts_of_commit) > 1:
         raise InputError(
@@ -143,15 +150,16 @@ def _source(reference: _Reference, facts: Sequence[Sources], repositories: Repos
 
 
 def _ref(direct: Direct, commit: str) -> str:
-    """Return the tag in a direct reference, empty if it names the commit."""
+    """Return the tag that a direct reference names; empty if it names the commit by its hash."""
     return "" if commit.startswith(direct.revision) else direct.revision
 
 
 def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
-    """Return the resolution with the releases that facts take from commits compared with these.
+    """Return the resolution after comparing its releases from commits with these commits.
 
-    What a line of the stack takes from a commit was compared before. Raises InputError as
-    `why_unverified` does.
+    A release that a fact takes from a commit gets a source that says whether the fact could be
+    verified. Direct references of the stack are left alone: `with_resolved_sources` compared them.
+    Raises InputError if a fact contradicts its commit.
     """
     of_stack = list(resolution.problem.sources.values())
     pins = []
@@ -165,9 +173,11 @@ def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
 
 
 def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repositories) -> str:
-    """Return the commit of a tag or abbreviated hash.
+    """Return the full hash of the commit that a reference names by a tag or an abbreviated hash.
 
-    It is from the repository, or else from the `facts` that may be about it. Raises InputError.
+    The repository is asked for the tag. If it has no such tag or cannot be read, the commit of
+    `facts` is used: the facts that match the reference. Raises InputError if the commit cannot be
+    determined, if the reference names a branch, or if fact and tag differ.
     """
     direct = reference.direct
     revision = direct.revision
@@ -241,7 +251,10 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
 
 
 def _static_source(reference: _Reference, commit: str, repositories: Repositories) -> Source:
-    """Return the source of a project with a static pyproject.toml. Raises InputError."""
+    """Return the source of a reference, with the recipe in the pyproject.toml of the commit.
+
+    Raises InputError if the repository cannot be read, or its pyproject.toml is not static.
+    """
     direct = reference.direct
     try:
         recipe = _static_recipe(reference, commit, repositories)
@@ -266,9 +279,10 @@ def _static_source(reference: _Reference, commit: str, repositories: Repositorie
 
 
 def _static_recipe(reference: _Reference, commit: str, repositories: Repositories) -> Recipe:
-    """Return the recipe in a static pyproject.toml.
+    """Return the recipe in the pyproject.toml of a commit.
 
-    Raises UnusableFile, RepositoryUnreadable and NoSuchCommit.
+    Raises UnusableFile if the file is missing, invalid or not static, RepositoryUnreadable if the
+    repository cannot be read, and NoSuchCommit if it does not have the commit.
     """
     direct = reference.direct
     path = f"{direct.subdirectory}/pyproject.toml".lstrip("/")
@@ -293,7 +307,10 @@ def _static_recipe(reference: _Reference, commit: str, repositories: Repositorie
 
 
 def _unknown(reference: _Reference, commit: str, why: Phrase) -> InputError:
-    """Return the failure of a commit about which nothing is known, with a fact to fill in."""
+    """Return the error for a commit whose recipe is not known.
+
+    Its hint is the text of a `[[sources]]` fact for the user to complete.
+    """
     direct = reference.direct
     lines = [
         f"# matrices/facts/{reference.name}.toml",

@@ -1,4 +1,7 @@
-"""A catalog with wheels of which public files give the requirements, but not the sha256."""
+"""A catalog that adds wheels whose requirements are known from public files, but not their sha256.
+
+`cli.answers` uses it to tell what would be locked if an index could be reached.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,14 @@ from resolver.phrase import phrase
 
 
 class UnhashedCatalog(CatalogWrapper):
-    """Adds recorded wheels without a sha256 to the answers of another catalog.
+    """A catalog that adds recorded wheels without a sha256 to the answers of another catalog.
 
-    A wheel is added to the page of its index where that index could not be reached. No lock can be
-    made of such a file, so `sha256` raises IndexFailure for it. It is for the question what would
-    be locked where the index answers.
+    A wheel is added to the page of its index if that index could not be reached. Such a file can be
+    solved with, but not locked: `sha256` raises IndexFailure for it.
     """
 
     def __init__(self, inner: Catalog, recorded: Iterable[Recorded]) -> None:
-        """Add the recorded wheels without a sha256 to `inner`."""
+        """Add the recorded wheels without a sha256 to the answers of `inner`; ignore the others."""
         super().__init__(inner)
         self._wheels: dict[NormalizedName, list[Recorded]] = {}
         self._metadata: dict[str, CoreMetadata] = {}
@@ -79,7 +81,7 @@ class UnhashedCatalog(CatalogWrapper):
 
 
 def _with_wheel(page: Page, wheel: Recorded) -> Page:
-    """Return a page with a recorded wheel, unless the page has the file with its sha256."""
+    """Return a page with a recorded wheel added, unless it has a file of that name already."""
     files = page.releases.get(wheel.version, ())
     if any(file.filename == wheel.filename for file in files):
         return page

@@ -1,1 +1,1 @@
-"""What binaries need, compared with what a target and the wheels of a lock have."""
+"""Compare what the binaries of wheels need with what a target and the wheels of a lock provide."""

@@ -1,4 +1,9 @@
-"""Judge whether the binaries of wheels can be loaded, from their linkage, facts and the target."""
+"""Judge whether the binaries of wheels can be loaded on a target.
+
+The linkage of a wheel (`model.linkage.Linkage`) says which libraries, symbols and glibc its
+binaries need, and what they offer. It is compared with the target, with facts, and with the linkage
+of the other wheels. All functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -14,58 +19,68 @@ from packaging.version import Version
 from resolver.model.fact import Links
 from resolver.model.linkage import TORCH, Linkage, SharedObject, numbers, unpacked
 
-# The interpreter has its own library loaded, or was linked with it.
+# The beginning of the name of Python's own library, which is never missing: the interpreter has
+# loaded it, or was linked with it.
 _PYTHON: Final = "libpython3."
-# Pairs of a wheel and a torch that are compared once. A changed stack has mostly the same ones.
+# The number of results of comparing a wheel with a torch that are cached. After a change of a
+# stack, most pairs are the same.
 _MOST_COMPARED: Final = 1024
 
-# The symbols of several objects, each as `packed` joined them.
+# The hashes of the symbols of several objects, one text for each object, made by
+# `model.linkage.packed`.
 PackedSymbols = tuple[bytes, ...]
 
 
 class MissingLibrary(msgspec.Struct, frozen=True):
-    """A library that an object needs and nothing provides."""
+    """A library that an object of a wheel needs, and that nothing provides."""
 
-    # The object's path in its wheel.
+    # The path of the object in its wheel.
     path: str
+    # The name of the library.
     library: str
 
 
 class NewerGlibc(msgspec.Struct, frozen=True):
-    """An object needs a newer glibc than the target has."""
+    """An object of a wheel needs a newer glibc than the target has."""
 
-    # The object's path in its wheel.
+    # The path of the object in its wheel.
     path: str
-    # Such as `2.34`, like the target's.
+    # The version that the object needs, such as `2.34`.
     needed: str
+    # The version that the target has.
     has: str
 
 
 class MissingSymbols(msgspec.Struct, frozen=True):
-    """A wheel takes symbols that the locked torch does not offer."""
+    """A wheel takes symbols from PyTorch that the locked torch does not offer."""
 
-    # How many of the symbols that it takes are missing.
+    # The number of symbols that are not offered.
     missing: int
-    # How many symbols it takes.
+    # The number of all symbols that the wheel takes.
     taken: int
-    # The release of torch.
+    # The version of torch.
     torch: str
 
 
+# A reason why a wheel cannot be loaded.
 Fault = MissingLibrary | NewerGlibc | MissingSymbols
 
 
 class LockedWheel(msgspec.Struct, frozen=True):
-    """A wheel of a lock."""
+    """A wheel of a lock, with its linkage."""
 
+    # The normalized name.
     project: str
     version: str
-    # None if the wheel was not read.
+    # None if the binaries of the wheel were not read.
     linkage: Linkage | None
 
 
 def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
-    """Return the object that needs the newest glibc, if that is newer than the target's."""
+    """Return the fault of the object that needs the newest glibc of all in a wheel.
+
+    None if the target's `glibc` is new enough for it.
+    """
     objects = [shared_object for shared_object in linkage.objects if shared_object.glibc]
     if not objects:
         return None
@@ -76,15 +91,15 @@ def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version such as `2.34`."""
+    """Return the numbers in a version such as `2.34`."""
     return tuple(int(part) for part in version.split(".") if part)
 
 
 def _alternatives(linkage: Linkage) -> Collection[Sequence[SharedObject]]:
-    """Return the objects of a wheel in groups. It is enough if one of each group can be loaded.
+    """Return the objects of a wheel in groups of alternatives: one of each group must be loadable.
 
     Some wheels have a library for each release of PyTorch or FFmpeg, and load the right one when
-    they run. Such libraries lie in one folder, and their names differ only in digits, as in
+    they run. Such libraries are in one folder, and their names differ only in digits, such as
     `libtorchcodec_core6.so` and `libtorchcodec_core7.so`. Any other object is a group of its own.
     """
     groups: dict[str, list[SharedObject]] = defaultdict(list)
@@ -97,41 +112,40 @@ def _alternatives(linkage: Linkage) -> Collection[Sequence[SharedObject]]:
 def missing_libraries(
     linkage: Linkage, provided: Container[str], links: Sequence[Links] = ()
 ) -> tuple[MissingLibrary, ...]:
-    """Return the libraries that a wheel needs, but neither has nor is provided with, each once.
+    """Return the libraries that a wheel needs and that neither it nor anything else provides.
 
-    `links` are the facts about the wheel, which may say that a library is optional.
+    `provided` are the names of libraries that are available. `links` are the facts about the wheel,
+    which may say that a library is optional. Each library is returned once, with the first object
+    that needs it.
     """
     own = linkage.names
 
     def is_missing(library: str) -> bool:
+        """Return whether a needed library is neither available nor optional."""
         if library in own or library in provided or library.startswith(_PYTHON):
             return False
         return not any(fact.is_optional(library) for fact in links)
 
     missing: dict[str, MissingLibrary] = {}
     for group in _alternatives(linkage):
-        faults = [
-            [
-                MissingLibrary(shared_object.path, name)
-                for name in filter(is_missing, shared_object.needs)
-            ]
-            for shared_object in group
-        ]
-        if not all(faults):
-            continue
-        for faults_of_object in faults:
-            for fault in faults_of_object:
-                missing.setdefault(fault.library, fault)
+        missing_of_objects = [list(filter(is_missing, part.needs)) for part in group]
+        if not all(missing_of_objects):
+            continue  # nothing is missing for one of the alternatives
+        for shared_object, libraries in zip(group, missing_of_objects, strict=True):
+            for library in libraries:
+                missing.setdefault(library, MissingLibrary(shared_object.path, library))
     return tuple(missing.values())
 
 
 class TakenSymbols:
-    """The symbols that a wheel takes from PyTorch. Its length is how many they are."""
+    """The symbols that a wheel takes from PyTorch, as hashes. `len` returns their number."""
 
     def __init__(self, linkage: Linkage) -> None:
-        # The symbols of each object in a group of alternatives, if there are any.
+        """Collect the symbols of all objects of a wheel."""
+        # For each group of alternatives: the symbols of each object. Groups without any symbol are
+        # left out.
         self._groups: list[list[frozenset[int]]] = []
-        # All of them, as `packed` joined them.
+        # The same symbols, packed.
         self._packed: tuple[bytes, ...] = ()
         for group in _alternatives(linkage):
             taken = [unpacked(shared_object.takes) for shared_object in group]
@@ -140,13 +154,17 @@ class TakenSymbols:
                 self._packed += tuple(shared_object.takes for shared_object in group)
 
     def __len__(self) -> int:
+        """Return the number of different symbols, of all alternatives together."""
         symbols: set[int] = set()
         for group in self._groups:
             symbols.update(*group)
         return len(symbols)
 
     def missing_in(self, offered: PackedSymbols) -> frozenset[int]:
-        """Return the symbols that are not offered. Of alternatives, the best one counts."""
+        """Return the symbols that are not in `offered`.
+
+        Of a group of alternatives, the object with the fewest missing symbols counts.
+        """
         not_offered = _not_offered(self._packed, offered)
         missing: set[int] = set()
         for group in self._groups:
@@ -156,9 +174,9 @@ class TakenSymbols:
 
 @lru_cache(_MOST_COMPARED)
 def _not_offered(taken: PackedSymbols, offered: PackedSymbols) -> frozenset[int]:
-    """Return the symbols of one wheel that another does not offer.
+    """Return the symbols that are in `taken` and not in `offered`, both packed.
 
-    What PyTorch offers is not kept as numbers: that takes 4 MB for each of its releases.
+    The symbols that PyTorch offers are not kept unpacked: they take 4 MB for each release.
     """
     symbols: set[int] = set()
     for hashes in taken:
@@ -169,9 +187,10 @@ def _not_offered(taken: PackedSymbols, offered: PackedSymbols) -> frozenset[int]
 
 
 def missing_symbols(wheel: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
-    """Return how many symbols a wheel takes that a torch does not offer; None if it may offer all.
+    """Return the number of symbols that a wheel takes and that a torch does not offer.
 
-    `release` is the version of torch.
+    `release` is the version of torch. None if no symbol is missing, or if that is not known because
+    an object of torch was not read.
     """
     taken = TakenSymbols(wheel)
     if not taken:
@@ -184,26 +203,29 @@ def missing_symbols(wheel: Linkage, torch: Linkage, release: str) -> MissingSymb
 
 
 def _all_offers(torch: Linkage) -> PackedSymbols | None:
-    """Return the symbols that a torch offers, None if an unread object may offer others."""
+    """Return the symbols that a torch offers; None if that is not known.
+
+    It is not known if an object of torch was not read, or if the reading has no symbols.
+    """
     if not torch.is_complete:
         return None
     return tuple(part.offers for part in torch.objects if part.offers) or None
 
 
 class TorchRelease(NamedTuple):
-    """What a torch has for other wheels."""
+    """The libraries and symbols that a release of torch provides for other wheels."""
 
     version: Version
-    # The names of libraries that are loaded with it.
+    # The names of the libraries that are loaded with this torch.
     libraries: frozenset[str]
-    # The symbols that it offers, None if it may offer any.
+    # The symbols that it offers; None if they are not known.
     offers: PackedSymbols | None
 
 
 def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
-    """Return what a torch has for other wheels.
+    """Return what a release of torch provides for other wheels.
 
-    The libraries that it needs itself count, as every lock with this torch has them.
+    The libraries that torch itself needs are included, since every lock with this torch has them.
     """
     libraries = set(linkage.names)
     for shared_object in linkage.objects:
@@ -212,16 +234,21 @@ def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
 
 
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
-    """Return the specifier of the releases of torch that a wheel can be loaded with.
+    """Return the specifier (PEP 440) of the releases of torch with which a wheel can be loaded.
 
-    `known` are releases, each with whether the wheel can be loaded with it. If it cannot be loaded
-    with a release, but with the next one, the releases between them are excluded. If it can be
-    loaded with a release, but not with the next one, those between them are admitted, as nobody has
-    read them. If it can be loaded with no known release, all others are admitted.
+    `known` has releases of torch, each with whether the wheel can be loaded with it. In this text
+    such a release is good if the wheel can be loaded with it, and bad if it cannot.
 
-    A specifier that names no local version is about all of them. So the local versions of a release
-    count as one, with which the wheel can be loaded if it can be with any. Local versions with
-    which it cannot are then excluded by name.
+    - If a bad release precedes the first good one, all releases before the first good one are
+      excluded.
+    - If a bad release follows the last good one, it and all later releases are excluded.
+    - Bad releases between good ones are excluded by name. If there is no good release, all bad ones
+      are excluded by name.
+    - All other releases are admitted, even if their binaries were never read.
+
+    A specifier without a local version matches all local versions of a release. So the local
+    versions of a release count as one, which is good if any of them is. Bad local versions of a
+    good release are excluded by name.
     """
     loads = dict(known)
     release_loads: dict[Version, bool] = {}
@@ -253,10 +280,11 @@ def judge(
     libraries: Collection[str],
     glibc: tuple[int, int],
 ) -> Iterator[tuple[LockedWheel, Fault]]:
-    """Yield every fault of every wheel of a lock.
+    """Yield each fault of each wheel of a lock, with the wheel.
 
-    `libraries` are provided by the platform and by the target's components, `glibc` is the
-    target's. A wheel that was not read has no faults; it provides what facts say.
+    `libraries` are the names of libraries that the platform and the components of the target
+    provide, and `glibc` is the version of the target. For a wheel that was not read no fault is
+    yielded, and it provides only the libraries that facts name.
     """
     provided = _provided(wheels, facts).union(libraries)
     torch = None
@@ -279,7 +307,7 @@ def judge(
 
 
 def _provided(wheels: Iterable[LockedWheel], facts: Sequence[Links]) -> set[str]:
-    """Return the libraries that wheels have, or have by facts."""
+    """Return the names of the libraries that wheels provide, by their linkage or by facts."""
     provided: set[str] = set()
     for wheel in wheels:
         if wheel.linkage is not None:
@@ -290,5 +318,6 @@ def _provided(wheels: Iterable[LockedWheel], facts: Sequence[Links]) -> set[str]
 
 
 def _links_of(wheel: LockedWheel, facts: Iterable[Links]) -> list[Links]:
+    """Return the facts about the linkage of a wheel."""
     version = Version(wheel.version)
     return [fact for fact in facts if fact.is_about(wheel.project, version)]

@@ -1,1 +1,4 @@
-"""From a resolution to a lock: files with hashes, stages, what changed. No rendering here."""
+"""Make a lock of a resolution, and read, compare, write and bundle locks.
+
+`report` makes documents and scripts of a lock; nothing is rendered here.
+"""

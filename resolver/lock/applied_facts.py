@@ -1,4 +1,4 @@
-"""Which facts a resolution rests on."""
+"""Tell which facts a resolution rests on. A lock cites them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from resolver.model.resolution import Resolution
 
 
 def applied_facts(resolution: Resolution) -> Iterator[Fact]:
-    """Yield the facts that count as used, in the order of the files."""
+    """Yield the facts that a resolution used (`Fact.is_used`), in the order of their files."""
     for fact in resolution.problem.facts:
         if fact.is_used(resolution):
             yield fact

@@ -1,4 +1,4 @@
-"""From a resolution to a lock; hashes and metadata come from the catalog."""
+"""Make a lock of a resolution. The catalog gives the sha256 and the metadata of files."""
 
 from __future__ import annotations
 
@@ -52,10 +52,13 @@ def build(
 ) -> Lock:
     """Return the lock of a resolution.
 
-    `builds` are the isolated build environments, each as the archives that are built in it (none:
-    all) and the resolution of its tools. An environment without a solution has a message instead,
-    which says why. The lock then has it as a warning, and install.sh builds with what is installed
-    already and downloads nothing.
+    `builds` has a pair for each isolated build environment: the names of the projects that are
+    built in it (none means all that are built in isolation), and the resolution of its tools. If
+    the tools have no solution, a message takes the place of the resolution and says why. The lock
+    then has a warning, and install.sh builds with the tools that are installed already.
+
+    Raises IndexFailure if a file cannot be hashed or its metadata cannot be read, and InputError if
+    facts contradict each other.
     """
     problem = resolution.problem
     stack = problem.stack
@@ -127,6 +130,7 @@ def build(
 
 
 def _target(target: Target) -> LockedTarget:
+    """Return the description of a target for a lock, with the components that it states."""
     system = {name: str(value) for name, value in sorted(target.stated.items())}
     return LockedTarget(
         name=target.name,
@@ -139,6 +143,7 @@ def _target(target: Target) -> LockedTarget:
 
 
 def _component(component: Component) -> LockedComponent:
+    """Return a component of the target as the lock describes it."""
     return LockedComponent(
         name=component.name,
         title=component.title,
@@ -148,7 +153,10 @@ def _component(component: Component) -> LockedComponent:
 
 
 def _indexes(pins: Iterable[LockedPin], indexes: Indexes) -> Iterator[LockedIndex]:
-    """Yield the indexes that files come from; pip's own has no address in a lock."""
+    """Yield the indexes of these pins, by name.
+
+    The default index of pip has no address in a lock: on another machine it may be another one.
+    """
     for name in sorted({pin.index for pin in pins if pin.git is None}):
         url = "" if name == PYPI else read_root(indexes.indexes[name].url, name).url
         yield LockedIndex(name=name, url=url)
@@ -157,7 +165,11 @@ def _indexes(pins: Iterable[LockedPin], indexes: Indexes) -> Iterator[LockedInde
 def _environment_numbers(
     pins: Iterable[LockedPin], environments: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return in which of the isolated environments each pin is built, by the archives of each."""
+    """Return the number of the isolated environment in which each pin is built, by name.
+
+    `environments` has the names of the projects that are built in each environment; none means all.
+    Pins that are not built in isolation are left out.
+    """
     built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     numbers = {}
     for number, archives in enumerate(environments):
@@ -168,6 +180,7 @@ def _environment_numbers(
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
+    """Return a fact as the lock cites it."""
     return LockedFact(
         id=fact.id,
         where=fact.where,
@@ -187,9 +200,11 @@ def _pin(
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
 ) -> LockedPin:
-    """Return a pin with its files and its requirements, given the requirements of each project.
+    """Return a pin in the form of a lock, with its files and requirements.
 
-    A build tool is for these `builds`; a build needs what is `external`.
+    `requirements` has the requirements of all projects (`_by_project`). For a build tool, `builds`
+    has the names of the projects that are built with it. `external` has the needs of the pin's
+    build that only the machine can meet. Raises IndexFailure if a file cannot be hashed.
     """
     release = pin.release
     version = str(release.version)
@@ -207,7 +222,7 @@ def _pin(
             case Requires(override=StackLine() as line):
                 fact_requires.setdefault(line.where, []).append(constraint.text)
             case _:
-                pass  # what its binaries need follows from its files
+                pass  # requirements of its binaries, which follow from its files
     recipe = _recipe(release)
     variables = recipe.env if recipe is not None else ()
     files = [] if release.source is not None else [release.file, *_interchangeable(pin, catalog)]
@@ -233,13 +248,17 @@ def _pin(
 
 
 def _variant(variant: Variant) -> LockedVariant:
+    """Return the description of a wheel's variant (PEP 825) for a lock."""
     return LockedVariant(label=variant.label, properties=variant.properties)
 
 
 def _by_project(
     pins: Iterable[Pin], build_tools: Iterable[Pin] = ()
 ) -> dict[str, list[BuildLine | Requires]]:
-    """Return the requirements on pins, and by builds on tools, by the project that has them."""
+    """Return the requirements on these pins, by the project that has the requirement.
+
+    Of `build_tools`, only the requirements of builds are included. Lines of the stack are left out.
+    """
     requirements: dict[str, list[BuildLine | Requires]] = {}
     for pin in pins:
         for constraint in pin.because:
@@ -256,13 +275,18 @@ def _by_project(
 
 
 def _sorted(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts sorted, each once."""
     return tuple(sorted(set(texts)))
 
 
 def _external(
     pin: Pin, facts_in_use: Iterable[facts.Fact], installed: Iterable[Pin]
 ) -> dict[facts.MachineNeed, None]:
-    """Return what the build of a pin needs of the machine by facts, and no installed pin offers."""
+    """Return the needs of a pin's build that only the machine can meet, such as a C compiler.
+
+    Facts state them. A need is left out if an `installed` pin has its name, such as cmake. The keys
+    of the result are the needs, in the order of the facts.
+    """
     names = {other.name for other in installed}
     needs: dict[facts.MachineNeed, None] = {}
     for fact in facts_in_use:
@@ -272,11 +296,15 @@ def _external(
 
 
 def _recipe(release: Release) -> Recipe | facts.Builds | None:
-    """Return how a release is built; None if no fact says so."""
+    """Return the recipe for building a release from a commit or an archive; None without one."""
     return release.source.recipe if release.source is not None else release.builds
 
 
 def _mode(release: Release) -> Mode:
+    """Return how install.sh installs a release.
+
+    It installs a wheel, builds it in an isolated environment, or builds it in the environment.
+    """
     if release.source is None and release.file.is_wheel:
         return "wheels"
     recipe = _recipe(release)
@@ -284,6 +312,7 @@ def _mode(release: Release) -> Mode:
 
 
 def _git(source: Source) -> LockedGit:
+    """Return the description of the source of a release from a commit, for a lock."""
     recipe = source.recipe
     return LockedGit(
         url=source.url,
@@ -302,9 +331,10 @@ def _git(source: Source) -> LockedGit:
 
 
 def _interchangeable(pin: Pin, catalog: Catalog) -> Iterator[File]:
-    """Yield further wheels of a pin that would do as well.
+    """Yield further wheels of a pin's release that may be installed in place of its file.
 
-    They must have the same requirements, since metadata is per file.
+    Their metadata must have the same requirements, since each wheel has metadata of its own. A
+    wheel whose metadata cannot be used is left out.
     """
     if not pin.release.others:
         return
@@ -316,16 +346,23 @@ def _interchangeable(pin: Pin, catalog: Catalog) -> Iterator[File]:
 
 
 def _absent(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedAbsent]:
-    """Yield what must not be installed, by name. What the stack says comes before facts."""
+    """Yield the projects that must not be installed, by name.
+
+    Both the stack and facts can exclude a project; the reason of the stack counts first.
+    """
     absent: dict[str, LockedAbsent] = {}
-    for row in resolution.problem.stack.absent:
-        absent[row.package] = LockedAbsent(
-            name=row.package, reason=row.reason, reason_zh=row.reason_zh, because=row.where
+    for excluded in resolution.problem.stack.absent:
+        absent[excluded.package] = LockedAbsent(
+            name=excluded.package,
+            reason=excluded.reason,
+            reason_zh=excluded.reason_zh,
+            because=excluded.where,
         )
     for fact in facts_in_use:
         if not isinstance(fact, (facts.Collides, facts.Absent)):
             continue
-        # Facts in use keep two projects apart of which at least one is pinned.
+        # The fact says that two projects must not be installed together. At least one of them is
+        # pinned, since the fact is in use.
         name = fact.package if resolution.pin(fact.package) is None else fact.other
         if resolution.pin(name) is None and name not in absent:
             absent[name] = LockedAbsent(
@@ -336,9 +373,10 @@ def _absent(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
 
 
 def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
-    """Yield the environment variables by name; one is optional if all facts that name it say so.
+    """Yield the environment variables that facts set, by name.
 
-    Raises InputError if two facts give it different values.
+    A variable is optional if all facts that set it say so. Raises InputError if two facts give a
+    variable different values.
     """
     stated: dict[str, list[tuple[str, facts.Exports]]] = {}
     for fact in facts_in_use:
@@ -379,7 +417,7 @@ def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
 
 
 def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
-    """Yield what may fail to start, in the order of the facts."""
+    """Yield the modules and commands that may fail to start, in the order of the facts."""
     for fact in facts_in_use:
         if isinstance(fact, facts.Optional):
             yield LockedOptional(
@@ -392,7 +430,11 @@ def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
-    """Yield the ignored requirements, by what ignores them: facts, recipes, absent projects."""
+    """Yield the requirements of pins that the lock ignores.
+
+    Requirements that a `replaces` fact drops come first, then those of recipes of commits, then the
+    overrides of the resolution (of absent projects, for example).
+    """
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if not isinstance(fact, facts.Replaces) or pin is None or not fact.applies_to(pin.version):
@@ -411,5 +453,6 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
 
 
 def _override(pin: Pin, name: str, line: str, fact: facts.Fact) -> Override:
+    """Return the requirement `line` of a pin on the project `name`, which a fact drops."""
     version = str(pin.version)
     return Override(package=pin.name, version=version, name=name, dropped=line, fact=fact.id)

@@ -1,4 +1,4 @@
-"""Wheels that install.sh built with `--build-wheels`, to be put into a bundle."""
+"""Read wheels that `install.sh --build-wheels` built on a machine, and put them into a bundle."""
 
 from __future__ import annotations
 
@@ -16,53 +16,59 @@ from resolver.phrase import literal, phrase
 from resolver.verify.built import BUILT_FILE, built_text, parse_built
 from resolver.verify.findings import UnreadableError
 
-# The folder of a bundle in which install.sh looks for such wheels.
+# The folder of a bundle in which install.sh looks for wheels that were built.
 FOLDER: Final = "built"
 TEXT_PATH: Final = f"{FOLDER}/{BUILT_FILE}"
 _HINT = phrase("make the folder on a node: install.sh --build-wheels DIR")
 
 
 class BuiltWheel(msgspec.Struct, frozen=True):
-    """A wheel that was built from what a lock names."""
+    """A wheel that install.sh built from a source archive or commit of a lock."""
 
-    # Its path in the folder.
+    # The path of the wheel in the folder that has built.toml.
     file: str
     sha256: str
-    # The digest of all that determines the build.
+    # A digest of everything that determines the build: the source, the tools and the variables.
     key: str
-    # The row of built.toml, which also says where and with what it was built.
+    # Its table in built.toml, which also says on which machine and with which tools it was built.
     row: Mapping[str, Any]
 
     @property
     def path(self) -> str:
-        """Return its path in a bundle."""
+        """Return the path of the wheel in a bundle."""
         return f"{FOLDER}/{self.file}"
 
 
 def read_built(folder: OwnedFolder) -> list[BuiltWheel]:
-    """Return the wheels in a folder, none if it has no built.toml. Raises InputError."""
+    """Return the wheels that the built.toml of a folder lists; none if it has no such file.
+
+    Raises InputError if built.toml is invalid.
+    """
     path = str(folder.path / BUILT_FILE)
     try:
         rows = parse_built(folder.read(BUILT_FILE, files.LARGEST).decode(), path)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except UnreadableError as error:
-        what = phrase("the list of built wheels cannot be read")
-        raise InputError(what, where=path, why=literal(error.values["why"]), hint=_HINT) from None
+        error_message = phrase("the list of built wheels cannot be read")
+        raise InputError(
+            error_message, where=path, why=literal(error.values["why"]), hint=_HINT
+        ) from None
     except (OSError, ValueError) as error:
-        what = phrase("the list of built wheels cannot be read")
-        raise files.input_error(error, what, path, _HINT) from None
+        error_message = phrase("the list of built wheels cannot be read")
+        raise files.input_error(error, error_message, path, _HINT) from None
     return [msgspec.convert({**row, "row": row}, BuiltWheel) for row in rows]
 
 
 def require_whole(wheels: Iterable[BuiltWheel], folder: OwnedFolder) -> None:
-    """Raise InputError if a wheel is not in the folder as it was built."""
+    """Raise InputError if a wheel is missing in a folder, or differs from its sha256."""
     for wheel in wheels:
         if bundle.sha256_of(folder, wheel.file) != wheel.sha256:
             raise _changed(wheel, folder)
 
 
 def _changed(wheel: BuiltWheel, folder: OwnedFolder) -> InputError:
+    """Return the error for a wheel that is missing in a folder, or differs from its sha256."""
     return InputError(
         phrase("`{file}` is missing, or was changed after it was built", file=wheel.file),
         where=str(folder.path),
@@ -71,9 +77,9 @@ def _changed(wheel: BuiltWheel, folder: OwnedFolder) -> InputError:
 
 
 def copy(wheels: Iterable[BuiltWheel], source: OwnedFolder, folder: OwnedFolder) -> None:
-    """Copy wheels to their place in a bundle.
+    """Copy wheels from the folder `source` to their places in the bundle `folder`.
 
-    Raises InputError if the disk refuses, or if one has changed since it was compared.
+    Raises InputError if the disk fails, or if a wheel was changed since `require_whole`.
     """
     try:
         for wheel in wheels:
@@ -89,6 +95,6 @@ def copy(wheels: Iterable[BuiltWheel], source: OwnedFolder, folder: OwnedFolder)
 
 
 def text_of(wheels: Iterable[BuiltWheel], paths: Collection[str]) -> str:
-    """Return the text of built.toml for the wheels with these paths in a bundle."""
+    """Return the text of a built.toml with the wheels whose path in a bundle is in `paths`."""
     rows = {wheel.file: wheel.row for wheel in wheels if wheel.path in paths}
     return built_text(rows[file] for file in sorted(rows))

@@ -1,12 +1,14 @@
-"""A bundle: the files of locks in one folder with a manifest, for machines without network access.
+"""Read and write bundles: folders with all files of some locks, for machines without a network.
 
-<file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
-locks/<stack>/<target>/…    the locks that it is for
-install.sh                  installs one of them from here
+A bundle contains:
+
+<file>…                     wheels, archives and git bundles (`install.sh --wheelhouse <folder>`)
+locks/<stack>/<target>/…    the locks that the bundle is for
+install.sh                  installs one of these locks from the bundle
 built/…                     wheels that install.sh built from source, with built.toml
-simple/…                    the pages of an index of the files
-bundle.json                 every file with sha256, size and the pins that need it
-SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
+simple/…                    the pages of an index of the files (PEP 503)
+bundle.json                 the manifest: every file with its sha256, size and pins
+SHA256SUMS                  the same files, and bundle.json, for `sha256sum -c`
 """
 
 from __future__ import annotations
@@ -32,22 +34,22 @@ from resolver.phrase import phrase
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
-FORMAT = 1
+FORMAT = 1  # of the manifest
 
-# In bytes; the limit of file systems.
+# Bytes of a file name; the usual limit of file systems.
 _LONGEST_NAME = 255
-# In characters.
+# Characters of a path in a bundle.
 _LONGEST_PATH = 1000
-# The name of a file whose download has not ended.
+# The name of a file whose download is not complete.
 _PART = re.compile(r"(?P<file>.+)\.[0-9a-f]{16}\.part")
 
 
 class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
-    """A lock that the bundle is for."""
+    """A lock that a bundle is for, as the manifest describes it."""
 
     stack: FolderName
     target: FolderName
-    # The machines that it is for, by platform and Python.
+    # The platform and the Python of the machines that the lock is for.
     platform: Platform
     python: PythonVersion
     # The folder of the lock in the bundle.
@@ -55,7 +57,7 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, lock: Lock) -> BundledLock:
-        """Return what a manifest says of a lock."""
+        """Return the description of a lock for a manifest."""
         return cls(
             stack=lock.stack,
             target=lock.target.name,
@@ -66,7 +68,7 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the bundle's writer made: one of a lock's folder, or the bundle's install.sh."""
+    """A file of a bundle that `ascend-lock bundle` made, such as install.sh or a lock.toml."""
 
     # The path in the bundle.
     path: str
@@ -76,39 +78,40 @@ class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundledFile(ManifestFile, frozen=True, kw_only=True):
-    """A file that was fetched; a source from git is in a folder of its own."""
+    """A file of a bundle that was downloaded: a wheel, a source archive or a git bundle."""
 
-    # The name of the index that it is from; empty for a source from git.
+    # The name of the index that the file is from; empty for a git bundle.
     index: str = ""
-    # What needs it, such as "numpy==1.26.4".
+    # The pins that need the file, such as "numpy==1.26.4".
     pins: tuple[str, ...]
-    # The folders of the locks that have these pins.
+    # The folders, in the bundle, of the locks that have these pins.
     locks: tuple[str, ...]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a bundle, sorted by path."""
+    """The list of all files of a bundle, sorted by path: the content of bundle.json."""
 
     # The version of the format.
     format: int
     locks: tuple[BundledLock, ...]
-    # Files that were fetched.
+    # The files that were downloaded.
     files: tuple[BundledFile, ...]
-    # Files that the bundle's writer made.
+    # The files that `ascend-lock bundle` made.
     texts: tuple[ManifestFile, ...]
-    # The paths of files that none of its locks needs any more, or that a run is about to make.
+    # The paths of files that no lock of the bundle needs any more, and of files that a run is about
+    # to make.
     leftover: tuple[str, ...] = msgspec.field(default=(), name="left")
 
     @property
     def paths(self) -> set[str]:
         """Return the paths of all files that the manifest names."""
-        return {row.path for row in rows_of(self)}.union(self.leftover)
+        return {entry.path for entry in rows_of(self)}.union(self.leftover)
 
 
 def read(folder: OwnedFolder) -> Manifest | None:
-    """Return the manifest of a bundle; None if there is none.
+    """Return the manifest of the bundle in a folder; None if there is none.
 
-    Raises InputError if it cannot be read.
+    Raises InputError if it is invalid or cannot be read.
     """
     path = folder.path / MANIFEST
     try:
@@ -125,7 +128,7 @@ def read(folder: OwnedFolder) -> Manifest | None:
 
 
 def _require_sound(manifest: Manifest) -> None:
-    """Raise ValueError for a manifest that `write` would not have written."""
+    """Raise ValueError for a manifest that `write` could not have written."""
     if manifest.format != FORMAT:
         raise ValueError(
             phrase(
@@ -145,9 +148,10 @@ def _require_sound(manifest: Manifest) -> None:
 
 
 def _require_printable(value: Any) -> None:
-    """Raise ValueError for a text in a value of JSON that a line break or the like would end.
+    """Raise ValueError if a text in a JSON value has characters that do not print.
 
-    Each path is a line of SHA256SUMS, and install.sh has names of locks.
+    Each path becomes a line of SHA256SUMS, and install.sh contains the names of locks, so a line
+    break in them would be dangerous.
     """
     if isinstance(value, str) and not value.isprintable():
         raise ValueError(phrase("`{value}` has characters that do not print", value=value))
@@ -161,7 +165,7 @@ def _require_printable(value: Any) -> None:
 
 
 def is_inside(path: str) -> bool:
-    """Return whether a path, judged by its text, is below the bundle's folder."""
+    """Return whether a path in a manifest is below the bundle's folder, by its text alone."""
     if len(path) > _LONGEST_PATH or "\0" in path:
         return False
     for part in path.split("/"):
@@ -173,9 +177,9 @@ def is_inside(path: str) -> bool:
 def merged(
     old: Manifest | None, locks: Iterable[BundledLock], files: Iterable[BundledFile]
 ) -> tuple[list[BundledLock], list[BundledFile]]:
-    """Return these locks and files with the other locks of the old manifest and theirs, sorted.
+    """Return these locks and files, with the other locks of the old manifest and their files.
 
-    Raises InputError if two locks need different files with the same name.
+    Both are sorted by path. Raises InputError if two locks need different files with the same name.
     """
     by_folder = {lock.folder: lock for lock in locks}
     by_path: dict[str, BundledFile] = {}
@@ -195,7 +199,10 @@ def merged(
 
 
 def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
-    """Add a file, or the pins and locks that need it if it is there already."""
+    """Add a file. If its path is there already, add its pins and locks to that entry.
+
+    Raises InputError if the two have different sha256.
+    """
     other = by_path.setdefault(file.path, file)
     if other.sha256 != file.sha256:
         raise InputError(
@@ -215,12 +222,14 @@ def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
 
 
 def is_index(manifest: Manifest | None) -> bool:
-    """Return whether the bundle has the pages of an index."""
-    return manifest is not None and any(row.path.startswith("simple/") for row in manifest.texts)
+    """Return whether a bundle has the pages of an index; False without a manifest."""
+    return manifest is not None and any(
+        entry.path.startswith("simple/") for entry in manifest.texts
+    )
 
 
 def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
-    """Return the files that the locks of a bundle need."""
+    """Return all files of a bundle but the leftovers, the manifest and SHA256SUMS."""
     return (*manifest.files, *manifest.texts)
 
 
@@ -231,9 +240,10 @@ def write(
     texts: Mapping[str, str],
     leftover: Iterable[str],
 ) -> Manifest:
-    """Write the texts, then the manifest and the sums, each atomically, and return the manifest.
+    """Write the texts of a bundle, then its manifest and SHA256SUMS, and return the manifest.
 
-    Raises InputError if the disk refuses.
+    `entries` are the downloaded files, which are in the folder already. `texts` has the texts by
+    path. Each file is written atomically. Raises InputError if the disk fails.
     """
     manifest = Manifest(
         format=FORMAT,
@@ -245,8 +255,8 @@ def write(
     try:
         for path, text in texts.items():
             _write(folder, path, text)
-        # What the manifest names must be on the disk before it is.
-        parents = {str(PurePosixPath(row.path).parent) for row in rows_of(manifest)}
+        # All files that the manifest names must be synced to the disk before the manifest.
+        parents = {str(PurePosixPath(entry.path).parent) for entry in rows_of(manifest)}
         for parent in sorted(parents - {"."}):
             with folder.folder(parent) as inner:
                 inner.sync()
@@ -257,11 +267,12 @@ def write(
 
 
 def announce(folder: OwnedFolder, old: Manifest | None, paths: Collection[str]) -> Manifest | None:
-    """Let the manifest name the files that are about to be made, and return it.
+    """Write a manifest that names the files that are about to be made, and return it.
 
-    So a run that is killed leaves nothing that no manifest has. What is there already and that the
-    old manifest does not have is somebody else's. Without a new file, the old manifest is returned.
-    Raises InputError if the disk refuses, or if something is mounted where a file would be.
+    So every file of a run that is killed is in a manifest. The new files are among the leftovers,
+    until `write` lists them. A file that exists, but is not in the old manifest, belongs to
+    somebody else and is not listed. If no file is new, nothing is written, and the old manifest is
+    returned. Raises InputError if the disk fails, or if a path is a mount point.
     """
     try:
         for path in sorted(paths):
@@ -282,7 +293,7 @@ def announce(folder: OwnedFolder, old: Manifest | None, paths: Collection[str]) 
 
 
 def _write_manifest(folder: OwnedFolder, manifest: Manifest) -> None:
-    """Write the manifest and the sums."""
+    """Write the manifest and SHA256SUMS, and sync the folder. Raises OSError."""
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     _write(folder, MANIFEST, content)
     _write(folder, SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
@@ -290,13 +301,14 @@ def _write_manifest(folder: OwnedFolder, manifest: Manifest) -> None:
 
 
 def _manifest_file(path: str, text: str) -> ManifestFile:
+    """Return the entry of the manifest for a text."""
     content = text.encode()
     sha256 = hashlib.sha256(content).hexdigest()
     return ManifestFile(path=path, sha256=sha256, size=len(content))
 
 
 def write_error(error: OSError, folder: OwnedFolder) -> InputError:
-    """Return the error to raise if something cannot be written to a bundle."""
+    """Return the error to raise if a file of a bundle cannot be written."""
     hint = phrase("choose another folder; files that are there already are not downloaded again")
     where = error.filename or folder.path
     return files.input_error(error, phrase("the bundle could not be written"), where, hint)
@@ -304,17 +316,18 @@ def write_error(error: OSError, folder: OwnedFolder) -> InputError:
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
     """Return the content of SHA256SUMS; `of_manifest` is the sha256 of the manifest file."""
-    sums = {row.path: row.sha256 for row in rows_of(manifest)}
+    sums = {entry.path: entry.sha256 for entry in rows_of(manifest)}
     sums[MANIFEST] = of_manifest
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))
 
 
 def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
-    """Return the paths of leftovers of earlier locks.
+    """Return the paths of the leftovers in a bundle's folder, sorted.
 
-    They are files and links that the old manifest names and that are not needed, and what a killed
-    run left of them under a temporary name. Anything else in the folder belongs to somebody else.
-    The next run removes the temporary files of what is needed.
+    A leftover is a file or symbolic link that the old manifest names and that is not `needed`.
+    Incomplete files of a killed run are leftovers, too: downloads of any file that the manifest
+    names, and temporary copies of files that are not needed. All other files in the folder belong
+    to somebody else.
     """
     listed = old.paths if old is not None else set()
     unneeded = listed - {*needed, MANIFEST, SUMS}
@@ -328,9 +341,9 @@ def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) 
 
 
 def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
-    """Raise InputError if something is mounted where a leftover could be.
+    """Raise InputError if the path of a file in the old manifest is a mount point.
 
-    What is in it belongs to somebody else.
+    Files in a mounted file system belong to somebody else, and must not be removed as leftovers.
     """
     try:
         for path in sorted(old.paths if old is not None else ()):
@@ -343,7 +356,7 @@ def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
 
 
 def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:
-    """Remove leftovers, and the folders that are empty without them. Raises InputError."""
+    """Remove leftovers, and folders that become empty. Raises InputError if the disk fails."""
     try:
         for path in paths:
             folder.remove(path)
@@ -353,7 +366,10 @@ def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:
 
 
 def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
-    """Return what differs from the manifest, and whether the manifest differs from the sums."""
+    """Return a message for each file that differs from the manifest; none if all are unchanged.
+
+    The first message says if SHA256SUMS does not belong to the manifest.
+    """
     messages = []
     try:
         sums = folder.read(SUMS, files.LARGEST)
@@ -361,24 +377,24 @@ def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
         sums = b""
     if sums != _sums(manifest, sha256_of(folder, MANIFEST)).encode():
         messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
-    for row in rows_of(manifest):
-        if sha256_of(folder, row.path) != row.sha256:
-            code = _fault(folder, row.path)
-            messages.append(message(code, file=row.path, wanted=row.sha256))
+    for entry in rows_of(manifest):
+        if sha256_of(folder, entry.path) != entry.sha256:
+            code = _fault(folder, entry.path)
+            messages.append(message(code, file=entry.path, wanted=entry.sha256))
     return messages
 
 
 def _fault(folder: OwnedFolder, path: str) -> str:
-    """Return the code of the message about a file that is not as in the manifest."""
+    """Return the code of the message about a file that differs from the manifest."""
     if folder.is_behind_link(path):
         return "bundle.file-link"
     return "bundle.file-gone" if folder.kind(path) is None else "bundle.file-content"
 
 
 def sha256_of(folder: OwnedFolder, path: str) -> str:
-    """Return the sha256 of a file; empty if there is none.
+    """Return the sha256 of a file of a bundle; empty if there is no regular file at the path.
 
-    What is behind a link does not count, nor does a pipe, whose reading might not end.
+    Symbolic links are not followed, and pipes are not read, since reading one may never end.
     """
     if folder.kind(path) is not Kind.FILE:
         return ""
@@ -390,4 +406,5 @@ def sha256_of(folder: OwnedFolder, path: str) -> str:
 
 
 def _write(folder: OwnedFolder, path: str, text: str) -> None:
+    """Write a text of a bundle atomically. A shell script is made executable."""
     folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)

@@ -1,4 +1,4 @@
-"""What differs between two locks."""
+"""Compare two locks, for `ascend-lock diff` and for the summary after locking again."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from resolver.lock.previous import changes, without_trust
 from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.message import Message, verbatim
 
-# Fields of a lock that have a part of their own in a difference, or that say what changed earlier.
+# Fields of a lock that are not in `Difference.others`: a `Difference` has a field of its own for
+# them, or they say what changed earlier.
 _NOT_OTHERS = frozenset(
     ("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first")
 )
 
 
 class DifferenceRow(Struct, frozen=True, omit_defaults=True):
-    """How something differs between two locks."""
+    """One difference between two locks: something that was added, removed or changed."""
 
-    # What differs; empty for a line of the stack or a warning, which have no name.
+    # The name of the thing; empty for a line of the stack and for a warning, which have no name.
     name: str = ""
-    # What it was; empty if it was added.
+    # Its value in the old lock; empty if it was added.
     old: str | Message = ""
-    # What it is; empty if it was removed.
+    # Its value in the new lock; empty if it was removed.
     new: str | Message = ""
 
 
@@ -34,36 +35,37 @@ _Rows = Iterator[DifferenceRow]
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """What differs between two locks, by parts of the lock in the order in which people read them.
+    """All differences between two locks, by the parts of a lock in the order of a report.
 
-    Facts and warnings that only moved to another line of a file do not differ.
+    A fact or warning that only moved to another line of a file is not a difference.
     """
 
-    # Properties of the target.
+    # The properties of the target that changed.
     target: tuple[DifferenceRow, ...]
-    # The stack's lines.
+    # The lines of the stack that were added or removed.
     lines: tuple[DifferenceRow, ...]
-    # Pins, by their versions.
+    # The pins that were added or removed, or whose version, commit or file changed.
     pins: tuple[DifferenceRow, ...]
-    # Build tools, by their versions and other fields.
+    # The same for build tools, and their other fields that changed.
     tools: tuple[DifferenceRow, ...]
-    # Files of pins whose version stayed, by their hashes.
+    # The files that changed, of pins whose version did not change. The values are hashes.
     files: tuple[DifferenceRow, ...]
-    # Other fields of pins whose version stayed.
+    # The other fields that changed, of pins whose version did not change.
     details: tuple[DifferenceRow, ...]
-    # Facts in use.
+    # The facts that were added or removed, and their fields that changed.
     facts: tuple[DifferenceRow, ...]
-    # Warnings.
+    # The warnings that were added or removed.
     warnings: tuple[DifferenceRow, ...]
-    # Further keys of lock.toml that differ.
+    # The names of all other keys of lock.toml whose values changed.
     others: tuple[str, ...]
 
     def __bool__(self) -> bool:
+        """Return whether there is any difference."""
         return any(getattr(self, name) for name in self.__struct_fields__)
 
 
 def difference(before: Lock, after: Lock) -> Difference:
-    """Return what differs in `after` from `before`."""
+    """Return the differences between an old lock, `before`, and a new one, `after`."""
     fields = [name for name in Lock.__struct_fields__ if name not in _NOT_OTHERS]
     others = [name for name in fields if getattr(before, name) != getattr(after, name)]
     return Difference(
@@ -80,22 +82,29 @@ def difference(before: Lock, after: Lock) -> Difference:
 
 
 def new_warnings(before: Lock | None, after: Lock) -> list[Message]:
-    """Return the warnings that the lock before did not have, whatever the lines of their facts."""
+    """Return the warnings of a lock that the previous lock did not have; all without one.
+
+    Warnings that differ only in the file and line of a fact are equal.
+    """
     return _new(() if before is None else before.all_warnings, after.all_warnings)
 
 
 def new_notes(before: Lock | None, after: Lock) -> list[Message]:
-    """Return the notes that the lock before did not have, whatever the lines of the stack."""
+    """Return the notes of a lock that the previous lock did not have; all without one.
+
+    Notes that differ only in the line of the stack are equal.
+    """
     return _new(() if before is None else before.notes, after.notes)
 
 
 def _new(before: Iterable[Message], after: Iterable[Message]) -> list[Message]:
+    """Return the messages in `after` that are not in `before`, whatever places they name."""
     old = set(map(_without_places, before))
     return [text for text in after if _without_places(text) not in old]
 
 
 def _without_places(value: Any) -> Any:
-    """Return a message, or a value of one, without the lines of files."""
+    """Return a message, or a value of a message, without the files and lines that it names."""
     match value:
         case Message(code, values):
             names = [name for name in values if name != "where"]
@@ -107,6 +116,7 @@ def _without_places(value: Any) -> Any:
 
 
 def _text_rows(before: Iterable[str | Message], after: Iterable[str | Message]) -> _Rows:
+    """Yield the texts that were removed, then those that were added."""
     old = {_without_places(text): text for text in before}
     new = {_without_places(text): text for text in after}
     for key, text in old.items():
@@ -118,12 +128,13 @@ def _text_rows(before: Iterable[str | Message], after: Iterable[str | Message]) 
 
 
 def _pin_rows(before: _Pins, after: _Pins) -> _Rows:
+    """Yield the pins that were added, removed or changed, as `previous.changes` does."""
     for change in changes(before, after):
         yield DifferenceRow(change.name, change.old, change.new)
 
 
 def _tool_rows(before: Lock, after: Lock) -> _Rows:
-    """Yield the differences of the build tools, one environment after the other."""
+    """Yield the differences of the build tools, one build environment after the other."""
     old_tools = {tools[0].builds: tools for tools in before.build_environments()}
     new_tools = {tools[0].builds: tools for tools in after.build_environments()}
     for builds in sorted(old_tools.keys() | new_tools.keys()):
@@ -133,7 +144,7 @@ def _tool_rows(before: Lock, after: Lock) -> _Rows:
 
 
 def _same_versions(before: _Pins, after: _Pins) -> Iterator[tuple[LockedPin, LockedPin]]:
-    """Yield the pins whose version stayed, as they were and as they are."""
+    """Yield the old and the new pin of each project whose version did not change."""
     old_pins = {(pin.name, pin.version): pin for pin in before}
     for new in after:
         old = old_pins.get((new.name, new.version))
@@ -142,6 +153,7 @@ def _same_versions(before: _Pins, after: _Pins) -> Iterator[tuple[LockedPin, Loc
 
 
 def _file_rows(before: _Pins, after: _Pins) -> _Rows:
+    """Yield the files that were added, removed or changed, of pins whose version did not change."""
     for old_pin, new_pin in _same_versions(before, after):
         old, new = _hashes(old_pin), _hashes(new_pin)
         for name in sorted(old.keys() | new.keys()):
@@ -150,12 +162,15 @@ def _file_rows(before: _Pins, after: _Pins) -> _Rows:
 
 
 def _hashes(pin: LockedPin) -> dict[str, str]:
-    """Return the beginning of the hash of each file, by the file's name."""
+    """Return the first digits of the sha256 of each file of a pin, by file name."""
     return {file.name: f"{file.sha256[:12]}…" for file in pin.file}
 
 
 def _detail_rows(before: _Pins, after: _Pins) -> _Rows:
-    """Yield the fields that differ; files and trust in a source are told as files and warnings."""
+    """Yield the fields that changed, of pins whose version did not change.
+
+    Files are left out, which `_file_rows` compares, and trust in a source, which is a warning.
+    """
     for old, new in _same_versions(before, after):
         old_details = replace(without_trust(old), file=())
         new_details = replace(without_trust(new), file=())
@@ -163,6 +178,7 @@ def _detail_rows(before: _Pins, after: _Pins) -> _Rows:
 
 
 def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> _Rows:
+    """Yield the facts that were added or removed, with their reasons, and the changed fields."""
     old_facts = {fact.id: fact for fact in before}
     new_facts = {fact.id: fact for fact in after}
     for name in sorted(old_facts.keys() | new_facts.keys()):
@@ -176,7 +192,11 @@ def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> _Ro
 
 
 def _field_rows(name: str, before: Struct, after: Struct) -> _Rows:
-    """Yield a row for each field that differs, with the values that only one of the two has."""
+    """Yield a row for each field in which two structs of one type differ.
+
+    Of a list, the row has only the elements that the other struct does not have. `name` is put
+    before the name of the field.
+    """
     prefix = f"{name}: " if name else ""
     for field in before.__struct_fields__:
         old, new = getattr(before, field), getattr(after, field)
@@ -191,7 +211,7 @@ def _field_rows(name: str, before: Struct, after: Struct) -> _Rows:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the value of a field as texts, one for each of its elements."""
+    """Return the value of a field as texts: one for each element of a list, table or struct."""
     match value:
         case None:
             return []

@@ -1,4 +1,7 @@
-"""Read and write `lock.toml`, and refuse a file that this program would not have written."""
+"""Read and write `lock.toml`, and refuse a file that this program could not have written.
+
+A lock may have been edited or merged by hand, and scripts that a user runs are made from it.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,13 @@ from resolver.phrase import Phrase, cause, phrase
 NAME = "lock.toml"
 
 
-# file:line
+# A place in a file: `FILE:LINE`.
 _PLACE = re.compile(r".+:\d{1,9}")
+# A line that git writes into a file with a conflict of a merge.
 _MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
-# What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks,
-# and so on.
+# Characters that TOML allows unescaped, but that terminals act on or do not show: C1 control
+# characters, directional marks, and so on. They are escaped in a lock.
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
@@ -50,15 +54,16 @@ _HEADER = """\
 
 
 def dump(lock: Lock) -> str:
-    """Return the text of lock.toml."""
+    """Return the text of the lock.toml of a lock."""
     content = tomli_w.dumps(_without_empty(msgspec.to_builtins(lock)), multiline_strings=False)
     return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", content)
 
 
 def read_own(folder: Path) -> Lock | None:
-    """Return the lock in its folder …/<stack>/<target>; None if there is none.
+    """Return the lock in a folder …/<stack>/<target>; None if there is none.
 
-    Raises InputError as `read` does, or if it is the lock of another stack or target.
+    Raises InputError if it cannot be read, or if it is the lock of another stack or target than
+    those in the path of the folder.
     """
     lock = read(folder)
     if lock is not None and (lock.stack, lock.target.name) != (folder.parent.name, folder.name):
@@ -72,7 +77,10 @@ def read_own(folder: Path) -> Lock | None:
 
 
 def read(folder: Path) -> Lock | None:
-    """Return the lock in a folder; None if there is none. Raises InputError if it is unreadable."""
+    """Return the lock in a folder; None if there is none.
+
+    Raises InputError if it cannot be read, or is invalid.
+    """
     try:
         return parse(files.read_text(folder / NAME, toml.LOCK.characters), folder)
     except FileNotFoundError:
@@ -81,24 +89,24 @@ def read(folder: Path) -> Lock | None:
         hint = phrase(
             "move what is there out of the way, or choose another folder with --locks DIR"
         )
-        what = phrase("the lock cannot be read")
-        raise files.input_error(error, what, folder / NAME, hint) from None
+        subject = phrase("the lock cannot be read")
+        raise files.input_error(error, subject, folder / NAME, hint) from None
     except ValueError as error:
-        # It is not UTF-8.
+        # The file is not UTF-8.
         raise _unreadable(folder, cause(error)) from None
 
 
 def parse(content: str, folder: Path) -> Lock:
-    """Return the lock whose lock.toml, in this folder, has this content.
+    """Return the lock in the text of a lock.toml. A lock in an earlier format is converted.
 
-    Raises InputError if it cannot be read.
+    `folder` is the folder of the file, which an error names. Raises InputError if it is invalid.
     """
     try:
         raw = toml.loads(content, toml.LOCK)
         lock = msgspec.convert(in_this_format(raw), Lock, strict=True)
         _require_sound(lock)
         return lock
-    # TOML and msgspec raise these as well.
+    # The exceptions of parsing TOML, of msgspec, and of converting a damaged lock of an old format.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, toml.DecodeError) and _MERGE_MARKER.search(content):
             checkout = f"git checkout --ours -- {shlex.quote(str(folder))}"
@@ -113,6 +121,7 @@ def parse(content: str, folder: Path) -> Lock:
 
 
 def _unreadable(folder: Path, why: Phrase) -> InputError:
+    """Return the error for a lock that cannot be read."""
     hint = phrase("restore it from version control, or lock with --upgrade, which ignores it")
     return InputError(
         phrase("the lock cannot be read"), where=str(folder / NAME), why=why, hint=hint
@@ -120,7 +129,10 @@ def _unreadable(folder: Path, why: Phrase) -> InputError:
 
 
 def parse_cutoff(written: str) -> dt.datetime:
-    """Return the cut-off that a lock or a report names. Raises ValueError if it is not valid."""
+    """Return the cut-off (`exclude-newer`) that a lock or report has, from its text in ISO 8601.
+
+    Raises ValueError if it is invalid or has no time zone.
+    """
     value = dt.datetime.fromisoformat(written)
     if value.tzinfo is None:
         raise ValueError(phrase("`{text}` names no time zone", text=written))
@@ -128,10 +140,10 @@ def parse_cutoff(written: str) -> dt.datetime:
 
 
 def _require_sound(lock: Lock) -> None:
-    """Raise ValueError, with the reason, if a lock is incomplete or has what no lock has.
+    """Raise ValueError, with the reason, if a lock is incomplete or inconsistent.
 
-    Scripts are made from it, and it may have been edited. msgspec has already compared each text
-    with the pattern that `model.lock` gives for it.
+    Before, msgspec has compared each text with the pattern that `model.lock` has for its field.
+    Here are the rules that concern several fields, or that a pattern cannot express.
     """
     pins = (*lock.pin, *lock.build_pin)
     if lock.exclude_newer:
@@ -160,12 +172,13 @@ def _require_sound(lock: Lock) -> None:
 
 
 def _require_version(version: str) -> None:
+    """Raise ValueError for a text that is not a version (PEP 440)."""
     if text.version(version) is None:
         raise ValueError(phrase("`{version}` is not a version", version=version))
 
 
 def _require_indexes(lock: Lock) -> None:
-    """Raise ValueError for a pin from an index that the lock does not name exactly once."""
+    """Raise ValueError if a pin is from an index that the lock does not list exactly once."""
     indexes = _require_unique((index.name for index in lock.index), phrase("an index"))
     for pin in (*lock.pin, *lock.build_pin):
         if pin.git is None and pin.index not in indexes:
@@ -179,7 +192,7 @@ def _require_indexes(lock: Lock) -> None:
 
 
 def _require_messages(lock: Lock) -> None:
-    """Raise ValueError for a message that this program has not, or not with these values."""
+    """Raise ValueError for a message whose code or values this program does not know."""
     messages = [*lock.all_warnings, *lock.notes]
     for stage in lock.stage:
         messages += stage.because
@@ -193,18 +206,22 @@ def _require_messages(lock: Lock) -> None:
 
 
 def _require_facts(lock: Lock) -> None:
-    """Raise ValueError if something rests on a fact that the lock does not have."""
+    """Raise ValueError if something in the lock rests on a fact that the lock does not have.
+
+    Also raise it for a fact with an invalid date, and for a requirement on the driver that cannot
+    be checked.
+    """
     for fact in lock.fact:
         dt.date.fromisoformat(fact.checked)
     ids = {fact.id for fact in lock.fact}
     exact = {component.name for component in lock.target.components if not component.minimum}
     for driver in lock.driver:
         if driver.fact not in ids and not _PLACE.fullmatch(driver.fact):
-            what = phrase("what {name} requires of the driver", name=driver.by)
+            subject = phrase("what {name} requires of the driver", name=driver.by)
             raise ValueError(
                 phrase(
                     "{statement} rests on `{fact}`, which is no fact here",
-                    statement=what,
+                    statement=subject,
                     fact=driver.fact,
                 )
             )
@@ -212,20 +229,20 @@ def _require_facts(lock: Lock) -> None:
             written = written_comparisons(line)
             if written is None or written.component in exact:
                 raise ValueError(phrase("`{line}` states nothing about the driver", line=line))
-    for row in lock.optional:
-        if row.fact not in ids:
-            what = phrase("what is optional of {name}", name=row.package)
+    for optional in lock.optional:
+        if optional.fact not in ids:
+            subject = phrase("what is optional of {name}", name=optional.package)
             raise ValueError(
                 phrase(
                     "{statement} rests on `{fact}`, which is no fact here",
-                    statement=what,
-                    fact=row.fact,
+                    statement=subject,
+                    fact=optional.fact,
                 )
             )
 
 
 def _require_variables(lock: Lock) -> None:
-    """Raise ValueError for a variable that no fact and no stack may set."""
+    """Raise ValueError for an environment variable that facts and stacks are not allowed to set."""
     names = [*lock.import_env, *(export.name for export in lock.export)]
     for name in names:
         if not patterns.VARIABLE.matches(name):
@@ -249,7 +266,7 @@ def _require_variables(lock: Lock) -> None:
 
 
 def _require_printable(lock: Lock) -> None:
-    """Raise ValueError for characters that do not print, in texts that scripts contain."""
+    """Raise ValueError for characters that do not print, in texts that are written into scripts."""
     texts: list[str] = []
     for index in lock.index:
         texts += (index.name, index.url)
@@ -266,7 +283,7 @@ def _require_printable(lock: Lock) -> None:
 
 
 def _require_days(lock: Lock) -> None:
-    """Raise ValueError for a day that is none, of the lock or of pins that appeared later."""
+    """Raise ValueError for an invalid date of the lock, or of a pin that appeared after it."""
     read_as_of(lock.as_of.policy)
     if lock.as_of.latest is not None:
         dt.date.fromisoformat(lock.as_of.latest.day)
@@ -278,7 +295,10 @@ def _require_days(lock: Lock) -> None:
 
 
 def _require_pin(pin: LockedPin) -> None:
-    """Raise ValueError for a pin without files or a commit, or with files of other releases."""
+    """Raise ValueError for a pin that has neither files nor a commit, or both, or a wrong file.
+
+    A file is wrong if its name is not safe, or names another release or another variant.
+    """
     if not pin.file and pin.git is None:
         raise ValueError(phrase("`{name}` has no file", name=pin.name))
     if pin.git is not None and (pin.file or pin.index):
@@ -309,7 +329,7 @@ def _require_pin(pin: LockedPin) -> None:
 
 
 def _require_git(git: LockedGit) -> None:
-    """Raise ValueError for a path outside of the checkout, or a commit that is none."""
+    """Raise ValueError for a path outside of the checkout, or an invalid address or commit."""
     paths = [git.subdirectory]
     for step in git.steps:
         paths += (step.move, step.to, step.in_, step.wheels)
@@ -324,7 +344,7 @@ def _require_git(git: LockedGit) -> None:
 
 
 def _version_in(filename: str, project: str) -> Version | None:
-    """Return the version in a file name; None if it has none, or is of another project."""
+    """Return the version in a file name; None if it has no version, or names another project."""
     if not filename.endswith(".whl"):
         return text.version(archive_version(filename, NormalizedName(project)) or "")
     parts = wheel_parts(filename)
@@ -334,7 +354,10 @@ def _version_in(filename: str, project: str) -> Version | None:
 
 
 def _require_stages(lock: Lock) -> None:
-    """Raise ValueError unless each pin is in one stage, which is of its mode."""
+    """Raise ValueError unless each pin is in exactly one stage, which has the mode of the pin.
+
+    A stage must not be empty, and a pin from git must be alone in its stage.
+    """
     pins = {pin.name: pin for pin in lock.pin}
     names: list[str] = []
     for stage in lock.stage:
@@ -367,26 +390,30 @@ def _require_stages(lock: Lock) -> None:
                 )
 
 
-def _require_unique(names: Iterable[str], what: Phrase) -> Set[str]:
-    """Return the names. Raises ValueError if one of them is there twice."""
+def _require_unique(names: Iterable[str], subject: Phrase) -> Set[str]:
+    """Return the set of these names. Raises ValueError if a name occurs more than once.
+
+    `subject` says in the error what the names are.
+    """
     counts = Counter(names)
     for name, count in counts.items():
         if count > 1:
             raise ValueError(
-                phrase("`{name}` is {place} {count} times", name=name, place=what, count=count)
+                phrase("`{name}` is {place} {count} times", name=name, place=subject, count=count)
             )
     return counts.keys()
 
 
-# Tables that a lock has even if they are empty.
+# Keys that lock.toml has even if their values are empty.
 _ALWAYS = frozenset(("index", "stage", "pin", "pins", "requires"))
 
 
 def _without_empty(value: Any) -> Any:
-    """Return the value without None, which TOML does not have, and without empty values.
+    """Return a value for TOML without keys whose values are None or empty, at all depths.
 
-    Keys keep their order. msgspec omits defaults by identity, and whether an empty tuple is *the*
-    empty tuple depends on the version of Python. A lock must not depend on that.
+    TOML has no None. msgspec omits defaults by comparing identity, and whether two empty tuples are
+    the same object depends on the version of Python, which a lock must not depend on. Keys keep
+    their order.
     """
     if isinstance(value, (list, tuple)):
         return [_without_empty(element) for element in value]

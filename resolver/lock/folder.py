@@ -1,12 +1,13 @@
-"""Replacing a lock's folder atomically.
+"""Replace the folders of locks atomically, and compare their files.
 
-New files are written to a folder beside it, synced, and exchanged with the old one in a single
-system call (renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames
-are used instead, and a run that finds only one of them done finishes the job. The old folder is
-removed once the disk has the exchange.
+A lock has the folder …/<stack>/<target>. New files are written to a temporary folder beside it,
+which is synced and then exchanged with the old folder in one system call (renameat2 with
+RENAME_EXCHANGE). If the file system does not support that, two renames are used; if a run is
+interrupted between them, the next run finishes. The old folder is removed after the exchange was
+synced to the disk.
 
-The folders of a stack and of its targets are ours: none of them may be a link to elsewhere, or a
-mount point.
+The folders of a stack and of its targets belong to this program. None of them may be a symbolic
+link or a mount point.
 """
 
 from __future__ import annotations
@@ -33,39 +34,42 @@ from resolver.openat import Kind, LinkInTheWay
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import phrase
 
-# In the folder of a stack, while its file is edited together with its locks.
+# The record of an edit, in the folder of a stack, while the stack's file and its locks change
+# together (`StackEdit`).
 _EDIT = ".edit.json"
-# What is beside the folder of a target while it is replaced.
+# The temporary folders beside the folder of a target while it is replaced.
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.ascend-lock-(new|old)")
 _HINT = phrase("choose another folder with --locks DIR")
+# The endings of programs, which are executable.
 _EXECUTABLE = (".sh", ".py")
-# Files that not every lock has, so that an earlier lock may have left them.
+# Files that only some locks have. One that the new lock does not have is of an earlier lock.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
+# The files of the report about a conflict.
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
 
 class StackEdit(NamedTuple):
-    """A change to a stack's file, which goes with locks of the changed stack."""
+    """A change of a stack's file, which is written together with the locks of the changed stack."""
 
-    # The file itself, not a link to it.
+    # The file itself, not a symbolic link to it.
     file: Path
-    # Its content before; if it has another when it is written, nothing is.
+    # The content before the change. If the file has another content by now, nothing is written.
     old: bytes
-    # Its content after.
+    # The content after the change.
     new: bytes
 
 
 class _EditRecord(msgspec.Struct, frozen=True):
-    """An edit that is being written, so that the next run can finish it."""
+    """The record of an edit that is being written, by which the next run can finish it."""
 
-    # The sha256 of the stack's file before.
+    # The sha256 of the stack's file before the change.
     old: str
-    # Its content after.
+    # The content of the stack's file after the change.
     new: str
-    # The sha256 of each target's new lock.toml.
+    # The sha256 of the new lock.toml of each target.
     locks: dict[FolderName, str]
-    # When it was written, in nanoseconds since 1970, as the file system has it. What somebody else
-    # wrote and git or a download put there has another time.
+    # The modification time of the record itself, in nanoseconds since 1970. It proves that the
+    # record was written here: a copy that git or a download made has another time.
     written: int
 
 
@@ -74,13 +78,16 @@ def replace(
     require: Callable[[Path], None] = lambda _: None,
     edit: StackEdit | None = None,
 ) -> None:
-    """Write these files (relative path -> text) to each folder; other files in it are kept.
+    """Replace the folders of locks. `folders` has the texts of each folder, by relative path.
 
-    `require` is called for each folder once no other run can write it, and may raise. Everything is
-    written before the first folder is exchanged. An `edit` of the stack of these folders is written
-    with them: a run that is killed in between leaves a record, by which the next one finishes it.
-    Raises InputError if the disk refuses, leaving all folders as they were, or if the file that is
-    to be edited was changed meanwhile.
+    Files of others in a folder are kept. `require` is called for each folder when no other run can
+    write to it any more, and may raise. All files are written before the first folder is exchanged.
+
+    An `edit` of the stack is written together with the folders. If the run is killed in between, it
+    leaves a record, by which the next run finishes (`finish_edit`).
+
+    Raises InputError if the disk fails, which leaves all folders as they were, or if the file to be
+    edited was changed meanwhile.
     """
     folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
@@ -93,7 +100,7 @@ def replace(
             for folder, contents in folders.items():
                 parent = parents[folder.parent]
                 require(folder)
-                # What is mounted there would be moved away with the old folder.
+                # A mounted file system would be moved away with the old folder.
                 parent.require_unmounted(folder.name)
                 stack.callback(_tidy, parent, _new(folder.name))
                 with parent.folder(_new(folder.name), make=True) as new:
@@ -108,12 +115,17 @@ def replace(
             for parent in parents.values():
                 _settle(parent)
         except OSError as error:
-            what = phrase("the lock could not be written; what was there before is untouched")
-            raise files.input_error(error, what, folder, _HINT) from None
+            error_message = phrase(
+                "the lock could not be written; what was there before is untouched"
+            )
+            raise files.input_error(error, error_message, folder, _HINT) from None
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
-    """Add texts to the folder, each atomically. Raises InputError if the disk refuses."""
+    """Write texts into a folder, each file atomically. Raises InputError if the disk fails.
+
+    `contents` has the texts by file name. Other files in the folder are kept.
+    """
     try:
         with _folder_of_stack(folder.parent, make=True) as parent, parent.exclusive():
             _recover_all(parent)
@@ -127,7 +139,10 @@ def add(folder: Path, contents: Mapping[str, str]) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Finish or undo the work of a killed run, before the folder is read."""
+    """Finish or undo what a killed run left beside a folder. Call it before reading the folder.
+
+    Errors of the disk are ignored.
+    """
     with contextlib.suppress(OSError), _folder_of_stack(folder.parent) as parent:
         if parent.kind(_old(folder.name)) or parent.kind(_new(folder.name)):
             with parent.exclusive():
@@ -137,8 +152,9 @@ def recover(folder: Path) -> None:
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
     """Return the names of the files in `folder` that do not have exactly these texts.
 
-    Programs that cannot be run are among them, and so are links, whatever they lead to: install.sh
-    takes what is beside the file that a link leads to.
+    `contents` has the texts by file name. Missing files, programs that are not executable, and
+    symbolic links are included. A link is wrong even if its target has the text: install.sh uses
+    the files beside the target.
     """
     unstartable = not_executable(contents, folder)
     names = []
@@ -149,7 +165,7 @@ def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the content of a file; None if it cannot be read, or is a link."""
+    """Return the content of a file; None if it cannot be read, or is a symbolic link."""
     if path.is_symlink():
         return None
     try:
@@ -159,16 +175,16 @@ def _content(path: Path) -> bytes | None:
 
 
 def not_executable(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Return the names of the programs among these files that their owner may not run.
+    """Return the names of programs among these files that are not executable by their owner.
 
-    Missing files are not among them.
+    `contents` has the names of the files. Missing files are left out.
     """
     programs = [name for name in contents if name.endswith(_EXECUTABLE)]
     return tuple(name for name in programs if not _may_be_executed(folder / name))
 
 
 def _may_be_executed(path: Path) -> bool:
-    """Return whether the owner may execute a file; True if it is missing."""
+    """Return whether a file is executable by its owner; True if it is missing."""
     try:
         return bool(path.stat().st_mode & stat.S_IXUSR)
     except OSError:
@@ -176,9 +192,10 @@ def _may_be_executed(path: Path) -> bool:
 
 
 def foreign(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Return what is in `folder`, and in the folders of these files, and is none of them.
+    """Return the names of files in a lock's folder that do not belong to the lock.
 
-    Names of folders end in `/`. Reports of a conflict are not foreign: the next lock removes them.
+    `contents` has the names of the lock's files. Their subfolders are searched, too. The names of
+    folders end in `/`. Reports of a conflict are left out, since the next lock removes them.
     """
     own = set(contents)
     parents: set[str] = set()
@@ -191,12 +208,12 @@ def foreign(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
             for entry in entries:
                 slash = "/" if entry.is_dir(follow_symlinks=False) else ""
                 found.append(f"{parent}{entry.name}{slash}")
-    strange = [name for name in found if name not in own and name not in parents]
-    return tuple(sorted(name for name in strange if not _REPORT.fullmatch(name)))
+    others = [name for name in found if name not in own and name not in parents]
+    return tuple(sorted(name for name in others if not _REPORT.fullmatch(name)))
 
 
 def reports(folder: Path) -> tuple[str, ...]:
-    """Return the names of the files of a conflict report beside the lock.
+    """Return the names of the files of a conflict report in the folder of a lock.
 
     The next successful lock removes them.
     """
@@ -207,25 +224,25 @@ def reports(folder: Path) -> tuple[str, ...]:
 
 
 class MadeFrom(NamedTuple):
-    """What a lock or a conflict report was made from."""
+    """The inputs of a lock or of a conflict report, to see whether it is up to date."""
 
-    # The digest of the input files and the policy; empty if there is neither.
+    # The digest of the input files and the policy; empty if there is no lock and no report.
     digest: str = ""
     # The cut-off in ISO 8601; empty if there is none.
     exclude_newer: str = ""
-    # `auto`, `newest` or a day.
+    # The day whose releases are preferred: `auto`, `newest` or a date.
     as_of: str = AUTO
 
 
 def lock_inputs(lock: Lock) -> MadeFrom:
-    """Return what a lock was made from."""
+    """Return the inputs of a lock."""
     return MadeFrom(lock.inputs, lock.exclude_newer, lock.as_of.policy)
 
 
 def report_inputs(folder: Path) -> MadeFrom:
-    """Return what the conflict report in a folder was made from.
+    """Return the inputs of the conflict report in a folder.
 
-    It is nothing if the report is missing or unreadable.
+    If the report is missing or invalid, return a `MadeFrom` with its defaults.
     """
     try:
         report = json.loads(files.read(folder / "conflict.json"))
@@ -239,11 +256,11 @@ def report_inputs(folder: Path) -> MadeFrom:
 
 
 def finish_edit(folder: Path, file: Path) -> bool:
-    """Finish an edit that a killed run had begun to write.
+    """Finish an edit that a killed run had begun to write, and return whether that was done.
 
-    The edit is of locks in a stack's `folder`, and of the stack's `file`. A file that was changed
-    since stays as it is. Returns whether the edit is finished. Raises InputError if the disk
-    refuses.
+    `folder` has the locks of the stack, `file` is the stack's file. If somebody changed the file
+    since, it is left as it is, and False is returned. Without a record of an edit, False is
+    returned. Raises InputError if the disk fails, or if the record was not written on this machine.
     """
     try:
         with _folder_of_stack(folder) as parent:
@@ -270,18 +287,19 @@ def finish_edit(folder: Path, file: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, LinkInTheWay, MountInTheWay):
         return False
     except OSError as error:
-        what = phrase("an edit that was interrupted cannot be finished")
-        raise files.input_error(error, what, file, _HINT) from None
+        error_message = phrase("an edit that was interrupted cannot be finished")
+        raise files.input_error(error, error_message, file, _HINT) from None
 
 
 @contextlib.contextmanager
 def _edited(
     edit: StackEdit, folders: Mapping[Path, Mapping[str, str]], parents: Mapping[Path, OwnedFolder]
 ) -> Iterator[None]:
-    """Write the edit when the context ends.
+    """Write an edit of a stack's file at the end of the body of `with`.
 
-    Before it begins, everything is on the disk, with a record of it. The folders are of one stack's
-    targets; without any, no lock changes, and no record is needed.
+    Before the body begins, the new content of the file and a record of the edit are written to the
+    disk. `folders` are the folders of the stack's targets. Without any, no lock changes, and no
+    record is written. Raises InputError if the file was changed meanwhile.
     """
     locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
     with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
@@ -302,9 +320,10 @@ def _edited(
 
 
 def _write_record(parent: OwnedFolder, edit: StackEdit, locks: dict[str, str]) -> None:
-    """Write the record of an edit, with the time that its file has."""
+    """Write the record of an edit into the folder of a stack. It contains its modification time."""
 
     def content_of(written: int) -> bytes:
+        """Return the content of the record for a modification time."""
         record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks, written)
         return files.json_text(msgspec.to_builtins(record)).encode()
 
@@ -312,7 +331,10 @@ def _write_record(parent: OwnedFolder, edit: StackEdit, locks: dict[str, str]) -
 
 
 def _read_record(parent: OwnedFolder) -> _EditRecord | None:
-    """Return the record of an edit, None if there is none that was written here and is whole."""
+    """Return the record of an edit in the folder of a stack.
+
+    None if there is none, if it is damaged, or if it was not written here.
+    """
     try:
         with parent.open_file(_EDIT) as file:
             record = msgspec.json.decode(file.read(files.LARGEST), type=_EditRecord)
@@ -323,9 +345,9 @@ def _read_record(parent: OwnedFolder) -> _EditRecord | None:
 
 
 def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
-    """Put the locks of an unfinished edit in place, and return its record.
+    """Exchange the folders that an unfinished edit had not exchanged yet, and return its record.
 
-    Returns None if there is no record that was written here.
+    None if there is no record that was written here.
     """
     record = _read_record(parent)
     if record is None:
@@ -338,10 +360,12 @@ def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
 
 
 def _sha256(content: bytes) -> str:
+    """Return the sha256 of a content, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def _sha256_of(folder: OwnedFolder, name: str) -> str:
+    """Return the sha256 of a file; empty if it cannot be read."""
     try:
         return _sha256(folder.read(name, files.LARGEST))
     except OSError:
@@ -349,21 +373,26 @@ def _sha256_of(folder: OwnedFolder, name: str) -> str:
 
 
 def _swap_all(folders: Iterable[Path], parents: Mapping[Path, OwnedFolder]) -> None:
+    """Exchange each of these folders with its new folder."""
     for folder in folders:
         _swap(parents[folder.parent], folder.name)
 
 
 def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
-    """Open the folder of a stack's locks to change what is in it.
+    """Open the folder of a stack's locks for writing. With `make` it is made if it is missing.
 
-    The folder of all locks around it may be behind a link or mounted; the folder itself may not.
+    It must not be a symbolic link or a mount point; the folder of all locks, which contains it, may
+    be. Raises OSError.
     """
     with OwnedFolder.open(path.parent, make=make) as locks:
         return locks.folder(path.name, make=make, write=True)
 
 
 def _recover_all(parent: OwnedFolder) -> None:
-    """Recover the folder of every target, also of targets that no longer exist."""
+    """Finish or undo what a killed run left in the folder of a stack, for all targets.
+
+    Targets that no longer exist are included.
+    """
     _roll_forward(parent)
     parent.remove(f".{_EDIT}.partial")
     interrupted = {match["target"] for match in map(_TEMPORARY.fullmatch, parent.names()) if match}
@@ -372,9 +401,9 @@ def _recover_all(parent: OwnedFolder) -> None:
 
 
 def _recover(parent: OwnedFolder, name: str) -> None:
-    """Move an old folder back and remove an unfinished new one.
+    """Move the old folder of a target back if it is missing, and remove the temporary folders.
 
-    The caller must be the one writer of the stack's folder.
+    The caller must hold the exclusive lock of the stack's folder.
     """
     old = _old(name)
     if parent.kind(old) and not parent.kind(name):
@@ -384,14 +413,17 @@ def _recover(parent: OwnedFolder, name: str) -> None:
 
 
 def _new(name: str) -> str:
+    """Return the name of the temporary folder with the new files of a target."""
     return f".{name}.ascend-lock-new"
 
 
 def _old(name: str) -> str:
+    """Return the name under which the old folder of a target is kept between two renames."""
     return f".{name}.ascend-lock-old"
 
 
 def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
+    """Write the texts of a lock into its new folder. Programs are made executable."""
     for name, text in contents.items():
         mode = 0o755 if name.endswith(_EXECUTABLE) else 0o644
         new.create(name, text.encode(), mode)
@@ -400,7 +432,10 @@ def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
 def _copy_others(
     parent: OwnedFolder, name: str, new: OwnedFolder, contents: Mapping[str, str]
 ) -> None:
-    """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
+    """Copy files of others from the folder of a target into the new one.
+
+    Files that an earlier lock wrote, and conflict reports, are not copied.
+    """
     if parent.kind(name) is not Kind.FOLDER:
         return
     of_lock = {"stages"}
@@ -409,14 +444,14 @@ def _copy_others(
         for entry in before.names():
             if entry in of_lock or _SOMETIMES.match(entry):
                 continue
-            # A report that was being written may have left a temporary file.
+            # The temporary file of a report that was not finished counts as a report.
             report = entry.removeprefix(".").removesuffix(".partial")
             if not _REPORT.fullmatch(report):
                 new.copy_from(before, entry)
 
 
 def _swap(parent: OwnedFolder, name: str) -> None:
-    """Put the new folder of a target in the place of the old one."""
+    """Exchange the new folder of a target with the old one, or rename it if there is no old one."""
     new = _new(name)
     if parent.kind(name) is None:
         parent.replace(new, name)
@@ -426,8 +461,8 @@ def _swap(parent: OwnedFolder, name: str) -> None:
 
 
 def _settle(parent: OwnedFolder) -> None:
-    """Remove the old folders, after the disk has the exchange."""
-    # The new folders are in place already: an error of the disk no longer matters.
+    """Sync the exchange of folders to the disk, then remove the old folders."""
+    # The new folders are in place already, so an error of the disk is ignored.
     with contextlib.suppress(OSError):
         parent.sync()
     for match in map(_TEMPORARY.fullmatch, parent.names()):
@@ -436,9 +471,6 @@ def _settle(parent: OwnedFolder) -> None:
 
 
 def _tidy(parent: OwnedFolder, name: str) -> None:
-    """Remove what is no longer needed.
-
-    What cannot be removed is left to the next run, which says why.
-    """
+    """Remove a temporary folder. If that is not possible, the next run tries again and says why."""
     with contextlib.suppress(OSError):
         parent.remove_tree(name)

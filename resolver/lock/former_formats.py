@@ -1,4 +1,4 @@
-"""Locks in the formats of earlier releases."""
+"""Convert the content of a lock.toml in an earlier format to the current one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from resolver.model.lock import FORMAT
 from resolver.model.message import TEXT
 from resolver.phrase import phrase
 
-# In format 1, how the reason for a pin began that a line of the stack names.
+# In format 1, the reason for a pin that a line of the stack requires begins with this.
 _ASKS: Final = "the stack asks for "
-# Messages that have got a placeholder for a component, with their codes since then.
+# The messages of format 2 that were about one component. The values are the code of the general
+# message in format 3, and that component.
 _OF_COMPONENTS: Final = {
     "lock.driver": ("lock.left-open", names.DRIVER),
     "lock.unknown": ("lock.unknown-value", names.TITLES[names.TOOLKIT]),
@@ -20,9 +21,10 @@ _OF_COMPONENTS: Final = {
 
 
 def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of lock.toml as this program writes it.
+    """Return the content of a lock.toml in the current format.
 
-    Raises ValueError for a format that this program does not know.
+    Raises ValueError for an unknown format. KeyError, TypeError and AttributeError mean that the
+    content does not have the structure of its format.
     """
     version = raw.get("format")
     if version == 1:
@@ -41,9 +43,9 @@ def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a lock of format 1 as format 2 has it.
+    """Return the content of a lock of format 1 in format 2.
 
-    Format 1 had English sentences where there are messages or requirements now.
+    Format 1 had English sentences instead of messages and requirements.
     """
     lines: set[str] = set()
     for pin in raw["pin"]:
@@ -66,6 +68,7 @@ def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pin_from_format_1(old: dict[str, Any]) -> dict[str, Any]:
+    """Return a pin of format 1 in format 2."""
     pin = {**_without(old, "why", "needs"), "requires": old.get("needs", [])}
     if trust := old.get("git", {}).get("trust"):
         pin["git"] = {**old["git"], "trust": _verbatim([trust])[0]}
@@ -73,18 +76,19 @@ def _pin_from_format_1(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verbatim(sentences: Iterable[str]) -> list[dict[str, Any]]:
-    """Return English sentences as messages in TOML."""
+    """Return English sentences as messages, in the form that lock.toml has for them."""
     return [{"code": TEXT, "values": {"en": sentence}} for sentence in sentences]
 
 
-def _without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in keys}
+def _without(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """Return a TOML table without these keys."""
+    return {key: value for key, value in table.items() if key not in keys}
 
 
 def _from_format_2(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a lock of format 2 as format 3 has it.
+    """Return the content of a lock of format 2 in format 3.
 
-    Format 2 knew the components of Ascend alone.
+    Format 2 knew only the components of Ascend, so it does not describe them.
     """
     target = raw["target"]
     components = [
@@ -93,11 +97,11 @@ def _from_format_2(raw: dict[str, Any]) -> dict[str, Any]:
         if name in names.TITLES
     ]
     optional = []
-    for row in raw.get("optional", []):
-        row = dict(row)
-        if names.FORMER_DEVICE in row:
-            row["device"] = row.pop(names.FORMER_DEVICE)
-        optional.append(row)
+    for old_table in raw.get("optional", []):
+        table = dict(old_table)
+        if names.FORMER_DEVICE in table:
+            table["device"] = table.pop(names.FORMER_DEVICE)
+        optional.append(table)
     return {
         **raw,
         "format": FORMAT,
@@ -108,7 +112,7 @@ def _from_format_2(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about_component(warning: dict[str, Any]) -> dict[str, Any]:
-    """Return a warning with the component that it is about."""
+    """Return a warning of format 2 in format 3: with the component that it is about."""
     former = _OF_COMPONENTS.get(warning["code"])
     if former is None:
         return warning

@@ -1,10 +1,10 @@
-"""The order of installation: stages, from the facts.
+"""Divide the pins of a lock into stages, which install.sh installs one after the other.
 
-pip installs each stage with `--no-deps`, so only three things order a pin: a fact that says so,
-a source build that needs the environment to be there, and a plugin that rewrites what is installed.
-Each project from git is a stage of its own. pip itself comes first. Before anything large come the
-builds that need nothing of the environment: if the machine lacks something for them, they fail in
-the first minutes.
+pip installs each stage with `--no-deps`, so the requirements of projects do not matter. Only three
+things order a pin: a fact that orders it, a source build that uses the packages in the environment,
+and a plugin that rewrites installed files. Each project from git is a stage of its own. pip comes
+first. Builds in isolation come next, before large downloads: if the machine lacks something that
+they need, they fail in the first minutes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from resolver.model.message import Message, message, verbatim
 from resolver.model.release import Source
 from resolver.phrase import phrase
 
-# The node that stands for all pins that no fact orders.
+# The node of the graph that stands for all pins that nothing orders.
 _UNORDERED = ""
+# Projects that are installed before all others, if the lock has a wheel of pip.
 _INSTALLER = frozenset(("pip", "setuptools"))
-# In the order in which the pins of a generation are installed.
+# The modes, in the order in which pins that may be installed at the same time are installed.
 _MODES: tuple[Mode, ...] = get_args(Mode)
 
 
@@ -36,21 +37,30 @@ def stages(
     sources: Sequence[Source] = (),
     environments: Mapping[str, int] | None = None,
 ) -> tuple[LockedStage, ...]:
-    """Return stages for the pins, by the facts about them and the sources that they are built from.
+    """Return the stages of these pins, in the order of installation.
 
-    Pins that no fact orders are installed together, before any build that uses the environment and
-    any plugin that rewrites it. Pins built in isolated `environments` (name -> number of the
-    environment) come before them. Pins built in different environments, or with different
-    variables, are in different stages. Raises InputError if the facts form a cycle.
+    `afters` are facts that order a pin after others, and `sources` the commits that pins are built
+    from. `environments` has the number of the isolated build environment of each pin that is built
+    in one.
+
+    Pins that nothing orders are installed together. Pins that are built in isolation come before
+    them. Builds that use the environment, and plugins that rewrite it, come after them. Pins that
+    are built in different environments or with different variables are in different stages. Raises
+    InputError if the facts form a cycle.
     """
     by_name = {pin.name: pin for pin in pins}
-    # An edge leads from a pin to one that comes after it.
+    # An edge leads from a pin to a pin that is installed after it.
     graph = nx.DiGraph()
     graph.add_node(_UNORDERED)
+    # The reasons for the place of each pin, for the report.
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
-        """Order a package after the others that are in the lock, and return whether any is."""
+        """Order a package after the others, as far as the lock has them.
+
+        `code` and `values` are the message that gives the reason. Returns False, and orders
+        nothing, if the package or all of the others are not in the lock.
+        """
         locked = [name for name in others if name in by_name and name != package]
         if package not in by_name or not locked:
             return False
@@ -61,7 +71,7 @@ def stages(
     for fact in afters:
         reason = verbatim(fact.reason, fact.reason_zh)
         put_after(fact.package, fact.others, "order.after", reason=reason, where=fact.where)
-    # The pins that use the environment or change it come after all pins that no fact orders.
+    # The pins that use the environment or change it come after all pins that nothing orders.
     in_place = {pin.name for pin in pins if pin.mode == "built-here"}
     for source in sources:
         if put_after(source.name, source.recipe.rewrites, "order.rewrites", where=source.where):
@@ -80,7 +90,7 @@ def stages(
 
 
 def _require_acyclic(graph: nx.DiGraph, orders: Iterable[facts.Fact]) -> None:
-    """Raise InputError, with the places of the facts, if these order pins in a cycle."""
+    """Raise InputError if the graph has a cycle; it names the places of the facts in the cycle."""
     try:
         cycle = [name for name, _ in nx.find_cycle(graph)]
     except nx.NetworkXNoCycle:
@@ -98,7 +108,11 @@ def _in_order(
     environments: Mapping[str, int],
     because: defaultdict[str, list[Message]],
 ) -> Iterator[LockedStage]:
-    """Yield the stages in the order of the graph; pins that are not in it are independent of it."""
+    """Yield the stages of all pins, in the order of the graph.
+
+    Pins without a node in the graph are ordered by nothing. `because` has the reasons for the place
+    of each pin; more are added here.
+    """
     installer: set[str] = set()
     alone: set[str] = set()
     unordered: set[str] = set()
@@ -114,7 +128,10 @@ def _in_order(
             unordered.add(name)
 
     def stage_key(pin: LockedPin) -> tuple[object, ...]:
-        """Return what all pins of a stage have in common; a pin from git is alone in its stage."""
+        """Return the properties that all pins of a stage must share, in the order of stages.
+
+        The name of a pin from git is one of them, so that it is alone in its stage.
+        """
         git_project = pin.name if pin.git is not None else ""
         environment = environments.get(pin.name, -1)
         return _MODES.index(pin.mode), git_project, environment, sorted(pin.env.items())

@@ -1,4 +1,4 @@
-"""The previous lock: which of its pins are kept when locking again, and which pins changed."""
+"""Keep pins of the previous lock when a stack is locked again, and tell which pins changed."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ Pins = dict[NormalizedName, Version]
 
 
 class Preferences(Struct, frozen=True):
-    """The releases that a resolution prefers."""
+    """The releases of the previous lock, which a solver tries first."""
 
-    # The releases of the stack's own environment.
+    # The releases for the environment of the stack.
     pins: Pins = {}
-    # The releases of each isolated build environment, by the archives that are built in it.
+    # The releases for each isolated build environment. The key names the projects whose source
+    # archives are built in it; () means all.
     builds: dict[tuple[NormalizedName, ...], Pins] = {}
-    # Newer releases that were skipped in favor of `pins`.
+    # Newer releases that the previous lock skipped, with the reasons.
     skipped: tuple[SkippedRelease, ...] = ()
 
 
 class UpgradePolicy(Struct, frozen=True):
-    """Which pins of the previous lock may move to other versions."""
+    """Which pins of the previous lock are not kept."""
 
-    # Whether all may (`--upgrade`).
+    # True if no pin is kept (`--upgrade`).
     upgrade: bool = False
-    # The projects whose pins may (`--upgrade-package`).
+    # The projects whose pins are not kept (`--upgrade-package`).
     packages: frozenset[NormalizedName] = frozenset()
 
     def check(self, previous: Sequence[Lock]) -> None:
-        """Raise InputError for a project to upgrade that no previous lock has.
+        """Raise InputError if a project of `packages` is in none of the previous locks.
 
-        It is most likely a typing error. Without any previous lock there is nothing to check.
+        Its name is most likely misspelled. Without a previous lock nothing is checked.
         """
         if not previous:
             return
@@ -54,28 +55,35 @@ class UpgradePolicy(Struct, frozen=True):
             )
 
     def preferences(self, previous: Lock | None) -> Preferences:
-        """Return the releases of the previous lock that are kept if they still fit."""
+        """Return the releases of the previous lock that the solver should prefer.
+
+        There are none without a previous lock, and with `--upgrade`.
+        """
         if previous is None or self.upgrade:
             return Preferences()
         builds = {}
         for tools in previous.build_environments():
             archives = tuple(canonicalize_name(archive) for archive in tools[0].builds)
             builds[archives] = self._kept(tools)
-        skipped = tuple(row for row in previous.skipped if row.project not in self.packages)
+        skipped = tuple(
+            release for release in previous.skipped if release.project not in self.packages
+        )
         return Preferences(self._kept(previous.pin), builds, skipped)
 
     def _kept(self, pins: Iterable[LockedPin]) -> Pins:
+        """Return the versions of pins by project, without the projects to upgrade."""
         versions = {canonicalize_name(pin.name): Version(pin.version) for pin in pins}
         return {name: versions[name] for name in versions if name not in self.packages}
 
 
+# Prefers every release of the previous lock.
 KEEP_ALL: Final = UpgradePolicy()
 
 
 def replaced_files(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedFile], ...]:
-    """Return the files that have the same name and another hash, as they were and as they are.
+    """Return the files whose sha256 changed although their name did not: old and new file of each.
 
-    No trustworthy index replaces a file.
+    An index that replaces a file cannot be trusted.
     """
     old, new = _files_by_name(before), _files_by_name(after)
     names = sorted(old.keys() & new.keys())
@@ -83,6 +91,7 @@ def replaced_files(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedF
 
 
 def _files_by_name(lock: Lock) -> dict[str, LockedFile]:
+    """Return the files of all pins and build tools of a lock, by file name."""
     by_name: dict[str, LockedFile] = {}
     for pin in (*lock.pin, *lock.build_pin):
         by_name |= {file.name: file for file in pin.file}
@@ -90,14 +99,17 @@ def _files_by_name(lock: Lock) -> dict[str, LockedFile]:
 
 
 def same_decisions(before: Lock, after: Lock) -> bool:
-    """Return whether two locks have the same pins, regardless of the changes that they report."""
+    """Return whether two locks would install the same: their pins and build tools are equal.
+
+    The requirements that pins have of each other, and the changes that a lock reports, are ignored.
+    """
     if _decisions(before.pin) != _decisions(after.pin):
         return False
     return _decisions(before.build_pin) == _decisions(after.build_pin)
 
 
 def _decisions(pins: Iterable[LockedPin]) -> list[LockedPin]:
-    """Return the pins without their requirements, which are no decisions."""
+    """Return the pins without their requirements, which do not change what is installed."""
     return [
         replace(without_trust(pin), requires=(), build_requires=(), fact_requires={})
         for pin in pins
@@ -105,15 +117,18 @@ def _decisions(pins: Iterable[LockedPin]) -> list[LockedPin]:
 
 
 def without_trust(pin: LockedPin) -> LockedPin:
-    """Return a pin without why its source is trusted, which depends on the network of the day."""
+    """Return a pin without the message about trust in its source.
+
+    That message depends on whether the repository could be reached.
+    """
     return pin if pin.git is None else replace(pin, git=replace(pin.git, trust=None))
 
 
 def with_changes(lock: Lock, previous: Lock | None) -> Lock:
-    """Return the lock with its changes since the previous one.
+    """Return the lock with the changes of its pins since the previous lock.
 
-    If no decision changed, the changes that the previous lock reports are kept, so that locking
-    again gives the same bytes.
+    If no pin changed, the lock reports the same changes as the previous one, so that locking again
+    results in the same file.
     """
     if previous is None:
         return replace(lock, first=True)
@@ -123,9 +138,10 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[PinChange]:
-    """Yield the projects that were added, removed or changed, by name.
+    """Yield the pins that were added, removed or changed, by name.
 
-    If a file changed but not the version, the change has the beginnings of the hashes.
+    A pin has changed if its version, its commit or its files are different. If only the files are,
+    the texts of the change have the first digits of a sha256.
     """
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
@@ -140,6 +156,7 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator
 
 
 def _version_text(pin: LockedPin | None) -> str:
+    """Return the version of a pin, with the commit if it is from git; empty without a pin."""
     if pin is None:
         return ""
     return pin.version if pin.git is None else f"{pin.version} ({pin.git.commit[:12]})"

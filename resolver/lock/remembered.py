@@ -1,11 +1,12 @@
-"""Locks made earlier from the same inputs: one of them replaces solving, checking and building.
+"""Remember locks in the cache, so that the same inputs need not be solved and checked again.
 
-The key of a lock in the cache covers the input files, the preferences and the program itself. Its
-entry holds the fingerprint of each look-up. It is used only if all fingerprints are the same today,
-for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files
-with a hash need no fingerprint. A lock that rests on anything else is not remembered.
+The key of a lock covers the input files, the preferences and the program itself. The entry has the
+fingerprint of each look-up that the lock rests on. The lock is used only if all look-ups have the
+same fingerprints today; for this the indexes (or offline, the cache) are asked each time. Metadata
+and archives of files with a sha256 need no fingerprint. A lock that rests on anything else is not
+remembered.
 
-The texts of a lock's files follow from the lock and the program alone, which are their key.
+The texts of a lock's folder are remembered as well. They depend only on the lock and the program.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ from resolver.lock.previous import Preferences
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 
+# The kinds of the cache's entries.
 _KIND: Final = "lock"
 _TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """A lock in the cache."""
+    """A remembered lock, in the form in which the cache stores it."""
 
-    # What the look-ups that the lock rests on returned, by project.
+    # The fingerprint of each look-up that the lock rests on, by project.
     fingerprints: dict[NormalizedName, str]
-    # The lock without its changes since the one before.
+    # The lock, without its changes since the previous lock.
     lock: Lock
 
 
@@ -46,31 +48,36 @@ _TEXTS_BY_NAME: Final = msgspec.msgpack.Decoder(dict[str, str])
 
 
 class RememberedLock(msgspec.Struct, frozen=True):
-    """Locks of one problem in the cache, by the preferences with which it was solved."""
+    """The remembered locks of one problem, one for each set of preferences."""
 
     cache: Cache
     problem: Problem
-    # The preferences of other groups, which the lock of a group depends on, too.
+    # The preferences of the other groups of a stack that is split into groups: the lock of one
+    # group depends on them, too.
     beside: tuple[Preferences, ...] = ()
 
     def get(self, catalog: Catalog, preferences: Preferences) -> Lock | None:
-        """Return the lock that solving would give; None if that is not certain."""
+        """Return the remembered lock, if solving would certainly result in the same one.
+
+        None if there is no such lock, or if an answer of an index has changed or is not known.
+        """
         entry = self.cache.load(_KIND, self._key(preferences), _ENTRY)
         if entry is None:
             return None
         try:
             fingerprints = catalog.fingerprints(list(entry.fingerprints))
         except IndexFailure:
-            # Solving raises it again, if it matters.
+            # Solving raises the failure again, if it needs this answer.
             return None
         return entry.lock if fingerprints == entry.fingerprints else None
 
     def keep(self, catalog: Catalog, lock: Lock, preferences: Preferences) -> None:
-        """Keep a lock that was solved, unless it rests on what has no fingerprint."""
+        """Remember a lock that was solved, unless it rests on an answer without a fingerprint."""
         if fingerprints := catalog.used_fingerprints():
             self.cache.save(_KIND, self._key(preferences), _Entry(dict(fingerprints), lock))
 
     def _key(self, preferences: Preferences) -> str:
+        """Return the key of the lock, which depends on all its inputs but the indexes' answers."""
         problem = self.problem
         parts = (
             _program(),
@@ -90,7 +97,10 @@ class RememberedLock(msgspec.Struct, frozen=True):
 
 
 def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
-    """Return the texts of a lock from the cache, or else by `render`, a part of this program."""
+    """Return the texts of a lock's folder by file name, from the cache or by calling `render`.
+
+    `render` must belong to this program, since the key covers only the lock and the program.
+    """
     key = _digest(_program().encode("utf-8", "surrogatepass") + msgspec.msgpack.encode(lock))
     texts = cache.load(_TEXTS, key, _TEXTS_BY_NAME)
     if texts is None:
@@ -100,15 +110,16 @@ def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]])
 
 
 def _digest(content: bytes) -> str:
+    """Return a hash of a text, for a key of the cache."""
     return blake2b(content, digest_size=20).hexdigest()
 
 
 @functools.cache
 def _program() -> str:
-    """Return a text that changes with this program, also between two releases of it.
+    """Return a text that is different after any change of this program, released or not.
 
-    It has the name, size and time of change of each module, template and text, and the versions of
-    Python and of packaging, by which versions and markers are read.
+    It has the path, size and modification time of each module, template and translation, and the
+    versions of Python and of `packaging`, which parse versions and markers.
     """
     lines = [f"{sys.version} {packaging.__version__}"]
     for path in sorted(Path(__file__).parents[1].rglob("*")):

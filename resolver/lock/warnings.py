@@ -1,4 +1,9 @@
-"""A lock's warnings, the gravest first, its notes, and what it requires of the driver."""
+"""Collect the warnings and notes of a lock, and the requirements on the driver.
+
+A warning is about something that may be wrong with the lock; the gravest warnings come first. A
+note is only information. The driver of a machine is often not stated by the target; then its
+requirements are listed in the lock, and `verify` checks them on the machine.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import OutdatedPin, Pin, Resolution
 from resolver.model.target import Target
 
-# Warnings after which a lock may be of no use, apart from grave facts.
+# The codes of warnings that mean that a lock may be useless. Facts can be grave, too.
 _GRAVE = frozenset(
     (
         "lock.unknown-value",
@@ -35,11 +40,13 @@ _GRAVE = frozenset(
 
 
 def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedDriver]:
-    """Yield what the stack's lines, then the facts in use require of the driver, in their order.
+    """Yield the requirements on the driver that the target does not meet by itself.
 
-    A warning requires a driver if its `unless` names it, and the target states all other components
-    that it names. If the target does not state one of those, it is unknown whether the warning
-    applies.
+    Requirements of the stack's lines come first, then those of the facts in use, each in order.
+
+    A `warns` fact requires a driver if its `unless` names the driver, and if the target states all
+    other components that `unless` names. If the target does not state one of these, it is unknown
+    whether the warning applies.
     """
     problem = resolution.problem
     for root in problem.stack.requirements:
@@ -75,9 +82,10 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
-    """Return whether a requirement on the driver is left to the machine.
+    """Return whether a requirement on the driver can only be checked on the machine.
 
-    It is if the target states no driver, or only the oldest that the machine may have.
+    This is so if the target states no driver, or a minimum that does not guarantee the requirement.
+    False for requirements on projects and on other components.
     """
     if not isinstance(need, ComponentRequirement) or not need.is_minimum:
         return False
@@ -85,14 +93,21 @@ def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
 
 
 def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
-    """Return whether a warning depends on the driver, and on no component that is left open."""
+    """Return whether a `warns` fact depends on the driver, and the target states the rest.
+
+    The rest are the other components that its `unless` names.
+    """
     needs = facts.component_requirements(warning.unless)
     others = {need.component for need in needs if not need.is_minimum}
     return len(others) < len(warning.components) and others <= problem.target.system.keys()
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:
-    """Return who requires a driver: a component if the fact names one, otherwise the project."""
+    """Return the name of what requires a driver, for messages.
+
+    It is a component with its version if a `warns` fact names one, such as `CANN 8.5.0`, otherwise
+    the fact's project with its version.
+    """
     target = resolution.problem.target
     if isinstance(fact, facts.Warns):
         for name, value in target.system.items():
@@ -104,19 +119,21 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
 
 
 def _release(pin: Pin | LockedPin) -> str:
+    """Return the name and version of a pin, for messages."""
     return f"{pin.name} {pin.version}"
 
 
 def rests_on_absence(warning: Message) -> bool:
-    """Return whether a warning says that the pins rest on an index that did not answer.
+    """Return whether a warning says that an index was skipped because it could not be reached.
 
-    Unlike others, it is shown even if the lock is as it was: locking elsewhere may change it.
+    Unlike other warnings, it is shown even if the lock did not change: locking on a machine that
+    reaches the index may result in another lock.
     """
     return warning.code == "lock.unreachable"
 
 
 def is_grave(warning: Message, problem: Problem) -> bool:
-    """Return whether a warning should be seen whenever the lock of this problem is made."""
+    """Return whether a warning must be shown each time that this problem is locked."""
     if warning.code in _GRAVE:
         return True
     where = warning.values.get("where")
@@ -127,9 +144,9 @@ def is_grave(warning: Message, problem: Problem) -> bool:
 def warnings(
     resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog
 ) -> Iterator[Message]:
-    """Yield the warnings of a resolution that rests on these facts, in the order of a lock.
+    """Yield the warnings of a resolution in the order of the lock: the gravest come first.
 
-    The gravest come first.
+    `facts_in_use` are the facts that the resolution rests on.
     """
     problem = resolution.problem
     lines = [root.need for root in problem.stack.requirements]
@@ -146,16 +163,21 @@ def warnings(
 
 
 def _facts_that_warn(facts_in_use: Iterable[facts.Fact], problem: Problem) -> list[facts.Warns]:
-    """Return the warnings among the facts; those about the driver are one warning by themselves."""
+    """Return the `warns` facts, without those about the driver.
+
+    All requirements on the driver become one warning, which `_of_driver` makes.
+    """
     warns = [fact for fact in facts_in_use if isinstance(fact, facts.Warns)]
     return [fact for fact in warns if not _is_about_the_driver(fact, problem)]
 
 
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
-    """Yield warnings about a resolution that is not what its stack leads people to expect.
+    """Yield warnings about results that an author of the stack would not expect.
 
-    They are about unknown values of components, unmet bounds of extras, pins that cannot be
-    loaded, old releases and practices; then about missing extras and skipped releases.
+    These are unknown values of components, bounds of extras that are not met, pins whose binaries
+    cannot be loaded, pins far behind the newest release, and practices that were used. (A practice
+    is a fact about what a vendor's image does although metadata forbids it.) Then come missing
+    extras, and releases that were skipped for the `direct` projects, which the stack names.
     """
     problem = resolution.problem
     for unknown in problem.unknown:
@@ -165,12 +187,12 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             value=unknown.value,
             near=" / ".join(unknown.near),
         )
-    for row in resolution.unmet_bounds:
+    for unmet in resolution.unmet_bounds:
         yield message(
             "lock.unmet-bound",
-            package=f"{row.project} {row.version}",
-            bound=row.bound,
-            other=f"{row.other} {row.other_version}",
+            package=f"{unmet.project} {unmet.version}",
+            bound=unmet.bound,
+            other=f"{unmet.other} {unmet.other_version}",
         )
     for unloadable in resolution.unloadable_pins:
         package = f"{unloadable.project} {unloadable.version}"
@@ -186,27 +208,29 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
 def _of_facts(
     resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]
 ) -> Iterator[Message]:
-    """Yield warnings about the driver, facts set aside, then facts that are not grave.
+    """Yield warnings about the driver, about facts that the stack sets aside, and of other facts.
 
-    Of the last, those about `direct` projects come first.
+    The last ones are the facts that warn and are not grave; those about the `direct` projects,
+    which the stack names, come first.
     """
     problem = resolution.problem
     warns = _facts_that_warn(facts_in_use, problem)
     required: dict[str, list[LockedDriver]] = {}
     for driver in drivers(resolution, facts_in_use):
         required.setdefault(driver.component, []).append(driver)
-    for component, rows in required.items():
-        yield _of_driver(component, rows, facts_in_use, problem.target)
-    for row in problem.stack.relaxed:
+    for component, requirements in required.items():
+        yield _of_driver(component, requirements, facts_in_use, problem.target)
+    for relaxed in problem.stack.relaxed:
         values = {
-            "strength": message(f"strength.{row.fact.strength}"),
-            "fact": row.fact.id,
-            "where": row.where,
+            "strength": message(f"strength.{relaxed.fact.strength}"),
+            "fact": relaxed.fact.id,
+            "where": relaxed.where,
         }
-        if row.needs:
-            yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
+        reason = relaxed.reason
+        if relaxed.needs:
+            yield message("lock.relaxed-needs", needs=relaxed.needs, reason=reason, **values)
         else:
-            yield message("lock.relaxed", reason=row.reason, **values)
+            yield message("lock.relaxed", reason=reason, **values)
     for fact in sorted(facts_in_use, key=lambda fact: fact.package not in direct):
         if fact in warns and not fact.grave:
             yield _warning(fact)
@@ -218,7 +242,7 @@ def _of_facts(
 
 
 def _without_effect(resolution: Resolution) -> Iterator[Message]:
-    """Yield warnings about lines that cannot be checked, and practices without effect."""
+    """Yield warnings about lines of the stack that cannot be checked, and unused practices."""
     stack = resolution.problem.stack
     for root in stack.requirements:
         if _is_unchecked(root.need, resolution):
@@ -230,7 +254,11 @@ def _without_effect(resolution: Resolution) -> Iterator[Message]:
 
 
 def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iterator[Message]:
-    """Yield what is wrong with the pins, pin by pin."""
+    """Yield the warnings about single pins, pin by pin.
+
+    Skipped releases of the `direct` projects, which the stack names, are left out: `_unexpected`
+    warns about them.
+    """
     for pin in resolution.pins:
         if pin.release.yanked:
             reason = pin.release.file.yanked or ""
@@ -238,7 +266,7 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
             yield message(code, package=_release(pin), reason=reason)
         for line in own_lines(pin, catalog, ()):
             marker = line.partition(";")[2]
-            # PEP 508: platform_release, platform_version
+            # The markers platform_release and platform_version (PEP 508).
             if text.depends_on_kernel(marker):
                 yield message("lock.kernel", package=_release(pin), line=line)
         yield from _quarantined(pin, catalog)
@@ -248,7 +276,11 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 
 
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield warnings about linked binaries of which nobody knows whether they can be loaded."""
+    """Yield warnings about pins for which it is not known whether their binaries can be loaded.
+
+    Either the binaries of the pin were not read, or the binaries of the locked torch were not, so
+    that their symbols could not be compared.
+    """
     unread: list[str] = []
     judged_by_name: list[str] = []
     torch = resolution.pin("torch")
@@ -270,7 +302,7 @@ def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
 
 
 def _is_linked_wheel(pin: Pin, resolution: Resolution) -> bool:
-    """Return whether a pin is a wheel that by a fact is linked with other projects."""
+    """Return whether a pin is a wheel that is linked with other projects, as a fact says."""
     release = pin.release
     if release.source is not None or release.builds is not None or not release.file.is_wheel:
         return False
@@ -279,10 +311,11 @@ def _is_linked_wheel(pin: Pin, resolution: Resolution) -> bool:
 
 
 def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield warnings about projects that come from other indexes than usual.
+    """Yield warnings about projects that are taken from another index than usual.
 
-    The stack may say so, or an index did not answer. Such an index does not matter to a pin whose
-    version something names, if an index that comes first has the file.
+    Either the stack binds them to that index, or an index could not be reached. There is no warning
+    about an index that could not be reached if the pin's own index comes before it in the binding,
+    and something requires exactly the version of the pin: it could not change the pin.
     """
     elsewhere = list(_from_other_indexes(resolution))
     if elsewhere:
@@ -303,7 +336,7 @@ def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
 
 
 def notes(problem: Problem) -> Iterator[Message]:
-    """Yield notes on lines of the stack that do not apply to this target."""
+    """Yield a note for each line of the stack whose marker does not hold for the target."""
     for root in problem.stack.requirements:
         need = root.need
         if isinstance(need, Requirement) and not need.applies(problem.target.markers):
@@ -311,7 +344,7 @@ def notes(problem: Problem) -> Iterator[Message]:
 
 
 def variants(pins: Iterable[LockedPin]) -> Iterator[Message]:
-    """Yield notes on pins whose wheel is a variant, which only install.sh can install."""
+    """Yield a note for each pin whose wheel is a variant (PEP 825): only install.sh installs it."""
     for pin in pins:
         if pin.variant is not None:
             yield message(
@@ -324,20 +357,23 @@ def variants(pins: Iterable[LockedPin]) -> Iterator[Message]:
 
 
 def _of_practice(practice: facts.Practice) -> Message:
+    """Return the warning about a practice that was used, with the source of the practice."""
     warning = facts.as_warning(practice)
     english = f"{warning.text} Source: {practice.source}"
     chinese = f"{warning.text_zh}来源：{practice.source}"
     return _warning(replace(warning, text=english, text_zh=chinese))
 
 
-def _fell_back(row: OutdatedPin) -> Message:
-    package = f"{row.project} {row.version}"
-    if row.why:
-        return message("lock.fell-back-for", package=package, newest=row.newest, why=row.why)
-    return message("lock.fell-back", package=package, newest=row.newest, project=row.project)
+def _fell_back(pin: OutdatedPin) -> Message:
+    """Return the warning about a pin that is far behind the newest release."""
+    package = f"{pin.project} {pin.version}"
+    if pin.why:
+        return message("lock.fell-back-for", package=package, newest=pin.newest, why=pin.why)
+    return message("lock.fell-back", package=package, newest=pin.newest, project=pin.project)
 
 
 def _warning(fact: facts.Warns) -> Message:
+    """Return the warning of a `warns` fact."""
     warning = verbatim(fact.text, fact.text_zh)
     return message("lock.fact-warns", package=fact.package, text=warning, where=fact.where)
 
@@ -348,7 +384,7 @@ def _of_driver(
     facts_in_use: Iterable[facts.Fact],
     target: Target,
 ) -> Message:
-    """Return one warning with all requirements on a driver, of which a machine has one."""
+    """Return one warning with all requirements on a driver component."""
     places = {fact.id: fact.where for fact in facts_in_use}
     needs = []
     texts = []
@@ -370,7 +406,7 @@ def _of_driver(
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
     """Return whether a requirement is on a component that the target does not state.
 
-    The driver is none of these: it is left to the machine.
+    False for requirements on the driver that are left to the machine.
     """
     if not isinstance(need, ComponentRequirement) or is_left_open(need, resolution):
         return False
@@ -378,7 +414,10 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
 
 
 def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[str]:
-    """Return what a pin's own metadata requires; `default` if only a build would show that."""
+    """Return the requirements in a pin's own metadata, or in its recipe if it is from a commit.
+
+    For a source archive without static metadata, return `default`.
+    """
     release = pin.release
     if release.source is not None:
         return release.source.recipe.requires
@@ -389,46 +428,45 @@ def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[st
 
 
 def _missing_extras(resolution: Resolution) -> Iterator[Message]:
-    """Yield the extras of the stack's lines that the pins lack.
+    """Yield warnings about extras that lines of the stack name and that the pins do not have.
 
-    What metadata asks for in vain is no warning: pip ignores it, and the stack cannot change it.
-
-    Extras that another release has are told after the others, in one warning for each release.
+    There is no warning about an extra that only metadata names: pip ignores it, and the stack
+    cannot change it. Extras that another release has come last, in one warning for each release.
     """
     lost: dict[tuple[Pin, str], list[str]] = {}
-    for row in resolution.missing_extras:
-        pin = resolution.pin(row.project)
+    for missing in resolution.missing_extras:
+        pin = resolution.pin(missing.project)
         assert pin is not None  # noqa: S101  the pin is what lacks the extra
-        if row.version is None:
-            yield message("lock.no-extra", package=_release(pin), extra=row.extra)
+        if missing.version is None:
+            yield message("lock.no-extra", package=_release(pin), extra=missing.extra)
         else:
-            other = f"{row.project}=={row.version}"
-            lost.setdefault((pin, other), []).append(row.extra)
+            other = f"{missing.project}=={missing.version}"
+            lost.setdefault((pin, other), []).append(missing.extra)
     for (pin, other), extras in lost.items():
         extra = "`, `".join(extras)
         yield message("lock.lost-extra", package=_release(pin), extra=extra, other=other)
 
 
 def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
-    """Yield warnings about releases that were skipped for a pin."""
-    for row in resolution.skipped_releases:
-        if row.project == pin.name:
+    """Yield a warning for each newer release of a pin's project that was skipped."""
+    for skipped in resolution.skipped_releases:
+        if skipped.project == pin.name:
             yield message(
                 "lock.passed-over",
-                package=f"{row.project} {row.version}",
+                package=f"{skipped.project} {skipped.version}",
                 pin=pin.version,
-                archive=row.archive,
-                index=row.index,
-                of=row.archive_of,
-                version=row.archive_version,
-                project=row.project,
+                archive=skipped.archive,
+                index=skipped.index,
+                of=skipped.archive_of,
+                version=skipped.archive_version,
+                project=skipped.project,
             )
 
 
 def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
-    """Yield a warning if a pin's index has quarantined the project.
+    """Yield a warning if the index of a pin has quarantined the project.
 
-    PEP 792: such a project "should be treated as unsafe"; a mirror may still have its files.
+    PEP 792: such a project "should be treated as unsafe". A mirror may still have its files.
     """
     release = pin.release
     if release.source is not None:
@@ -441,7 +479,10 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
 
 
 def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
-    """Yield the projects that only the stack's own indexes and bindings bring from this index."""
+    """Yield a message for each pin that comes from an index due to the stack's own bindings.
+
+    That is an index to which matrices/indexes.toml does not bind the project.
+    """
     problem = resolution.problem
     for pin in resolution.pins:
         if pin.release.source is not None:
@@ -453,27 +494,32 @@ def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
 
 
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield a warning if a pin rests on what is recorded about its file.
+    """Yield a warning if a pin's file is a recorded wheel, since its index could not be reached.
 
-    It does if the file's index did not answer.
+    The lock then trusts the metadata and the sha256 that are recorded in a file of this repository
+    or of the stack.
     """
     filename = pin.release.file.filename
-    for row in resolution.problem.recorded:
-        if row.filename == filename and row.index in catalog.lookup(pin.name).unreachable:
+    for wheel in resolution.problem.recorded:
+        if wheel.filename == filename and wheel.index in catalog.lookup(pin.name).unreachable:
             yield message(
                 "lock.on-trust",
                 package=_release(pin),
-                index=row.index,
-                where=row.where,
-                source=str(row.source),
-                checked=row.checked.isoformat(),
+                index=wheel.index,
+                where=wheel.where,
+                source=str(wheel.source),
+                checked=wheel.checked.isoformat(),
             )
 
 
 def unbuilt(
     pins: Iterable[LockedPin], builds: Iterable[tuple[Sequence[str], Resolution | Message]]
 ) -> Iterator[Message]:
-    """Yield warnings about builds whose tools cannot be resolved."""
+    """Yield a warning for each isolated build environment whose tools cannot be resolved.
+
+    `builds` is the argument of `build.build`: the projects that are built in each environment
+    (none: all), and the resolution of its tools, or a message that says why there is none.
+    """
     built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     for archives, tools in builds:
         if isinstance(tools, Message):

@@ -1,6 +1,11 @@
-"""verify.py, the program in every lock's folder: it checks a machine and environment.
+"""The program verify.py, which is in the folder of every lock: it checks a machine and environment.
 
-`resolver/report/verify.py` joins these modules, `resolver/pip.py`, `resolver/model/system.py` and
-the lock's data to one file. So they use only the standard library and each other. They parse on
-Python 3.7, so that an error can say that it is too old. `init` uses the checks as well.
+`resolver/report/verify.py` joins these modules, some others (`MODULES` there) and the data of the
+lock into one file. So they use only the standard library and each other. Their syntax is that of
+Python 3.7, so that this Python can print an error that says that it is too old. `ascend-lock init`
+uses some of the checks as well.
+
+Each check returns a `Group` with its findings. Words used here: a distribution is a project that is
+installed; it is locked if the lock has a pin for it. The owner of a file is the distribution or
+conda package whose installer lists the file, for example in RECORD.
 """

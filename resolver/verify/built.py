@@ -1,7 +1,9 @@
-"""Wheels that install.sh built from source, kept in a folder for machines like this one.
+"""Keep wheels that install.sh built from source, for other machines like this one.
 
-The lock has no hashes of them, as a build may have others each time. So the folder has a file that
-says of each wheel what it was built from, with what and where, and which sha256 it has.
+A lock cannot have hashes of them, since each build may result in another file. So the wheels are in
+a folder with a file built.toml. That has a table for each wheel: its sha256, the source and the
+tools of its build, and the machine on which it was built. install.sh calls this module through the
+options --keep-wheels and --built-wheels; `lock.built` puts such wheels into a bundle.
 """
 
 from __future__ import annotations
@@ -31,35 +33,36 @@ from resolver.verify.findings import (
 
 BUILT_FILE = "built.toml"
 _BUILT_FORMAT = 1
-# A wheel with this ending has nothing that depends on the machine.
+# The ending of the name of a wheel that does not depend on the machine.
 _PURE = "-none-any.whl"
-# Name, version, build tag and tags of a wheel.
+# The file name of a wheel. Groups 1 and 2 are the name and the version.
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
-# The folder of a wheel, named after its build and its machine, and its name.
+# The path of a wheel: a folder named after a hash of its build and its machine, and its file name.
 _PLACE = re.compile(rf"[0-9a-f]{{16}}/(?P<name>{_WHEEL.pattern})")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _GLIBC = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _BLOCK = 1 << 20
-# The keys of a row: of texts, lists of texts, and tables of texts.
+# The keys of a table of built.toml whose values are texts, lists of texts, and tables of texts.
 _TEXTS = ("name", "version", "file", "sha256", "key", "commit")
 _LISTS = ("source", "tools")
 _TABLES = ("env", "machine")
 
 
 class UnusableWheelError(Exception):
-    """A wheel cannot be taken. `code` and `values` are of the message that says why."""
+    """A wheel cannot be used on this machine."""
 
     def __init__(self, code: str, **values: str) -> None:
+        """Give the code and the values of the message that says why."""
         super().__init__(code)
         self.code = code
         self.values = values
 
 
 class BuildMachine(NamedTuple):
-    """What of a machine a build may depend on."""
+    """The properties of a machine on which the result of a build may depend."""
 
     processor: str
-    # The version of glibc. What is built runs with this one or a newer one.
+    # The version of glibc. A wheel runs with this version or a newer one.
     glibc: str
     # Major and minor version.
     python: str
@@ -68,7 +71,7 @@ class BuildMachine(NamedTuple):
 
     @classmethod
     def of(cls, context: CheckContext, machine: Mapping[str, str]) -> BuildMachine:
-        """Return this machine; `machine` has what the checks found of it."""
+        """Return this machine. `machine` has the values that `check_machine` found."""
         system = {
             name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
         }
@@ -76,7 +79,10 @@ class BuildMachine(NamedTuple):
         return cls(machine["processor"], machine["glibc"], python, system)
 
     def require_compatible(self, other: Mapping[str, str]) -> None:
-        """Raise UnusableWheelError if what was built on another machine may not run here."""
+        """Raise UnusableWheelError if a wheel that was built on another machine may not run here.
+
+        `other` has the properties of that machine, in the form of `values`.
+        """
         exact = {"processor": self.processor, "python": self.python, **self.system}
         for name, value in exact.items():
             if other.get(name) != value:
@@ -89,7 +95,7 @@ class BuildMachine(NamedTuple):
             )
 
     def values(self) -> dict[str, str]:
-        """Return it as a row of the file has it."""
+        """Return the properties as the table `machine` of built.toml."""
         return {
             "processor": self.processor,
             "glibc": self.glibc,
@@ -99,7 +105,7 @@ class BuildMachine(NamedTuple):
 
 
 def _numbers_of(version: str) -> list[int]:
-    """Return the parts of a version of glibc; of anything else, more than any version has."""
+    """Return the numbers in a version of glibc; for any other text, a number above all versions."""
     if not _GLIBC.fullmatch(version):
         return [sys.maxsize]
     return [int(part) for part in version.split(".")]
@@ -108,9 +114,10 @@ def _numbers_of(version: str) -> list[int]:
 def print_built_wheels(
     context: CheckContext, machine: BuildMachine, folder: str, names: Iterable[str]
 ) -> int:
-    """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
+    """Print the path of the wheel of each of these pins, one a line, and return the exit status.
 
-    Why one is not taken goes to standard error.
+    It is 1, and nothing is printed, if a pin has no wheel that can be used here. The reason goes to
+    standard error.
     """
     paths = []
     for name in names:
@@ -124,44 +131,54 @@ def print_built_wheels(
 
 
 def _complain(context: CheckContext, code: str, values: Mapping[str, str]) -> None:
+    """Write a message to standard error."""
     text = context.lock.texts[context.language][code]
     sys.stderr.write(printable(text.format(**values)) + "\n")
 
 
 def _usable_wheel(context: CheckContext, machine: BuildMachine, folder: str, name: str) -> str:
-    """Return the path of the wheel of a pin. Raises UnusableWheelError if none is for it."""
+    """Return the path of a wheel in a folder that was built from a pin on a machine like this one.
+
+    Raises UnusableWheelError if there is none.
+    """
     try:
-        rows = [row for row in _built_rows(folder) if row["name"] == name]
+        tables = [table for table in _built_rows(folder) if table["name"] == name]
     except UnreadableError as error:
         raise UnusableWheelError("built-unreadable", **error.values) from None
     pin = context.lock.pins.get(name)
-    if pin is None or not rows:
+    if pin is None or not tables:
         raise UnusableWheelError("built-none")
     reason = UnusableWheelError("built-otherwise")
-    for row in rows:
-        if row["key"] != pin.key or not is_wheel_of(pin.name, pin.version, row["file"]):
+    for table in tables:
+        if table["key"] != pin.key or not is_wheel_of(pin.name, pin.version, table["file"]):
             continue
         try:
-            return _checked_wheel(machine, folder, row)
+            return _checked_wheel(machine, folder, table)
         except UnusableWheelError as error:
-            # there may be one for another machine, too
+            # another wheel of the pin may be for this machine
             reason = error
     raise reason
 
 
-def _checked_wheel(machine: BuildMachine, folder: str, row: Mapping[str, Any]) -> str:
-    """Return the path of a wheel. Raises UnusableWheelError if it is not for this machine."""
-    file = row["file"]
+def _checked_wheel(machine: BuildMachine, folder: str, table: Mapping[str, Any]) -> str:
+    """Return the path of the wheel that a table of built.toml describes.
+
+    Raises UnusableWheelError if it is not for this machine, or if the file has another sha256.
+    """
+    file = table["file"]
     if not file.endswith(_PURE):
-        machine.require_compatible(row.get("machine", {}))
+        machine.require_compatible(table.get("machine", {}))
     path = os.path.join(folder, file)
-    if not os.path.isfile(path) or _sha256_of(path) != row["sha256"]:
+    if not os.path.isfile(path) or _sha256_of(path) != table["sha256"]:
         raise UnusableWheelError("built-changed", file=file)
     return path
 
 
 def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
+    """Yield the tables of the built.toml in a folder; none if there is no such file.
+
+    Raises UnreadableError if it is invalid.
+    """
     path = os.path.join(folder, BUILT_FILE)
     text = read_text(path)
     if text is not None:
@@ -169,42 +186,43 @@ def _built_rows(folder: str) -> Iterator[dict[str, Any]]:
 
 
 def parse_built(text: str, path: str) -> list[dict[str, Any]]:
-    """Return the rows in a text of built.toml. Raises UnreadableError, which names the path.
+    """Return the tables of wheels in the text of a built.toml.
 
-    Each row has a name, a file, a sha256 and a key, and nothing that this program does not write.
+    Each has a name, a file, a sha256 and a key, and no key that this program does not know. Raises
+    UnreadableError, which names `path`, if the text is invalid.
     """
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, str(error)) from None
-    rows = content.get("wheel", [])
-    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+    tables = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(tables, list):
         raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
-    for number, row in enumerate(rows, 1):
-        fault = _fault_of(row)
+    for number, table in enumerate(tables, 1):
+        fault = _fault_of(table)
         if fault:
             raise UnreadableError(path, f"wheel {number}: {fault}")
-    return rows
+    return tables
 
 
-def _fault_of(row: object) -> str:
-    """Return what is wrong with a row, empty if nothing is."""
-    if not isinstance(row, dict):
+def _fault_of(table: object) -> str:
+    """Return what is wrong with a table of built.toml; empty if nothing is."""
+    if not isinstance(table, dict):
         return "it is not a table"
-    for key, value in row.items():
+    for key, value in table.items():
         if not _has_type_of(key, value):
             return f"{key!r} is not a key of a wheel, or has another type"
-    if not _PLACE.fullmatch(row.get("file", "")):
+    if not _PLACE.fullmatch(table.get("file", "")):
         return "`file` is not the place of a wheel"
-    if not _SHA256.fullmatch(row.get("sha256", "")):
+    if not _SHA256.fullmatch(table.get("sha256", "")):
         return "`sha256` is not one"
-    if not row.get("name") or not row.get("key"):
+    if not table.get("name") or not table.get("key"):
         return "it has no name or no key"
     return ""
 
 
 def _has_type_of(key: str, value: object) -> bool:
-    """Return whether a row can have a value: only text that prints."""
+    """Return whether a table of built.toml may have this value for a key. Texts must print."""
     if key in _TEXTS:
         return isinstance(value, str) and value.isprintable()
     if key in _LISTS:
@@ -215,11 +233,12 @@ def _has_type_of(key: str, value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
+    """Return whether a value is a text of characters that print."""
     return isinstance(value, str) and value.isprintable()
 
 
 def _toml() -> Any:
-    """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
+    """Return a module that reads TOML: tomllib from Python 3.11 on, otherwise the tomli in pip."""
     try:
         return importlib.import_module("tomllib")
     except ModuleNotFoundError:
@@ -227,7 +246,7 @@ def _toml() -> Any:
 
 
 def is_wheel_of(name: str, version: str, file: str) -> bool:
-    """Return whether a file is called like a wheel of a version of a project."""
+    """Return whether a file has the name of a wheel of this project and version."""
     match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
@@ -237,20 +256,21 @@ def is_wheel_of(name: str, version: str, file: str) -> bool:
 def keep_wheels(
     context: CheckContext, machine: BuildMachine, folder: str, wheels: Sequence[str]
 ) -> int:
-    """Copy wheels that were just built to a folder, and say in its file how; return the status.
+    """Copy wheels that were just built to a folder, add them to its built.toml, return the status.
 
-    Other rows stay. A wheel of no pin is left out, as install.sh installs none.
+    Other tables of built.toml are kept. A wheel that belongs to no pin is left out, since
+    install.sh would not install it.
     """
     try:
         os.makedirs(folder, exist_ok=True)
         with _locked(folder):
-            rows = {row["file"]: row for row in _built_rows(folder)}
+            tables = {table["file"]: table for table in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
                     if pin.key and is_wheel_of(pin.name, pin.version, wheel):
-                        row = _keep(pin, machine, folder, wheel)
-                        rows[row["file"]] = row
-            text = built_text(rows[file] for file in sorted(rows))
+                        table = _keep(pin, machine, folder, wheel)
+                        tables[table["file"]] = table
+            text = built_text(tables[file] for file in sorted(tables))
             with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
                 part.write(text.encode())
     except UnreadableError as error:
@@ -264,7 +284,10 @@ def keep_wheels(
 
 @contextlib.contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """Let no other process add wheels to the folder meanwhile, where the file system has locks."""
+    """Let no other process add wheels to a folder during the body of `with`.
+
+    On a file system without locks this has no effect.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
@@ -276,7 +299,10 @@ def _locked(folder: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _replacing(target: str) -> Iterator[str]:
-    """Yield the path of a new file that takes the place of another one at the end."""
+    """Yield the path of a temporary file that replaces `target` at the end of the body of `with`.
+
+    If the body raises an exception, the temporary file is removed.
+    """
     descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
     os.close(descriptor)
     try:
@@ -292,16 +318,16 @@ def _replacing(target: str) -> Iterator[str]:
 def _keep(
     pin: LockedDistribution, machine: BuildMachine, folder: str, wheel: str
 ) -> dict[str, Any]:
-    """Copy a wheel to its place in the folder, and return its row."""
+    """Copy a wheel of a pin into a folder, and return its table for built.toml."""
     values = machine.values()
-    # two builds, or two machines, may give wheels of one name
+    # two builds, or two machines, may result in wheels with the same name
     place = hashlib.sha256(json.dumps([pin.key, values], sort_keys=True).encode()).hexdigest()[:16]
     file = f"{place}/{os.path.basename(wheel)}"
     os.makedirs(os.path.join(folder, place), exist_ok=True)
     with _replacing(os.path.join(folder, file)) as path:
         shutil.copyfile(wheel, path)
         sha256 = _sha256_of(path)
-    row: dict[str, Any] = {
+    table: dict[str, Any] = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
@@ -309,30 +335,33 @@ def _keep(
         "key": pin.key,
     }
     if pin.commit:
-        row["commit"] = pin.commit
+        table["commit"] = pin.commit
     else:
-        row["source"] = list(pin.sha256)
-    row["tools"] = list(pin.tools)
-    row["env"] = dict(pin.env)
-    row["machine"] = values
-    return row
+        table["source"] = list(pin.sha256)
+    table["tools"] = list(pin.tools)
+    table["env"] = dict(pin.env)
+    table["machine"] = values
+    return table
 
 
-def built_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text of built.toml. Texts, lists and tables are in TOML as they are in JSON."""
+def built_text(tables: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of a built.toml with these tables of wheels."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
         "# like the one that each was built on. `key` stands for all that determines a build.",
         f"format = {_BUILT_FORMAT}",
     ]
-    for row in rows:
+    for table in tables:
         lines += ["", "[[wheel]]"]
-        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
 def _toml_value(value: Any) -> str:
-    """Return a text, a list of texts or a table of texts as TOML."""
+    """Return a text, a list of texts or a table of texts in TOML.
+
+    A text is written as in JSON, which TOML allows for all characters but DEL.
+    """
     if isinstance(value, dict):
         pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
@@ -342,6 +371,7 @@ def _toml_value(value: Any) -> str:
 
 
 def _sha256_of(path: str) -> str:
+    """Return the sha256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         for chunk in iter(lambda: file.read(_BLOCK), b""):

@@ -1,8 +1,9 @@
-"""The check of bytecode: whether what Python runs in place of a source was made of that source.
+"""Check that the compiled files which Python runs in place of sources were made from these sources.
 
-Python runs a file of `__pycache__` without a look at the source if it has the time and the size of
-the source, or if it is hash-based and unchecked (PEP 552). Neither says what it was made of, and
-RECORD has no hash of it. So each source is compiled, and the code is compared.
+Python runs a file of `__pycache__` without reading the source if the file states the modification
+time and the size of the source, or if it is hash-based and unchecked (PEP 552). Neither proves from
+what it was compiled, and RECORD has no hash of it. So each source is compiled here, and the code is
+compared with the code in the compiled file.
 """
 
 from __future__ import annotations
@@ -25,26 +26,28 @@ from resolver.verify.record import others_here
 # The folder of compiled files beside their sources.
 _COMPILED = "__pycache__"
 _SOURCE = ".py"
-# What a compiled file is called for each level of optimization: Python looks for those of -O and
-# -OO only if it was started so.
+# The endings of compiled files by level of optimization. Python uses those of the levels 1 and 2
+# only if it is started with -O and -OO.
 _ENDINGS = (".pyc", ".opt-1.pyc", ".opt-2.pyc")
-# A magic number, flags, and either the time and size of the source or its hash.
+# The header of a compiled file: a magic number, flags, and either the time and size of the source
+# or its hash.
 _HEADER_BYTES = 16
-# A flag: the header has the hash of the source.
+# The flag that says that the header has the hash of the source.
 _HASHED = 1
 _MOST_FLAGS = 3
-# The attribute of code with its instructions as Python runs them first, and what these cache.
+# The attribute of a code object with its instructions as Python runs them first, and with the
+# values that these have cached.
 _INSTRUCTIONS = "_co_code_adaptive" if sys.version_info >= (3, 11) else "co_code"
-# Constants that have others in them.
+# The types of constants that contain other constants.
 _COMPOUND = (CodeType, tuple, frozenset)
-# A command removes at most so many files by name.
+# The number of files that a shown command removes by name.
 _MOST_NAMED = 20
 
 
 def check_bytecode(context: CheckContext, installed: Installed) -> Group:
-    """Check the compiled files of the distributions of this environment, and of checkouts.
+    """Check the compiled files of all sources in this environment and in its editable checkouts.
 
-    Those of other Pythons, and those that Python would not use, do not count.
+    Compiled files for other Pythons, and those that Python would not use, are ignored.
     """
     compared = 0
     differing = []
@@ -52,14 +55,15 @@ def check_bytecode(context: CheckContext, installed: Installed) -> Group:
     distributions = [installed[name] for name in sorted(pins) if name in installed]
     distributions += others_here(context, installed)
     sources = {distribution.name: _sources(distribution) for distribution in distributions}
-    for name, sources_of_one in sources.items():
+    owned: set[str] = set()
+    for name, own_sources in sources.items():
         if name in pins and pins[name].editable:
-            sources_of_one += _sources_below(checkout_folder(name))
-    owned = {source for sources_of_one in sources.values() for source in sources_of_one}
-    sources["-"] = [source for source in _sources_of_nobody(context) if source not in owned]
-    for number, (name, sources_of_one) in enumerate(sources.items()):
+            own_sources += _sources_below(checkout_folder(name))
+        owned.update(own_sources)
+    sources["-"] = [source for source in _top_sources(context) if source not in owned]
+    for number, (name, own_sources) in enumerate(sources.items()):
         context.progress(f"{number}/{len(sources)} {name}")
-        for source in sources_of_one:
+        for source in own_sources:
             for path, level in _compiled_files(source):
                 compared += 1
                 if not _is_of_source(path, source, level):
@@ -73,7 +77,7 @@ def check_bytecode(context: CheckContext, installed: Installed) -> Group:
 
 
 def _removal(context: CheckContext, paths: Sequence[str]) -> str:
-    """Return the command that removes compiled files. Python makes them again of their sources."""
+    """Return the shell command that removes compiled files. Python makes them again when needed."""
     if is_shared():
         return context.venv_command
     if len(paths) <= _MOST_NAMED:
@@ -86,19 +90,25 @@ def _sources(distribution: InstalledDistribution) -> list[str]:
     return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
 
 
-def _sources_of_nobody(context: CheckContext) -> list[str]:
-    """Return the sources in site-packages itself, as that of virtualenv is in no RECORD."""
-    folders = map(os.path.realpath, context.search_path.site_folders)
-    ours = [folder for folder in folders if is_ours(folder)]
-    return [f"{folder}/{name}" for folder in ours for name in _source_names(folder)]
+def _top_sources(context: CheckContext) -> list[str]:
+    """Return the sources that are directly in site-packages, not in a subfolder.
+
+    Some of them, such as the module of virtualenv, are in no RECORD.
+    """
+    sources = []
+    for folder in map(os.path.realpath, context.search_path.site_folders):
+        if is_ours(folder):
+            sources += [f"{folder}/{name}" for name in _source_names(folder)]
+    return sources
 
 
 def _source_names(folder: str) -> list[str]:
+    """Return the names of the sources in a folder, sorted."""
     return sorted(name for name in os.listdir(folder) if name.endswith(_SOURCE))
 
 
 def _sources_below(folder: str) -> list[str]:
-    """Return the sources in a checkout."""
+    """Return the paths of all sources in a checkout, sorted."""
     sources = []
     for parent, folders, names in os.walk(folder):
         if parent == folder and ".git" in folders:
@@ -108,7 +118,7 @@ def _sources_below(folder: str) -> list[str]:
 
 
 def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
-    """Yield the paths of what Python may run in place of a source, each with its level."""
+    """Yield the existing compiled files of a source, each with its level of optimization."""
     folder, name = os.path.split(source)
     stem = f"{folder}/{_COMPILED}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
     for level, ending in enumerate(_ENDINGS):
@@ -117,7 +127,11 @@ def _compiled_files(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_of_source(path: str, source: str, level: int) -> bool:
-    """Return whether a compiled file has the code of its source, or Python would not run it."""
+    """Return whether a compiled file has the code of its source.
+
+    True also if Python would not run the compiled file, or if a file cannot be read. `level` is the
+    level of optimization.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -125,7 +139,7 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
             status = os.fstat(file.fileno())
             text = file.read()
     except OSError:
-        # Python cannot read it either, or the check of files tells that
+        # Python cannot read it either, or the check of files reports it
         return True
     if not _is_used(content, status):
         return True
@@ -134,7 +148,7 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
             warnings.simplefilter("ignore")
             # read as Python would when it imports the module; it is not run
             found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
-            # an environment may have been moved since
+            # the name in the compiled file, since the environment may have been moved
             name = getattr(found, "co_filename", source)
             made = compile(text, name, "exec", dont_inherit=True, optimize=level)
         return _is_same_code(found, made)
@@ -143,9 +157,9 @@ def _is_of_source(path: str, source: str, level: int) -> bool:
 
 
 def _is_used(content: bytes, status: os.stat_result) -> bool:
-    """Return whether Python runs a compiled file in place of a source with this status.
+    """Return whether Python may run a compiled file in place of a source with this status.
 
-    A hash may be checked or not: an option of Python decides.
+    A hash-based file counts as used: whether Python checks the hash depends on an option.
     """
     if len(content) < _HEADER_BYTES or content[:4] != importlib.util.MAGIC_NUMBER:
         return False
@@ -159,24 +173,24 @@ def _is_used(content: bytes, status: os.stat_result) -> bool:
 
 
 def _is_same_code(found: object, made: CodeType) -> bool:
-    """Return whether Python does the same with both.
+    """Return whether the code in a compiled file, `found`, does the same as the code of its source.
 
-    `==` of Python 3.11 and later takes a specialized instruction for the one that it is made of,
-    and ignores what instructions have cached, although Python runs both as it finds them. So the
-    raw instructions are compared, and the rest as `marshal` writes it in its second version, which
-    has nothing but the content: it knows no references to what was written before.
+    From Python 3.11 on, `==` treats a specialized instruction as equal to the general one, and
+    ignores the caches of instructions; but Python runs both as they are in the file. So the raw
+    instructions are compared. The rest is compared as `marshal` writes it in version 2 of its
+    format, which depends only on the content, since it has no references to earlier objects.
     """
     if not _is_same_shape(found, made):
         return False
     if _dumped(found) == _dumped(made):
         return True
-    # before, `marshal` writes sets in any order, and `==` compares every instruction
+    # before 3.11, `marshal` writes sets in any order, and `==` compares every instruction
     is_old = sys.version_info < (3, 11)
     return is_old and found == made and _stack_sizes(found) == _stack_sizes(made)
 
 
 def _is_same_shape(found: object, made: object) -> bool:
-    """Return whether tuples have the same length, and code the same instructions, at all depths."""
+    """Return whether two constants have the same types, lengths and instructions, at all depths."""
     kind = type(made)
     if type(found) is not kind:
         return False
@@ -192,11 +206,12 @@ def _is_same_shape(found: object, made: object) -> bool:
 
 
 def _dumped(code: Any) -> bytes:
+    """Return a code object in version 2 of the format of `marshal`."""
     return marshal.dumps(code, 2)
 
 
 def _stack_sizes(code: object) -> list[int]:
-    """Return the sizes of the stacks of code and of what is defined in it; `==` leaves them out."""
+    """Return the stack sizes of a code object and of those in it, which `==` does not compare."""
     if not isinstance(code, CodeType):
         return []
     sizes = [code.co_stacksize]

@@ -1,9 +1,9 @@
-"""The check of editable checkouts: whether each is at the lock's commit and has its files.
+"""Check that each editable checkout is at the locked commit and has the files of that commit.
 
-Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git reads the objects
-of the checkout from a folder without settings, hooks and filters. The commit, its trees and the
-files are hashed here, as git believes the name of a tree. install.sh notes which files the lock's
-own steps and builds have changed, and which modules they have added.
+People work in a checkout, so no code of it is run. HEAD is read as a file. git reads the objects of
+the checkout through an empty repository without its settings, hooks and filters. The commit, its
+trees and the files are hashed here, since git does not check the hash of a tree. install.sh notes
+which files the steps and builds of the lock itself have changed, and which modules they have added.
 """
 
 from __future__ import annotations
@@ -33,53 +33,54 @@ from resolver.verify.findings import (
 from resolver.verify.ownership import IMPORTABLE, module_path
 from resolver.verify.strays import entries_in, is_folder, is_loadable
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
+# The file in .git into which install.sh writes `LockedDistribution.key` when the checkout is built.
 _MARK = "ascend-lock"
-# And it writes the output of `--changed-files` into this one.
+# The file in .git into which install.sh writes the output of `--changed-files`.
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
+# The modes of entries of a tree.
 _SUBMODULE = "160000"
 _TREE = "40000"
-# Of a name in a tree.
+# The size of a hash in a tree.
 _HASH_BYTES = 20
 _GIT_SECONDS = 300
 
 
 class _Entry(NamedTuple):
-    """A file or submodule of a commit."""
+    """An entry of a tree of a commit: a file, a submodule or another tree."""
 
     # The type and permissions, as git writes them.
     mode: str
-    # The hash of the content as git computes it, or the commit of a submodule.
+    # The hash of the content as git computes it; for a submodule its commit.
     digest: str
-    # Relative to the checkout.
+    # The path relative to the checkout.
     path: str
 
 
 class _Change(NamedTuple):
-    """A file that is not as the commit has it."""
+    """A file of a checkout that differs from the commit."""
 
-    # `changed`, `added` if the commit does not have it, or `hiding` if it has a module of that name
-    # besides.
+    # `changed` if the commit has the file with another content, `added` if it does not have it, or
+    # `hiding` if it does not have it but has another file for a module of the same name.
     kind: str
-    # The hash of its content as git computes it, `-` if it cannot be read.
+    # The hash of the content as git computes it; `-` if it cannot be read.
     digest: str
-    # Relative to the checkout.
+    # The path relative to the checkout.
     path: str
 
     @property
     def note(self) -> str:
-        """Return what install.sh notes of it."""
+        """Return the text by which install.sh notes this change."""
         return f"{self.digest} {self.path}"
 
 
 class _UncomparedError(Exception):
-    """The files of a checkout cannot be compared with its commit; the text says why."""
+    """The files of a checkout cannot be compared with its commit. The text says why."""
 
 
 def check_checkouts(context: CheckContext, installed: Installed) -> Group:
-    """Check whether the checkout of each editable distribution has the files of its commit."""
+    """Check that the checkout of each editable distribution has the files of the locked commit."""
     findings = []
     pins = context.lock.pins
     names = sorted(name for name in pins if pins[name].editable and name in installed)
@@ -98,7 +99,7 @@ def check_checkouts(context: CheckContext, installed: Installed) -> Group:
 def _checkout_differences(
     context: CheckContext, pin: LockedDistribution
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the code and the values of each finding about a checkout."""
+    """Yield the code and the values of each finding about the checkout of a pin."""
     folder = checkout_folder(pin.name)
     git = f"{folder}/.git"
     try:
@@ -132,9 +133,9 @@ def _checkout_differences(
 
 
 def print_changed_files(pin: LockedDistribution) -> int:
-    """Write the changed and added files of a checkout for install.sh, each followed by a zero byte.
+    """Print the notes of all changes in a checkout for install.sh, and return the exit status.
 
-    Return the exit status.
+    Each note is followed by a zero byte.
     """
     try:
         changes = list(_changes(checkout_folder(pin.name), pin.commit))
@@ -148,7 +149,10 @@ def print_changed_files(pin: LockedDistribution) -> int:
 
 
 def _head(git: str) -> str:
-    """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
+    """Return the commit that is checked out; empty if there is none.
+
+    `git` is the folder .git. Raises UnreadableError.
+    """
     text = (read_text(f"{git}/HEAD") or "").strip()
     if text.startswith("ref: "):
         text = _commit_of(git, text[len("ref: ") :])
@@ -156,7 +160,10 @@ def _head(git: str) -> str:
 
 
 def _commit_of(git: str, reference: str) -> str:
-    """Return the content of a reference, empty if there is none. Raises UnreadableError."""
+    """Return the commit of a reference; empty if there is no such reference.
+
+    `git` is the folder .git. Raises UnreadableError.
+    """
     if not _REFERENCE.fullmatch(reference):
         return ""
     text = read_text(f"{git}/{reference}")
@@ -170,10 +177,11 @@ def _commit_of(git: str, reference: str) -> str:
 
 
 def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
-    """Yield each file that is not the commit's, and each module that was added.
+    """Yield each file of a checkout that differs from the commit, and each module that was added.
 
-    Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
-    of the submodule. Raises _UncomparedError, and UnreadableError if git lacks an object.
+    Submodules that are checked out are compared, too. `inside` is put before all paths: the path of
+    the submodule, with a slash. Raises _UncomparedError if git cannot be run, and UnreadableError
+    if git lacks an object.
     """
     entries = _entries(folder, commit)
     for entry in entries:
@@ -191,7 +199,11 @@ def _changes(folder: str, commit: str, inside: str = "") -> Iterator[_Change]:
 
 
 def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_Change]:
-    """Yield the changes of a submodule, none if it is not checked out. Raises as `_changes`."""
+    """Yield the changes in a submodule; none if it is not checked out.
+
+    `commit` is the commit that it should be at, and `shown_path` its path in the checkout. Raises
+    _UncomparedError and UnreadableError.
+    """
     git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
@@ -206,9 +218,10 @@ def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[_C
 
 
 def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
-    """Yield what can be loaded in a checkout and is not `known`, such as a file of the commit.
+    """Yield the paths of files in a checkout that Python can load and that are not `known`.
 
-    A link to a folder can be. Submodules are known, and not looked into.
+    `known` has the paths of the commit's files and submodules; submodules are not searched. A
+    symbolic link to a folder counts as a file that can be loaded.
     """
     waiting = [""]
     while waiting:
@@ -227,9 +240,10 @@ def _added_files(folder: str, known: Container[str]) -> Iterator[str]:
 
 
 def _entries(folder: str, commit: str) -> list[_Entry]:
-    """Return the files and submodules of a commit.
+    """Return the files and submodules of a commit, sorted by path.
 
-    Raises _UncomparedError, and UnreadableError if git lacks an object or has another.
+    Raises _UncomparedError if git cannot be run, and UnreadableError if an object is missing or its
+    content does not have its hash.
     """
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
@@ -263,18 +277,19 @@ def _entries(folder: str, commit: str) -> list[_Entry]:
 
 
 def _tree_entries(content: bytes, start: str) -> Iterator[_Entry]:
-    """Yield the entries of a tree, whose paths begin with `start`."""
+    """Yield the entries of a tree from the content of its object. `start` is put before paths."""
     while content:
-        description, _, rest = content.partition(b"\0")
+        description, _, hash_and_more = content.partition(b"\0")
         mode, _, name = os.fsdecode(description).partition(" ")
-        yield _Entry(mode, rest[:_HASH_BYTES].hex(), f"{start}{name}")
-        content = rest[_HASH_BYTES:]
+        yield _Entry(mode, hash_and_more[:_HASH_BYTES].hex(), f"{start}{name}")
+        content = hash_and_more[_HASH_BYTES:]
 
 
 def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> dict[str, bytes]:
-    """Return the content of objects by their names, which are hashes of it.
+    """Return the contents of git objects by name. The name of an object is a hash of its content.
 
-    Raises _UncomparedError, and UnreadableError if one is missing or has another hash.
+    Raises _UncomparedError if git cannot be run, and UnreadableError if an object is missing or its
+    content does not have its hash.
     """
     question = "".join(f"{name}\n" for name in names).encode()
     output = _run_git(["cat-file", "--batch"], environ, folder, question)
@@ -297,7 +312,11 @@ def _read_objects(names: list[str], environ: Mapping[str, str], folder: str) -> 
 def _run_git(
     arguments: list[str], environ: Mapping[str, str], folder: str, question: bytes
 ) -> bytes:
-    """Return the output of git; it may fail in the middle. Raises _UncomparedError without git."""
+    """Return the standard output of git, with `question` on its standard input.
+
+    The output is incomplete if git fails. Raises _UncomparedError if git cannot be run or takes too
+    long.
+    """
     try:
         done = subprocess.run(  # noqa: S603
             ["git", *arguments],  # noqa: S607  the git on PATH
@@ -316,7 +335,7 @@ def _run_git(
 
 
 def _blob_digest(path: str) -> str:
-    """Return git's hash of the content of a file or link; `-` if it cannot be read."""
+    """Return git's hash of a file's content or of a symbolic link; `-` if it cannot be read."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

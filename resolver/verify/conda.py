@@ -1,4 +1,4 @@
-"""What conda has installed in this environment, as its own metadata says."""
+"""List the packages that conda has installed in this environment, from its own metadata."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from resolver.verify.findings import UnreadableError, read_text
 class CondaPackage(NamedTuple):
     """A package that conda has installed."""
 
-    # The name of its file in conda-meta.
+    # The name of the JSON file about it in the folder conda-meta.
     name: str
-    # The paths of its files, without links in the prefix; None if its metadata cannot be read.
+    # The paths of its files; symbolic links in the prefix are resolved. None if its metadata cannot
+    # be read.
     files: frozenset[str] | None
 
 
 def conda_packages() -> Sequence[CondaPackage]:
-    """Return the packages of this environment, none if it is not conda's.
+    """Return the packages in this conda environment; none if it is not a conda environment.
 
-    A virtual environment never is, whatever lies in it.
+    A virtual environment is never one, even if it has a folder conda-meta.
     """
     if sys.prefix != sys.base_prefix:
         return ()
@@ -37,12 +38,16 @@ def conda_packages() -> Sequence[CondaPackage]:
 
 @functools.lru_cache(maxsize=1)
 def _packages_in(folder: str, _: int) -> Sequence[CondaPackage]:
-    """Return the packages that a folder describes, which was changed at a time."""
+    """Return the packages that the files in a folder conda-meta describe.
+
+    The second argument is the modification time of the folder, so that the cache is renewed.
+    """
     names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     return [CondaPackage(name, _files(folder, name)) for name in names]
 
 
 def _files(folder: str, name: str) -> frozenset[str] | None:
+    """Return the paths of the files of a package; None if its metadata cannot be read."""
     prefix = os.path.dirname(folder)
     try:
         files = json.loads(read_text(f"{folder}/{name}") or "")["files"]
@@ -52,5 +57,8 @@ def _files(folder: str, name: str) -> frozenset[str] | None:
 
 
 def is_of_conda(path: str) -> bool:
-    """Return whether conda lists a file, whose folder has no links in its path, as its own."""
+    """Return whether a conda package lists a file.
+
+    Symbolic links in the path of its folder must be resolved.
+    """
     return any(path in (package.files or ()) for package in conda_packages())

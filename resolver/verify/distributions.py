@@ -1,4 +1,4 @@
-"""The installed distributions, as their .dist-info and .egg-info entries describe them."""
+"""Read the installed distributions from their .dist-info and .egg-info entries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from resolver.verify.conda import is_of_conda
 from resolver.verify.findings import CheckContext, Finding, UnreadableError, is_shared, read_text
 
 UNKNOWN_SIZE = -1
-# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+# The file beside METADATA into which install.sh writes `LockedDistribution.note`.
 _NOTE = "ascend-lock.txt"
-# A suffix of a version in any spelling.
+# A suffix of a version (PEP 440), in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
-# How PEP 440 writes the suffixes that have several spellings.
+# The normal form (PEP 440) of the suffixes that have several spellings.
 _SPELLINGS = {
     "alpha": "a",
     "beta": "b",
@@ -38,17 +38,17 @@ _SPELLINGS = {
 
 
 def canonical_name(name: str) -> str:
-    """Return a name as PEP 503 normalizes it: `foo-bar-baz` for `Foo.Bar_baz`."""
+    """Return the normalized form of a name (PEP 503): `foo-bar-baz` for `Foo.Bar_baz`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def same_version(left: str, right: str) -> bool:
-    """Return whether two texts spell one version (PEP 440), such as `1.0` and `1.0.0`."""
+    """Return whether two texts are the same version by PEP 440, such as `1.0` and `1.0.0`."""
     return left == right or _canonical_version(left) == _canonical_version(right)
 
 
 def _canonical_version(text: str) -> str:
-    """Return the spelling that stands for all spellings of a version."""
+    """Return a text that is the same for all spellings of a version (PEP 440)."""
     without_zeros = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
     public, _, local = without_zeros.partition("+")
     without_epoch = re.sub("^v?(0!)?", "", public)
@@ -60,53 +60,55 @@ def _canonical_version(text: str) -> str:
 
 
 def _canonical_suffix(suffix: re.Match[str]) -> str:
+    """Return a suffix of a version in its normal form, after a space."""
     kind = suffix[1] or "post"
-    # as text, as Python refuses to read a number of thousands of digits
+    # kept as a text: Python refuses to convert thousands of digits to a number
     number = (suffix[2] or suffix[3] or "").lstrip("0") or "0"
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution, as RECORD lists it."""
+    """A row of RECORD: a file of a distribution."""
 
-    # Absolute and normalized.
+    # The absolute and normalized path.
     path: str
-    # Such as `sha256=…`, without padding. Empty if RECORD has none.
+    # The algorithm and the hash, such as `sha256=…`, without padding; empty if RECORD has none.
     digest: str
-    # In bytes; UNKNOWN_SIZE if RECORD has none.
+    # The size in bytes; UNKNOWN_SIZE if RECORD has none.
     size: int
 
 
 @dataclass(frozen=True)
 class InstalledDistribution:
-    """A distribution that Python finds."""
+    """An installed distribution, with the content of its metadata."""
 
     # The normalized name.
     name: str
-    # Empty if its metadata cannot be read.
+    # The version; empty if the metadata cannot be read.
     version: str
-    # The folder that the paths in RECORD are relative to: site-packages.
+    # The folder to which the paths in RECORD are relative: site-packages.
     root: str
     # The path of its .dist-info folder, or of its .egg-info folder or file.
     info: str
-    # The content of INSTALLER, empty if there is no such file.
+    # The content of INSTALLER; empty if there is no such file.
     installer: str
-    # The content of direct_url.json (PEP 610), empty if there is no such file.
+    # The content of direct_url.json (PEP 610); empty if there is no such file.
     direct_url: Mapping[str, Any]
 
-    # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
+    # `functools.cached_property` is not imported by name: that would fail on Python 3.7, before
+    # verify.py can say that this Python is too old.
     @functools.cached_property
     def rows(self) -> Sequence[RecordRow]:
-        """Return the rows of RECORD, none if it is missing or broken."""
+        """Return the rows of RECORD, without compiled files; none if it is missing or invalid."""
         try:
             return self.read_record() or ()
         except UnreadableError:
             return ()
 
     def read_record(self) -> Sequence[RecordRow] | None:
-        """Return the rows of RECORD without compiled files, None if there is no RECORD.
+        """Return the rows of RECORD, without compiled files; None if there is no RECORD.
 
-        Raises UnreadableError.
+        Raises UnreadableError if RECORD is invalid.
         """
         path = f"{self.info}/RECORD"
         text = read_text(path)
@@ -117,7 +119,7 @@ class InstalledDistribution:
         try:
             for name, digest, size in table:
                 file = os.path.normpath(os.path.join(self.root, name))
-                # Python compiles a module again whenever it likes
+                # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:
                     rows.append(RecordRow(file, digest.rstrip("="), int(size or UNKNOWN_SIZE)))
@@ -132,7 +134,7 @@ class InstalledDistribution:
 
     @property
     def editable_folder(self) -> str:
-        """Return the folder that an editable installation points to, empty for any other."""
+        """Return the folder of the project if this is an editable installation; otherwise empty."""
         dir_info = self.direct_url.get("dir_info")
         if isinstance(dir_info, dict) and dir_info.get("editable") is True:
             url = str(self.direct_url.get("url", ""))
@@ -140,16 +142,21 @@ class InstalledDistribution:
         return self.root if self._is_developed() else ""
 
     def _is_developed(self) -> bool:
-        """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
+        """Return whether `setup.py develop` installed it: its .egg-info is a folder without files.
+
+        More precisely, a folder without installed-files.txt.
+        """
         if self.info.lower().endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
 
     @property
     def note(self) -> str:
-        """Return what install.sh noted of the file it is from, empty if it did not install it.
+        """Return the note that install.sh wrote (`LockedDistribution.note`).
 
-        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        Empty if install.sh did not install the distribution.
+
+        A file that RECORD does not list is ignored, since it may be of an earlier installation.
         """
         path = f"{self.info}/{_NOTE}"
         if not any(row.path == path for row in self.rows):
@@ -160,7 +167,7 @@ class InstalledDistribution:
             return ""
 
     def variant_labels(self) -> list[str]:
-        """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
+        """Return the labels in its variant.json (PEP 825); none if that is missing or invalid."""
         try:
             table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
             return [str(label) for label in table["variants"]]
@@ -169,19 +176,22 @@ class InstalledDistribution:
 
     @property
     def is_ours(self) -> bool:
-        """Return whether it lies in this environment, which no other program shares."""
+        """Return whether it is installed in this environment, and that is not shared."""
         return is_ours(self.root)
 
     @property
     def is_of_conda(self) -> bool:
-        """Return whether conda has installed it: the content of INSTALLER alone proves nothing."""
+        """Return whether conda has installed it.
+
+        INSTALLER must say so, and conda's metadata must list INSTALLER.
+        """
         return self.installer == "conda" and is_of_conda(f"{self.info}/INSTALLER")
 
 
 def is_ours(folder: str) -> bool:
-    """Return whether a folder lies in this environment, which no other program shares.
+    """Return whether a folder is in this environment, and that is not shared with other programs.
 
-    Its path has no links.
+    Symbolic links in its path must be resolved. For a shared Python it is always False.
     """
     return not is_shared() and folder.startswith(os.path.realpath(sys.prefix) + "/")
 
@@ -193,9 +203,10 @@ Installed = Dict[str, InstalledDistribution]
 def installed_distributions(
     context: CheckContext, paths: Iterable[str]
 ) -> tuple[Installed, list[Finding]]:
-    """Return the distributions in a search path by name, and what is wrong with their metadata.
+    """Return the distributions in the folders of a search path by name, and findings about them.
 
-    Of several distributions of one name, the first one counts, as in Python.
+    If several distributions have the same name, the first one counts, as in Python. The findings
+    are about invalid metadata, duplicate names and leftovers of pip.
     """
     installed: Installed = {}
     findings = []
@@ -204,7 +215,7 @@ def installed_distributions(
         for path in _metadata_paths(root):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                # pip renames a distribution so while it replaces it
+                # pip gives a distribution such a name while it replaces it
                 removal = f"rm -r {shlex.quote(path)}"
                 findings.append(Finding("distribution-leftover", {"path": path}, removal))
                 continue
@@ -223,14 +234,15 @@ def installed_distributions(
 
 
 def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) -> str:
-    """Return the command that uninstalls both distributions of a name and installs the lock's.
+    """Return the shell command that uninstalls both distributions with a name and installs again.
 
-    `paths` are their metadata. pip uninstalls one of them each time, but itself only once.
+    `paths` are the paths of their metadata. pip is called twice, since each call uninstalls one of
+    them. pip can uninstall itself only once, so its other metadata is removed as a file.
     """
     uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
     if name != "pip":
         return context.then_install(f"{uninstall} && {uninstall}")
-    # ensurepip installs nothing where there is metadata of a pip, even without its modules
+    # ensurepip installs nothing if there is metadata of pip, even if its modules are missing
     remove = f"rm -rf {shlex.join(paths)}"
     return context.then_install(f"{uninstall} && {remove} && {context.python} -m ensurepip")
 
@@ -238,9 +250,9 @@ def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) ->
 def hidden_distributions(
     context: CheckContext, installed: Installed
 ) -> Iterator[InstalledDistribution]:
-    """Yield the distributions beside these that Python does not find, as others have their names.
+    """Yield the distributions that Python does not find because another has the same name.
 
-    Their files are there nevertheless.
+    Only the folders of `installed` are searched. Such a distribution still owns its files.
     """
     found = {distribution.info for distribution in installed.values()}
     for root in sorted({distribution.root for distribution in installed.values()}):
@@ -250,9 +262,10 @@ def hidden_distributions(
 
 
 def _metadata_paths(root: str) -> list[str]:
-    """Return the .dist-info and .egg-info entries of a folder, sorted, as importlib finds them.
+    """Return the paths of the .dist-info and .egg-info entries of a folder, sorted.
 
-    It takes any first character and capitals, and EGG-INFO in a folder that is called `.egg`.
+    As in importlib.metadata, upper and lower case are equal, and in a folder whose name ends in
+    `.egg`, an entry EGG-INFO is metadata, too. The list is empty if the folder cannot be read.
     """
     try:
         names = sorted(os.listdir(root))
@@ -263,7 +276,10 @@ def _metadata_paths(root: str) -> list[str]:
 
 
 def is_metadata(name: str, *, in_egg: bool = False) -> bool:
-    """Return whether an entry of site-packages is the metadata of a distribution, by its name."""
+    """Return whether an entry of site-packages is metadata of a distribution, by its name.
+
+    `in_egg` says that the folder is an egg, in which EGG-INFO is the name.
+    """
     lower = name.lower()
     return lower.endswith((".dist-info", ".egg-info")) or (in_egg and lower == "egg-info")
 
@@ -271,7 +287,7 @@ def is_metadata(name: str, *, in_egg: bool = False) -> bool:
 def _read_distribution(
     context: CheckContext, root: str, path: str
 ) -> tuple[InstalledDistribution, list[Finding]]:
-    """Read the metadata at a path, and return what is wrong with it."""
+    """Return the distribution whose metadata is at a path, and findings about the metadata."""
     name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
     version = installer = ""
     direct_url = {}
@@ -291,7 +307,10 @@ def _read_distribution(
 
 
 def _name_and_version(path: str) -> tuple[str, str]:
-    """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
+    """Return the Name and Version in METADATA or PKG-INFO, as written.
+
+    Raises UnreadableError if the file is missing or invalid.
+    """
     file = path
     if os.path.isdir(path):
         file = f"{path}/METADATA" if path.lower().endswith(".dist-info") else f"{path}/PKG-INFO"
@@ -306,7 +325,10 @@ def _name_and_version(path: str) -> tuple[str, str]:
 
 
 def _read_object(path: str) -> dict[str, Any]:
-    """Return the object in a JSON file, an empty one without a file. Raises UnreadableError."""
+    """Return the object in a JSON file; an empty one if there is no file.
+
+    Raises UnreadableError if the file is invalid.
+    """
     try:
         value = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The checks of the lock, the machine, Python and the installed distributions."""
+"""Check the lock.toml, the machine, Python, the installed distributions and their requirements."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ from resolver.verify.findings import (
     run_program,
 )
 
-# Tools that make an environment. They may be there without being locked.
+# Tools that an environment is made with. They may be installed without being locked.
 TOOLS = ("pip", "setuptools", "wheel")
-# How many distributions a message names.
+# The number of distributions that a message names.
 _LISTED = 8
-# If so many are missing, this is likely to be another environment.
+# If at least this many locked distributions are missing, this may be a wrong environment.
 _MANY_MISSING = 10
 _PIP_SECONDS = 300
-# A line of `pip check`, in either of its wordings.
+# A line of the output of `pip check`, in either of its forms.
 _COMPLAINT = re.compile(
     r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
 )
 
 
 def check_lock(context: CheckContext) -> Group:
-    """Check whether the lock.toml beside this program is the one that it was made from."""
+    """Check that the lock.toml beside verify.py is the one from which verify.py was made.
+
+    Without a lock.toml there is no finding.
+    """
     path = f"{context.folder}/lock.toml"
     values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
     try:
@@ -60,7 +63,7 @@ def check_lock(context: CheckContext) -> Group:
 
 
 def check_machine(context: CheckContext) -> Group:
-    """Check whether the lock's compiled files can run on this machine."""
+    """Check that this machine has the system, the processor and the glibc that the lock needs."""
     wanted_system, _, wanted_machine = context.lock.platform.partition("-")
     system, machine = platform.system(), platform.machine()
     findings = []
@@ -81,11 +84,15 @@ def check_machine(context: CheckContext) -> Group:
 
 
 def _numbers(version: str) -> list[int]:
+    """Return the numbers in a version of glibc, such as `2.34`."""
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
 def check_python(context: CheckContext, installed: Installed) -> Group:
-    """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
+    """Check that this Python can use the lock's wheels, and is in an environment for the lock.
+
+    A Python that is shared with other programs is only a warning.
+    """
     values = _python_values(context)
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
@@ -95,7 +102,7 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
 
 
 def check_interpreter(context: CheckContext) -> Group:
-    """Check whether this Python can have an environment for the lock."""
+    """Check that this Python can use the lock's wheels, for use before an installation."""
     values = _python_values(context)
     finding = _wrong_python(values)
     machine = {"python": values["found"]}
@@ -103,6 +110,7 @@ def check_interpreter(context: CheckContext) -> Group:
 
 
 def _python_values(context: CheckContext) -> dict[str, str]:
+    """Return the values of the messages of a finding about Python."""
     return {
         "found": platform.python_version(),
         "wanted": context.lock.python,
@@ -111,7 +119,7 @@ def _python_values(context: CheckContext) -> dict[str, str]:
 
 
 def _wrong_python(values: Mapping[str, str]) -> Finding | None:
-    """Return a finding if this is another version or implementation of Python."""
+    """Return a finding if this is another version or implementation of Python than the lock's."""
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
@@ -124,9 +132,9 @@ def _wrong_python(values: Mapping[str, str]) -> Finding | None:
 
 
 def _other_environment(context: CheckContext, installed: Installed) -> Finding | None:
-    """Return a finding if most of the lock is missing.
+    """Return a finding if most locked distributions are missing: this is a wrong environment then.
 
-    All other differences would only follow from that.
+    Otherwise return None.
     """
     pins = context.lock.pins
     found = sum(name in installed for name in pins)
@@ -146,10 +154,10 @@ def check_distributions(
     broken: Iterable[Finding],
     colliding: Container[str] = (),
 ) -> Group:
-    """Check that each pin is installed in its version from its source, and nothing else is.
+    """Check that each pin is installed in its version and from its source, and nothing else is.
 
-    `broken` is what `installed_distributions` found. The distributions `colliding` are left out, as
-    another check reports them.
+    `broken` are the findings of `installed_distributions`. Distributions in `colliding` are not
+    reported as unwanted, since `check_collisions` reports them.
     """
     pins = context.lock.pins
     findings = []
@@ -182,7 +190,10 @@ def check_distributions(
 def _unwanted(
     context: CheckContext, installed: Installed, colliding: Container[str]
 ) -> Iterator[Finding]:
-    """Yield a finding for each distribution that the lock excludes."""
+    """Yield a finding for each installed distribution that the lock says must not be installed.
+
+    Distributions in `colliding` are left out.
+    """
     for name, reason in sorted(context.lock.absent.items()):
         if name in installed and name not in colliding:
             remedy = context.venv_command
@@ -192,7 +203,10 @@ def _unwanted(
 
 
 def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
-    """Return the installed distributions that the lock says nothing about, sorted."""
+    """Return the names of installed distributions that the lock does not mention, sorted.
+
+    pip, setuptools and wheel are left out.
+    """
     known = {*context.lock.pins, *context.lock.absent, *TOOLS}
     return sorted(name for name in installed if name not in known)
 
@@ -200,7 +214,7 @@ def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list
 def _differences_from_pin(
     pin: LockedDistribution, installed: InstalledDistribution
 ) -> list[Finding]:
-    """Return how a distribution differs from its pin: the first difference is enough."""
+    """Return a finding about the first difference between a distribution and its pin, or none."""
     if installed.version and not same_version(installed.version, pin.version):
         return [_difference("distribution-differs", pin, installed.version)]
     if pin.variant:
@@ -232,13 +246,15 @@ def _differences_from_pin(
 
 
 def _difference(code: str, pin: LockedDistribution, found: str) -> Finding:
+    """Return the finding about a distribution that differs from its pin."""
     return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
 
 def _other_source(pin: LockedDistribution, direct_url: Mapping[str, Any]) -> str:
-    """Return the commit or archive that was installed in place of the locked one, else nothing.
+    """Return the commit or archive from which a distribution was installed, if it is not the pin's.
 
-    `direct_url` is direct_url.json (PEP 610), which only a direct installation has.
+    Empty if it is the pin's, or not known. `direct_url` is the content of direct_url.json (PEP
+    610), which a distribution from an index does not have.
     """
     url = direct_url.get("url", "")
     vcs = direct_url.get("vcs_info")
@@ -256,7 +272,7 @@ def _other_source(pin: LockedDistribution, direct_url: Mapping[str, Any]) -> str
 
 
 def _archive_sha256(archive: Mapping[str, Any]) -> str:
-    """Return the sha256 in `hashes` or in the deprecated `hash`, empty if there is neither."""
+    """Return the sha256 in `hashes` or the deprecated `hash` of archive_info (PEP 610), or ""."""
     hashes = archive.get("hashes")
     if isinstance(hashes, dict) and hashes.get("sha256"):
         return str(hashes["sha256"])
@@ -264,14 +280,15 @@ def _archive_sha256(archive: Mapping[str, Any]) -> str:
 
 
 def checkout_folder(name: str) -> str:
-    """Return the folder into which install.sh puts the checkout of an editable distribution."""
+    """Return the folder into which install.sh checks out an editable distribution."""
     return f"{sys.prefix}/src/{name}"
 
 
 def check_requirements(context: CheckContext) -> Group:
-    """Check that the requirements of every distribution are met, by `pip check`.
+    """Check with `pip check` that the requirements of all distributions are met.
 
-    pip runs without PYTHONPATH: CANN puts distributions there that pip cannot judge.
+    Requirements that the lock ignores are not reported. pip runs isolated, without PYTHONPATH: CANN
+    adds distributions there that pip cannot check.
     """
     command = [sys.executable, "-I", "-m", "pip", "check"]
     result = run_program(command, without_pip_settings(context.environ), _PIP_SECONDS)
@@ -293,7 +310,7 @@ def check_requirements(context: CheckContext) -> Group:
 
 
 def _is_overridden(context: CheckContext, complaint: str) -> bool:
-    """Return whether pip complains of a requirement that the lock overrides."""
+    """Return whether a line of `pip check` is about a requirement that the lock ignores."""
     match = _COMPLAINT.match(complaint)
     if match is None:
         return False

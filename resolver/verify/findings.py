@@ -1,4 +1,4 @@
-"""What all checks use: their context, their results, and access to files and programs."""
+"""Define the context and the results of checks, and functions to read files and run programs."""
 
 from __future__ import annotations
 
@@ -16,71 +16,77 @@ from typing import Any, NamedTuple
 
 from resolver.verify.search_path import SearchPath
 
-# The default limit of a program that is run, and of each module or command that is started.
+# The default time limit of a program that is run.
 _PROGRAM_SECONDS = 60
+# The default time limit of each module or command that is started.
 SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
-    """A pin of the lock."""
+    """A pin of the lock: a distribution that should be installed."""
 
     # The normalized name.
     name: str
-    # With its local part.
+    # The version, with its local part.
     version: str
-    # The stage of the installation that installs it, from 1.
+    # The number of the stage in which install.sh installs it, from 1.
     stage: int
-    # Whether it is built on this machine, rather than installed from a wheel.
+    # True if it is built on this machine, False if it is installed from a wheel.
     built: bool = False
-    # The hashes of its files. A build from git has none.
+    # The sha256 of its files. A build from git has none.
     sha256: Sequence[str] = ()
-    # The commit that it is built from, if it is from git.
+    # The commit from which it is built; empty if it is not from git.
     commit: str = ""
     # Whether it is an editable installation of a checkout.
     editable: bool = False
-    # The label of its wheel variant (PEP 825), empty for a plain wheel.
+    # The label of its wheel variant (PEP 825); empty for a wheel without variant.
     variant: str = ""
-    # A digest of all that determines how it is built, empty if it is not built.
+    # A digest of everything that determines its build; empty if it is not built.
     key: str = ""
-    # The variables of its build, as pairs of name and value.
+    # The environment variables of its build, as pairs of name and value.
     env: Sequence[tuple[str, str]] = ()
-    # The pins that build it, such as `setuptools==80.9.0`.
+    # The tools that build it, such as `setuptools==80.9.0`.
     tools: Sequence[str] = ()
 
     @property
     def note(self) -> str:
-        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        """Return the text that install.sh writes beside the metadata of the distribution.
+
+        It is the key of the build, or the sha256 of the files if it is not built.
+        """
         return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
     """A requirement on the driver."""
 
-    # Who requires it, for people.
+    # The project with its version, or the stack, that has the requirement, for messages.
     by: str
-    # The name of the component that the driver is.
+    # The name of the component that stands for the driver.
     component: str
-    # What is required, for people.
+    # The requirement as a text, for messages.
     wanted: str
-    # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
+    # Alternatives, of which one must hold. Each is a list of comparisons, which must all hold. A
+    # comparison is a pair such as `>=` and `25.0.rc1`.
     ranges: Sequence[Sequence[Sequence[str]]]
-    # Whether it is an error if the driver does not meet it; otherwise it is a warning.
+    # True if a driver that does not meet it is an error, False if it is worth a warning.
     binding: bool
-    # Why it is required and who says so, by language.
+    # The reason and its source, by language.
     reason: Mapping[str, str]
 
 
 class Excuse(NamedTuple):
-    """The modules and commands of a distribution that may fail to start."""
+    """A fact that allows modules and commands of a distribution to fail when they are started."""
 
     # The normalized name of the distribution.
     project: str
+    # The names of the modules.
     modules: Sequence[str]
-    # The names of its commands.
+    # The names of the commands.
     scripts: Sequence[str]
-    # Whether they may fail only where there is no accelerator.
+    # True if they may fail only on a machine without an accelerator.
     device: bool
-    # Why, by language.
+    # The reason, by language.
     reason: Mapping[str, str]
 
 
@@ -88,40 +94,45 @@ class Excuse(NamedTuple):
 class LockedStack:
     """The data of a lock that verify.py contains."""
 
-    # The names of the stack and of its target.
+    # The name of the stack.
     stack: str
+    # The name of the target.
     target: str
     # The system and the processor, such as `linux-aarch64`.
     platform: str
     # Major and minor version of Python, such as `3.11`.
     python: str
-    # The oldest glibc that the target has.
+    # The oldest version of glibc on machines of the target.
     glibc: str
-    # The versions of the target's components, such as `cann`, `hdk` and `soc`.
+    # The values of the target's components, such as `cann`, `hdk` and `soc`, by name.
     system: Mapping[str, str] = field(default_factory=dict)
-    # By normalized name.
+    # The pins by normalized name.
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
-    # Requirements that the stack overrides: a distribution, its version and the required name.
+    # The requirements that the lock ignores. Each has the name and the version of the distribution
+    # with the requirement, and the name of the required project.
     overrides: Sequence[Sequence[str]] = ()
-    # Modules that must be importable, and the variables to import them with.
+    # Modules that must be importable.
     imports: Sequence[str] = ()
+    # The environment variables with which modules are imported.
     import_env: Mapping[str, str] = field(default_factory=dict)
-    # The names of distributions whose files the stack's own steps change.
+    # The names of distributions whose files are changed by builds of other pins of the lock.
     rewritten: Sequence[str] = ()
-    # Distributions that must not be installed, with the reason.
+    # The names of distributions that must not be installed, each with the reason.
     absent: Mapping[str, str] = field(default_factory=dict)
+    # The requirements on the driver.
     driver: Sequence[DriverNeed] = ()
-    # The distributions that the stack itself names. Their commands must start.
+    # The names of the distributions that lines of the stack require. Their commands must start.
     requested: Sequence[str] = ()
+    # The modules and commands that may fail to start.
     excuses: Sequence[Excuse] = ()
     # The messages of verify.py, by language and code.
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # The sha256 of the lock.toml that this was made from.
+    # The sha256 of the lock.toml from which verify.py was made.
     digest: str = ""
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
-        """Read the JSON at the end of verify.py."""
+        """Return the data in the JSON at the end of verify.py."""
         fields: dict[str, Any] = json.loads(text)
         fields["pins"] = {pin["name"]: LockedDistribution(**pin) for pin in fields["pins"]}
         fields["driver"] = [DriverNeed(**need) for need in fields["driver"]]
@@ -130,7 +141,7 @@ class LockedStack:
 
 
 def printable(text: str) -> str:
-    """Return the text with everything escaped that a terminal would act on."""
+    """Return a text with all characters escaped that do not print, such as control characters."""
     if text.isprintable():
         return text
     return "".join(
@@ -140,55 +151,59 @@ def printable(text: str) -> str:
 
 
 def is_shared() -> bool:
-    """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
+    """Return whether this Python is neither in a virtual nor in a conda environment.
+
+    Such a Python is shared with other programs. install.sh decides by the same rule.
+    """
     if sys.prefix != sys.base_prefix:
         return False
     return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
 def show_nothing(_: str) -> None:
-    """Ignore a line of progress."""
+    """Ignore a line of progress, which is the default for `CheckContext.progress`."""
 
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What every check is given: the lock, the machine's folders, and the options."""
+    """The input of every check: the lock, folders of the machine, and options of the command."""
 
     lock: LockedStack
-    # The lock's folder, in which this program lies.
+    # The folder of the lock, which contains verify.py.
     folder: str
+    # The environment variables of the user.
     environ: Mapping[str, str]
     # The folder of CANN and the driver.
     ascend: str = "/usr/local/Ascend"
-    # The folder of wheels to name in commands that fix something, empty for none.
+    # The folder with wheels that shown commands use; empty for none.
     wheelhouse: str = ""
-    # Whether to compare the content of every file rather than of a sample.
+    # True to compare every file with its hash, False to compare a sample.
     full: bool = False
     # The language of messages.
     language: str = "en"
-    # The file of verify.py.
+    # The path of verify.py.
     program: str = ""
-    # Whether to skip the check that starts every module and command.
+    # True to skip the check that starts every module and command.
     quick: bool = False
-    # Whether to check the network between accelerators of several nodes.
+    # True to check the network between the accelerators of several nodes.
     network: bool = False
-    # Which checks are made: `all`, `quick`, or those of the `files` or the `machine` alone.
+    # The checks to make: `all`, `quick`, or only those of the `files` or of the `machine`.
     checks: str = "all"
-    # The limit of each start.
+    # The time limit for starting one module or command.
     seconds: float = SECONDS_TO_START
-    # Called with a line that replaces the one before. An empty line removes it.
+    # Called with a line that replaces the previous line on the terminal. An empty line removes it.
     progress: Callable[[str], None] = show_nothing
-    # Where Python looks for modules, and what it runs at each start.
+    # Where Python looks for modules, and which files it runs when it starts.
     search_path: SearchPath = field(default_factory=SearchPath)
 
     @property
     def python(self) -> str:
-        """Return the environment's Python, quoted for a shell."""
+        """Return the path of the environment's Python, quoted for a shell."""
         return shlex.quote(sys.executable)
 
     @property
     def install_command(self) -> str:
-        """Return the command that installs what is missing into this environment."""
+        """Return the shell command that installs the lock into this environment."""
         options = ["--python", sys.executable]
         if is_shared():
             options.append("--system")
@@ -196,29 +211,30 @@ class CheckContext:
 
     @property
     def venv_command(self) -> str:
-        """Return the command that makes a new environment for the lock."""
+        """Return the shell command that makes a new virtual environment and installs the lock."""
         return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install([])}"
 
     def _install(self, options: Sequence[str]) -> str:
+        """Return the shell command that runs install.sh with these options."""
         command = ["bash", f"{self.folder}/install.sh", *options]
         if self.wheelhouse:
             command += ["--wheelhouse", self.wheelhouse]
         return shlex.join(command)
 
     def then_install(self, command: str) -> str:
-        """Return a command that removes something, followed by `install_command`.
+        """Return a shell command that removes something, followed by `install_command`.
 
-        Nothing is to be removed from a shared Python: there it is `venv_command`.
+        For a shared Python, from which nothing should be removed, return `venv_command` instead.
         """
         if is_shared():
             return self.venv_command
         return f"{command} && {self.install_command}"
 
     def reinstall_command(self, *names: str) -> str:
-        """Return the command that uninstalls distributions and installs the lock's again."""
+        """Return the shell command that uninstalls distributions and then runs install.sh."""
         command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
         if "pip" in names:
-            # install.sh needs a pip: the one that Python brings
+            # install.sh needs a pip, so the one that comes with Python is installed
             command += f" && {self.python} -m ensurepip"
         return self.then_install(command)
 
@@ -227,11 +243,13 @@ class CheckContext:
 class Finding:
     """A difference from the lock, or something that could not be checked."""
 
-    # The messages about it have this code with `-what`, `-why` and `-mend` appended.
+    # Identifies the kind of finding. Its messages have this code with -what, -why or -mend
+    # appended.
     code: str
     # The values of the placeholders in these messages.
     values: Mapping[str, str]
-    # A command that fixes it, to be shown in place of the message `-mend`.
+    # A shell command that fixes it, which is shown in place of the message `-mend`. Empty if that
+    # message is shown.
     remedy: str = ""
 
 
@@ -239,25 +257,27 @@ class Finding:
 class Group:
     """The result of one check."""
 
-    # The name of the check: a message `group-NAME` is its title.
+    # The name of the check. Its title is the message `group-NAME`.
     name: str
+    # What is wrong; empty if the check succeeded.
     findings: Sequence[Finding]
     # The values of the placeholders in the note.
     values: Mapping[str, str] = field(default_factory=dict)
-    # The code of the message for a check without findings, empty for the name of the check.
+    # The note is the message `note-NOTE`, which is shown if there are no findings. Empty stands for
+    # the name of the check.
     note: str = ""
-    # Whether the note is shown beside findings, too.
+    # True if the note is shown even if there are findings.
     counted: bool = False
-    # The values of further lines, one for each thing that is excused.
+    # The values of a line for each module or command that may fail and did (`Excuse`).
     remarks: Sequence[Mapping[str, str]] = ()
-    # A row for each thing that was tried, for the JSON.
+    # An object for each module or command that was started, for the JSON report.
     results: Sequence[Mapping[str, Any]] = ()
-    # What this machine has, by name: nodes of a cluster are compared by it.
+    # Values of this machine by name. The nodes of a cluster are compared by them.
     machine: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
-    """Return the values `list` and `count` of a message, which names the first few of all items."""
+    """Return values for a message: `list` has the first items, `count` the number of all items."""
     text = ", ".join(items[:most])
     if len(items) > most:
         text += ", …"
@@ -268,15 +288,17 @@ class UnreadableError(Exception):
     """A file exists, but cannot be read or has invalid content."""
 
     def __init__(self, path: str, why: str) -> None:
+        """Give the path of the file, and the reason as an English clause."""
         super().__init__(path, why)
-        # The values of a finding about the file.
+        # The values of the messages of a finding about the file.
         self.values = {"path": path, "why": why}
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:
-    """Return the text of a file, None if there is none. Raises UnreadableError.
+    """Return the text of a file in UTF-8; None if there is no file.
 
-    Only regular files are opened: a pipe would block.
+    Raises UnreadableError if it cannot be read. Only regular files are read, since a pipe would
+    block.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -290,14 +312,14 @@ def read_text(path: str, errors: str = "strict") -> str | None:
     except OSError as error:
         raise UnreadableError(path, error.strerror or str(error)) from None
     except ValueError as error:
-        # a path with a null in it
+        # the path contains a zero byte
         raise UnreadableError(path, str(error)) from None
 
 
 def assignments(text: str) -> dict[str, str]:
-    """Return the values in lines like `Version=25.3.rc1` or `Chip Name   : 910B4`.
+    """Return the values of keys in lines such as `Version=25.3.rc1` or `Chip Name   : 910B4`.
 
-    Keys are in lower case. Of a repeated key, the first line counts.
+    The keys of the result are in lower case. If a key is repeated, its first line counts.
     """
     values: dict[str, str] = {}
     for line in text.splitlines():
@@ -308,20 +330,24 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended."""
+    """The result of running a program."""
 
-    # The exit status, negative for a signal. None if it did not start or took too long.
+    # The exit status; the negative number of the signal that killed it. None if it could not be
+    # started, or exceeded the time limit.
     status: int | None
-    # What it wrote to standard output.
+    # The text that it wrote to standard output.
     output: str
-    # The last line of standard error, or else what the status means.
+    # A text for messages: the last line of standard error, or else a description of the status.
     ending: str
 
 
 def run_program(
     command: Sequence[str], environ: Mapping[str, str], seconds: int = _PROGRAM_SECONDS
 ) -> ProgramResult:
-    """Run a program of the machine or of the environment, for at most so many seconds."""
+    """Run a program of the machine or of the environment, and return its result.
+
+    It is killed after `seconds`. Nothing is raised if it cannot be started.
+    """
     try:
         done = subprocess.run(  # noqa: S603
             command,
@@ -337,14 +363,17 @@ def run_program(
     except OSError as error:
         return ProgramResult(None, "", error.strerror or str(error))
     except ValueError as error:
-        # a null in the command or in a variable
+        # the command or a variable contains a zero byte
         return ProgramResult(None, "", str(error))
     output = done.stdout.decode("utf-8", "replace")
     return ProgramResult(done.returncode, output, _ending_of(done.returncode, done.stderr))
 
 
 def _ending_of(status: int, stderr: bytes) -> str:
-    """Return the last line of standard error, or what the status means; both for a signal."""
+    """Return the last line of standard error, or a description of the status if it is empty.
+
+    For a program that was killed by a signal, return both.
+    """
     errors = stderr.decode("utf-8", "replace").strip().splitlines()
     if status >= 0:
         return errors[-1] if errors else f"exit status {status}"
@@ -353,7 +382,7 @@ def _ending_of(status: int, stderr: bytes) -> str:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal; the number of a real-time signal, which has no name."""
+    """Return the name of a signal, such as `SIGKILL`; its number if it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:

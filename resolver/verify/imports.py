@@ -1,11 +1,11 @@
-"""The check that the modules that the lock lists can be imported, as a user's program would.
+"""Check that the modules which the lock lists can be imported by a user's program.
 
-Unlike the other checks, it does not run Python isolated: CANN's set_env.sh puts modules that
-torch_npu needs on PYTHONPATH. Since that variable or the user's own site-packages can come before
-the lock's, the check also looks at where each module is from.
+Unlike other checks, this one does not run Python isolated: CANN's set_env.sh adds modules that
+torch_npu needs to PYTHONPATH. Modules on PYTHONPATH or in the user's site-packages may come before
+locked modules. So the check also looks at the file from which each module is imported.
 
-After a module that fails, another Python imports the remaining ones: modules that are half loaded
-can make further imports fail.
+After a module that fails, the remaining modules are imported in a new process, since modules that
+are loaded only in part could make further imports fail.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from resolver.verify.findings import CheckContext, Finding, Group, run_program
 from resolver.verify.ownership import Ownership
 
 _IMPORT_SECONDS = 1800
-# What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
-# driver (ascend_hal) that it does not find.
-# Standard output has the rows alone: what a module prints goes to standard error.
+# The beginning of a program that defines `write_row`, which writes an object as a line of JSON.
+# Only these lines are written to standard output: what a module prints goes to standard error.
 _WRITE_ROW = """
 import json, os, sys
 rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -33,6 +32,7 @@ def write_row(row):
     rows.write(json.dumps(row) + "\\n")
     rows.flush()
 """
+# A program that imports modules until one fails. It writes a row for each.
 _IMPORT = """
 import importlib
 for name in json.loads(sys.argv[1]):
@@ -46,7 +46,8 @@ for name in json.loads(sys.argv[1]):
         break
 """
 
-# Where each module is from is asked before any of them runs: it could say anything of itself.
+# A program that finds the file of each module without importing it, and writes a row for each. This
+# is done before any module runs, since a module could change its own `__file__`.
 _FIND = """
 def find(name, path):
     for finder in sys.meta_path:
@@ -70,16 +71,16 @@ for name in json.loads(sys.argv[1]):
 
 
 def import_environ(context: CheckContext) -> dict[str, str]:
-    """Return the variables of a Python that imports modules: the user's and the lock's."""
+    """Return the environment variables for importing modules: the user's, then the lock's."""
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_python(
     context: CheckContext, code: str, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """Run code in the environment with the lock's variables.
+    """Run Python code in a new process, with the environment variables of the lock.
 
-    Return the rows that it passes to `write_row`, and how it ended.
+    Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
     """
     command = [sys.executable, "-c", _WRITE_ROW + code, *arguments]
     result = run_program(command, import_environ(context), _IMPORT_SECONDS)
@@ -94,7 +95,7 @@ def run_python(
 
 
 def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str]:
-    """Return the file or folder from which each module would be imported; nothing is imported.
+    """Return the file or folder from which each module would be imported, without importing it.
 
     It is empty for a module that is not found.
     """
@@ -105,11 +106,11 @@ def module_origins(context: CheckContext, names: Sequence[str]) -> dict[str, str
 
 
 def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bool) -> Group:
-    """Check that the modules that the lock lists can be imported, and are the lock's.
+    """Check that the modules which the lock lists can be imported, and come from the lock.
 
-    `has_device` is whether the machine has an accelerator. Without one, as where an image is built,
-    libraries of the toolkit or of its driver can be missing: a module that needs them cannot be
-    tried there.
+    `has_device` says whether the machine has an accelerator. A machine without one, for example one
+    that builds an image, may lack libraries of the toolkit or of the driver. Then a module that
+    needs them cannot be tried, which is only a warning.
     """
     untried = list(context.lock.imports)
     origins = module_origins(context, untried)
@@ -135,13 +136,14 @@ def check_imports(context: CheckContext, ownership: Ownership, *, has_device: bo
 
 
 def _import_values(context: CheckContext, name: str) -> dict[str, str]:
+    """Return the values of the messages of a finding about a module."""
     return {"name": name, "command": shown_command(context, f"import {name}")}
 
 
 def _import_failure(
     context: CheckContext, values: dict[str, str], error: str, *, has_device: bool
 ) -> Finding:
-    """Return the finding about an import that raised an exception."""
+    """Return the finding about a module whose import raised an exception; `error` is its text."""
     first_line = error.partition("\n")[0]
     library = missing_library(first_line)
     if not library:
@@ -153,7 +155,7 @@ def _import_failure(
 
 
 def shown_command(context: CheckContext, code: str) -> str:
-    """Return the shell command that runs code as `run_python` does, for people to try."""
+    """Return a shell command that runs Python code as `run_python` does, for users to try."""
     command = f"{context.python} -c {shlex.quote(code)}"
     variables = [
         f"{name}={shlex.quote(value)}" for name, value in sorted(context.lock.import_env.items())

@@ -1,4 +1,4 @@
-"""The command line of verify.py: its options, the order of the checks, and how it ends."""
+"""The command line of verify.py: its options, the order of the checks, and the exit status."""
 
 from __future__ import annotations
 
@@ -41,24 +41,27 @@ from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
 from resolver.verify.strays import check_strays
 
+# Exit statuses.
 _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
-# What a program has to print to prove that it is Python.
+# The text that a program must print to prove that it is Python.
 _PROOF = "python"
 
 
 def run(text: str, file: str, arguments: Sequence[str]) -> int:
-    """Check this machine and environment against the lock in `text`; return the exit status.
+    """Check this machine and environment against a lock, and return the exit status.
 
-    The program has started itself isolated, as what is on PYTHONPATH or in the user's site-packages
-    is not installed here, and without site, as nothing of the environment is to run before it is
-    judged.
+    `text` is the data of the lock as JSON, `file` the path of verify.py, and `arguments` are those
+    of the command line. The status is 0 if all is as locked, 1 if something differs, and 2 if the
+    command is invalid.
 
-    0: as locked. 1: something differs. 2: the command is wrong. `file` is this program.
+    verify.py has started itself isolated, so that modules on PYTHONPATH and in the user's
+    site-packages are ignored, and without site, so that no code of the environment runs before it
+    is checked.
     """
     if sys.stdout is None:
-        # it is closed, and no other file may get its number
+        # it is closed, and no other file must get its number
         _discard_output()
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if list(arguments) == [START_OPTION]:
@@ -73,7 +76,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if options.changed_files:
         return print_changed_files(lock.pins[options.changed_files])
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # exit normally, so that programs that were started end, too
+    # exit normally, so that programs that were started are ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file, search_path)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
@@ -83,12 +86,12 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    few = {"machine": machine_checks, "files": file_checks}
-    return _report_checks(context, report, few.get(context.checks, checks))
+    some_checks = {"machine": machine_checks, "files": file_checks}
+    return _report_checks(context, report, some_checks.get(context.checks, checks))
 
 
 def _handle_wheels(context: CheckContext, options: argparse.Namespace) -> int:
-    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    """Carry out --built-wheels or --keep-wheels for install.sh, and return the exit status."""
     machine = BuildMachine.of(context, check_machine(context).machine)
     if options.keep_wheels:
         folder, *wheels = options.keep_wheels
@@ -105,6 +108,7 @@ def _discard_output() -> None:
 def _context(
     lock: LockedStack, options: argparse.Namespace, file: str, search_path: SearchPath
 ) -> CheckContext:
+    """Return the input of all checks, from the lock and the options."""
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -127,7 +131,7 @@ def _context(
 
 
 def _checks_of(options: argparse.Namespace) -> str:
-    """Return which checks are asked for, as the JSON names them."""
+    """Return which checks the options select, as `CheckContext.checks` names them."""
     if options.machine:
         return "machine"
     if options.files:
@@ -136,9 +140,9 @@ def _checks_of(options: argparse.Namespace) -> str:
 
 
 def _bundle(folder: str) -> str:
-    """Return the bundle that a lock's folder is in as `locks/STACK/TARGET`, empty if in none.
+    """Return the folder of the bundle that contains a lock's folder as `locks/STACK/TARGET`.
 
-    `ascend-lock bundle` makes them.
+    Empty if the folder is not in a bundle, which `ascend-lock bundle` makes.
     """
     top = os.path.normpath(f"{folder}/../../..")
     return top if os.path.isfile(f"{top}/bundle.json") else ""
@@ -147,7 +151,7 @@ def _bundle(folder: str) -> str:
 def _report_checks(
     context: CheckContext, report: Report, checks_of: Callable[[CheckContext], Iterator[Group]]
 ) -> int:
-    """Make the checks and print the report; return the exit status."""
+    """Make the checks, print the report, and return the exit status."""
     try:
         report.begin()
         for group in checks_of(context):
@@ -160,7 +164,7 @@ def _report_checks(
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        # `verify.py | head` has read enough
+        # the pipe is closed: `verify.py | head` has read enough
         return 1
     except MemoryError:
         sys.stderr.write("error: out of memory\n")
@@ -172,7 +176,7 @@ def _report_checks(
 
 
 def machine_checks(context: CheckContext) -> Iterator[Group]:
-    """Make the checks that need no environment, as before an installation."""
+    """Yield the results of the checks that need no environment, for use before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
     tool = ask_tool(context)
@@ -181,7 +185,10 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
 
 
 def file_checks(context: CheckContext) -> Iterator[Group]:
-    """Make the checks of what is installed that start nothing of it, as before a repair."""
+    """Yield the results of the checks of installed files, which run no code of the environment.
+
+    `ascend-lock sync` uses them to find damage that it repairs.
+    """
     yield check_lock(context)
     installed, broken = installed_distributions(context, context.search_path.folders)
     _, overwritten = check_collisions(context, installed)
@@ -190,7 +197,7 @@ def file_checks(context: CheckContext) -> Iterator[Group]:
 
 
 def checks(context: CheckContext) -> Iterator[Group]:
-    """Make every check that the lock gives a reason for, the cheap ones first."""
+    """Yield the results of all checks that the lock and the options ask for, quick ones first."""
     yield check_lock(context)
     yield check_machine(context)
     installed, broken = installed_distributions(context, context.search_path.folders)
@@ -218,9 +225,10 @@ def checks(context: CheckContext) -> Iterator[Group]:
 
 
 def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Run this program with another Python, isolated and without site, in place of this process.
+    """Run verify.py with another Python, isolated and without site, in place of this process.
 
-    Return the exit status if that is no Python: another program might end as if all were well.
+    Before, check that the program is a Python: another program might exit with status 0. Returns
+    the exit status of an error if it is not.
     """
     path = os.path.abspath(python)
     result = run_program([path, "-I", "-S", "-c", f"print({_PROOF!r})"], os.environ)
@@ -234,7 +242,7 @@ def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:
-    """Return the language of messages: the option, or the locale's, or English."""
+    """Return the language of messages, from the option or the locale; English if there is none."""
     environ = os.environ
     locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
     language = (locale or "en")[:2].lower()
@@ -242,6 +250,7 @@ def _language(option: str | None, languages: Collection[str]) -> str:
 
 
 def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line. Exits with status 2 if they are invalid."""
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -330,7 +339,10 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
 
 
 def _positive(text: str) -> float:
-    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    """Return the number of seconds in an option.
+
+    Raises ArgumentTypeError unless it is a number above 0 and below a million.
+    """
     try:
         number = float(text)
     except ValueError:
@@ -341,6 +353,6 @@ def _positive(text: str) -> float:
 
 
 def _show_progress(line: str) -> None:
-    """Show a line on the terminal in place of the one before; remove it if the line is empty."""
+    """Show a line on the terminal in place of the previous one. An empty line removes that."""
     sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K")
     sys.stderr.flush()

@@ -1,4 +1,7 @@
-"""Files that tools put into site-packages without a list of them, known by their content."""
+"""Recognize files that virtualenv, uv and setuptools put into site-packages, by their content.
+
+No RECORD lists these files, so they would otherwise count as files without an owner.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ import sys
 
 from resolver.verify.findings import UnreadableError, read_text
 
-# virtualenv and uv put this module into environments, and the file that imports it at each start.
+# The module that virtualenv and uv put into environments.
 MAKER_MODULE = "_virtualenv.py"
+# The file that imports this module each time Python starts.
 MAKER_PATH_FILE = "_virtualenv.pth"
-# They leave one of these keys in pyvenv.cfg.
+# pyvenv.cfg has one of these keys if virtualenv or uv made the environment.
 _MAKER_KEYS = ("virtualenv", "uv")
 _MAKER_LINE = "import _virtualenv"
 # The sha256 of the module in all releases of virtualenv from 20.0 to 21.15, and of uv up to 0.13.
@@ -41,9 +45,9 @@ _MAKER_MODULES = frozenset(
         "f4dfaeb9efc1614890cfa94ed15bbe9b2ee15fbe76d569ef5e435e93e4987dc7",
     ]
 )
-# To these files, `setup.py develop` and `conda develop` add the folders of projects.
+# The files to which `setup.py develop` and `conda develop` add the folders of projects.
 FOLDER_LISTS = ("easy-install.pth", "conda.pth")
-# What setuptools runs at each start, in any of its releases.
+# The line that setuptools makes Python run each time it starts, in any release of setuptools.
 _SHIM_OF_SETUPTOOLS = re.compile(
     r"import os; (var = 'SETUPTOOLS_USE_DISTUTILS'; )?"
     r"enabled = os\.environ\.get\((var|'SETUPTOOLS_USE_DISTUTILS')(, '(local|stdlib)')?\)"
@@ -53,7 +57,7 @@ _SHIM_FILE = "distutils-precedence.pth"
 
 
 def is_of_virtualenv(path: str) -> bool:
-    """Return whether virtualenv or uv has put a file into this environment, unchanged."""
+    """Return whether a file was put into this environment by virtualenv or uv, and not changed."""
     if not _is_made_by_virtualenv():
         return False
     if os.path.basename(path) == MAKER_PATH_FILE:
@@ -62,12 +66,13 @@ def is_of_virtualenv(path: str) -> bool:
 
 
 def is_of_setuptools(path: str) -> bool:
-    """Return whether a file that runs at each start has the content that setuptools gives it."""
+    """Return whether a file is distutils-precedence.pth as setuptools writes it."""
     is_shim = os.path.basename(path) == _SHIM_FILE
     return is_shim and bool(_SHIM_OF_SETUPTOOLS.fullmatch(_text(path)))
 
 
 def _is_made_by_virtualenv() -> bool:
+    """Return whether virtualenv or uv made this environment, as its pyvenv.cfg says."""
     for line in _text(f"{sys.prefix}/pyvenv.cfg").splitlines():
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
@@ -75,7 +80,7 @@ def _is_made_by_virtualenv() -> bool:
 
 
 def _text(path: str) -> str:
-    """Return the text of a file, empty if it cannot be read."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return read_text(path) or ""
     except UnreadableError:
@@ -83,4 +88,5 @@ def _text(path: str) -> str:
 
 
 def _sha256(path: str) -> str:
+    """Return the sha256 of the text of a file."""
     return hashlib.sha256(_text(path).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The top-level modules and the commands of distributions, which can be started."""
+"""List the top-level modules and the commands of distributions, which the starts check starts."""
 
 from __future__ import annotations
 
@@ -42,16 +42,18 @@ _NOT_IMPORTED = frozenset(
         "tools",
     ]
 )
-# Groups of entry points that must load: commands, and plugins that vllm loads at each start.
+# The groups of entry points that must be loadable: commands, and plugins that vllm loads each time
+# it starts.
 _ENTRY_POINT_GROUPS = (
     "console_scripts",
     "gui_scripts",
     "vllm.general_plugins",
     "vllm.platform_plugins",
 )
-# `x.py`, or a compiled `x.so`, `x.abi3.so` or `x.cpython-311-aarch64-linux-gnu.so`.
+# The file name of a module: `x.py`, or compiled, such as `x.so`, `x.abi3.so` or
+# `x.cpython-311-aarch64-linux-gnu.so`.
 _MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
-# How many folders of namespace packages a module may be in.
+# The number of folders without __init__ (namespace packages) that a module may be in.
 _NAMESPACE_DEPTH = 2
 
 
@@ -64,14 +66,15 @@ class Startable(NamedTuple):
     kind: str
     # The dotted name of the module, or the name of the command.
     name: str
-    # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
+    # The module to import, and for a command the attribute that it calls (`vllm.cli:main`).
     reference: str
 
 
 def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
-    """Return the modules of all distributions, and the commands of the named ones.
+    """Return the top-level modules of all distributions, and the commands of some of them.
 
-    A module that several distributions have belongs to the first one by name.
+    `with_commands` has the names of the distributions whose commands are returned. A module that
+    several distributions have is returned once, for the first of them by name.
     """
     startable = []
     seen = set()
@@ -89,8 +92,8 @@ def startables(installed: Installed, with_commands: Container[str]) -> list[Star
 def top_modules(distribution: InstalledDistribution) -> list[str]:
     """Return the dotted names of a distribution's top-level modules, sorted.
 
-    For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
-    not meant to be imported, such as `tests`, is left out, and so are stubs.
+    In a namespace package, the packages and modules in it count as top-level (`google.protobuf`).
+    Modules that are not meant to be imported, such as `tests` and type stubs, are left out.
     """
     start = distribution.root + "/"
     paths = [row.path for row in distribution.rows if row.path.startswith(start)]
@@ -105,7 +108,11 @@ def top_modules(distribution: InstalledDistribution) -> list[str]:
 
 
 def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
-    """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
+    """Return the parts of the name of the top-level module to which a file belongs.
+
+    `parts` is the path of the file in site-packages, and `packages` has the folders with an
+    __init__. Empty if the file belongs to no module.
+    """
     *folders, filename = parts
     stem = _stem(filename)
     if not stem:
@@ -119,20 +126,27 @@ def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequenc
 
 
 def _stem(filename: str) -> str:
-    """Return the name of the module in a file, empty if it has none."""
+    """Return the module's name in a file name; empty if it is not the file name of a module."""
     match = _MODULE_FILE.fullmatch(filename)
     return match[1] if match and match[1].isidentifier() else ""
 
 
 def _is_meant(name: Sequence[str]) -> bool:
-    """Return whether a module, named in parts, can and should be imported."""
+    """Return whether a module can be imported and is meant to be imported.
+
+    `name` has the parts of its dotted name.
+    """
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
         return False
     return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
 
 
 def _has_init(path: str) -> bool:
-    """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
+    """Return whether a file can be imported as a module.
+
+    A `.so` file must contain the name of its PyInit function: other shared libraries do not have
+    one. False if the file cannot be read.
+    """
     if not path.endswith(".so"):
         return True
     function = f"PyInit_{_stem(os.path.basename(path))}".encode()
@@ -141,12 +155,15 @@ def _has_init(path: str) -> bool:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 return content.find(function) >= 0
     except (OSError, ValueError):
-        # the check of files tells what is wrong with it
+        # the check of files reports what is wrong with it
         return False
 
 
 def _listed_modules(distribution: InstalledDistribution) -> list[str]:
-    """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
+    """Return the modules in the top_level.txt of an editable installation; otherwise none.
+
+    The RECORD of an editable installation lists no modules.
+    """
     if not distribution.editable_folder:
         return []
     names = _metadata_text(distribution, "top_level.txt").split()
@@ -154,7 +171,7 @@ def _listed_modules(distribution: InstalledDistribution) -> list[str]:
 
 
 def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
-    """Return the names of a distribution's commands, each with what it calls."""
+    """Return the names of a distribution's commands and plugins, each with `module:attribute`."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     # names of commands differ by case
     parser.optionxform = str  # type: ignore[assignment,method-assign]
@@ -172,7 +189,7 @@ def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
 
 
 def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
-    """Return the text of a file in .dist-info, empty if it cannot be read."""
+    """Return the text of a file in the metadata of a distribution; empty if it cannot be read."""
     try:
         return read_text(f"{distribution.info}/{name}") or ""
     except UnreadableError:

@@ -1,7 +1,8 @@
-"""Who owns the files of site-packages: distributions, by the lists that their installers wrote.
+"""Find the owners of files in site-packages.
 
-RECORD, conda's own lists and `installed-files.txt` tell who owns a file. Of a distribution that has
-none of these, `top_level.txt` may name the modules. What may belong to it cannot be judged.
+The owner of a file is the distribution or conda package whose installer lists the file: in RECORD,
+in conda's metadata, or in `installed-files.txt`. A distribution may have none of these lists. Then
+`top_level.txt` may name its modules, and files that may belong to it are not judged.
 """
 
 from __future__ import annotations
@@ -21,40 +22,45 @@ from resolver.verify.findings import CheckContext, UnreadableError, read_text
 from resolver.verify.modules import top_modules
 from resolver.verify.search_path import SearchPath
 
-# Python imports a `.pyc` without its source, unless it is in __pycache__.
+# The endings of files that Python imports. It imports a `.pyc` without a source as well, unless it
+# is in __pycache__.
 IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
-# Installers that write RECORD last: without one, the installation was cut off.
+# The content of INSTALLER for installers that always write RECORD, as their last step. Without it,
+# the installation was interrupted.
 _RECORDING = ("", "pip", "uv")
 
 
 class Ownership:
-    """Knows which files have an owner, and where that cannot be told."""
+    """Tells which files have an owner, and for which files that is not known."""
 
     def __init__(
         self, context: CheckContext, installed: Installed, search_path: SearchPath
     ) -> None:
-        """Read the lists of all distributions, and of those that they hide from Python."""
+        """Read the lists of files of all distributions, also of ones that Python does not find."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
         self._locked_names = locked_names
         self._rewritten = frozenset(context.lock.rewritten)
         self.search_path = search_path
-        # The paths of all files that have an owner, and of those that locked distributions have.
+        # The paths of all files that have an owner.
         self.files: set[str] = set()
+        # The paths of the files that locked distributions own.
         self._locked_files: set[str] = set()
-        # The folders in which files have an owner, at any depth.
+        # The folders that contain files with an owner, at any depth.
         self.folders: set[str] = set()
-        # Distributions and conda packages that list no files.
+        # The names of distributions and conda packages without a list of files.
         self.unlisted: list[str] = []
-        # Paths, without suffix, of modules and packages that may belong to them.
+        # The paths, without suffix, of modules and packages that may belong to these.
         self._unlisted_modules: set[str] = set()
-        # The folders in which any module may belong to them.
+        # The folders in which any module may belong to these.
         self._unlisted_folders: set[str] = set()
-        # The names of those that have an entry of site-packages or files in it, by its path.
+        # For the path of each entry of site-packages: the names of the owners of the entry itself
+        # and of files in it.
         self._owners: dict[str, set[str]] = {}
-        # The folders that are site-packages or have distributions, in the order in which Python
-        # looks into them, each with whether it is this environment's.
+        # The folders that are site-packages or contain distributions, in the order in which Python
+        # searches them. The values say whether a folder is in this environment (`is_ours`).
         self.roots: Mapping[str, bool] = _roots(installed, search_path)
+        # The results of `locked_modules`.
         self._locked_modules: dict[str, set[str]] = {}
         everyone = [installed[name] for name in sorted(installed)]
         everyone += hidden_distributions(context, installed)
@@ -69,7 +75,7 @@ class Ownership:
         self._add_all_of_conda()
         folders = search_path.folders
         folders += [distribution.editable_folder for distribution in installed.values()]
-        # The folders that hold this environment's modules: the search path and checkouts.
+        # The folders with the modules of this environment: the search path and checkouts.
         self._homes = [os.path.realpath(folder) for folder in folders if folder]
         self._projects = _project_folders(installed.values())
         self._locked_projects = _project_folders(self._locked)
@@ -77,13 +83,17 @@ class Ownership:
     def _add_without_record(
         self, distribution: InstalledDistribution, site_packages: Collection[str]
     ) -> None:
-        """Add what installed-files.txt or top_level.txt lists."""
+        """Add the files or modules of a distribution without RECORD.
+
+        They are read from installed-files.txt or top_level.txt. `site_packages` has the folders of
+        the distributions with a RECORD.
+        """
         files = lines_of(f"{distribution.info}/installed-files.txt")
         if files:
             self._add_files(distribution.name, _joined(distribution.info, files))
             return
         if distribution.root not in site_packages:
-            # `setup.py develop` has a folder of its own
+            # an installation by `setup.py develop`, whose folder is not site-packages
             return
         is_wheel = distribution.info.lower().endswith(".dist-info")
         if is_wheel and distribution.installer in _RECORDING:
@@ -95,7 +105,7 @@ class Ownership:
             self._unlisted_folders.add(distribution.root)
 
     def _add_all_of_conda(self) -> None:
-        """Add the files that the metadata of conda packages lists."""
+        """Add the files of all conda packages."""
         for package in conda_packages():
             if package.files is not None:
                 self._add_files(package.name, package.files)
@@ -105,6 +115,7 @@ class Ownership:
                 self._unlisted_folders.update(ours)
 
     def _add_files(self, owner: str, paths: Iterable[str]) -> None:
+        """Add files with their owner."""
         for path in paths:
             self.files.add(path)
             self._add_folders(os.path.dirname(path))
@@ -115,49 +126,59 @@ class Ownership:
                     self._owners.setdefault(start + top, set()).add(owner)
 
     def _add_folders(self, folder: str) -> None:
-        """Add a folder and all that it is in."""
+        """Add a folder and all its parent folders to `folders`."""
         while folder not in self.folders:
             self.folders.add(folder)
             folder = os.path.dirname(folder)
 
     def owners_of(self, path: str) -> Collection[str]:
-        """Return the names of those that have an entry of site-packages, or files in it."""
+        """Return the names of the owners of an entry of site-packages, and of files in it.
+
+        `path` is the path of the entry: a file or folder that is directly in site-packages.
+        """
         return self._owners.get(path, frozenset())
 
     def is_of_lock(self, path: str) -> bool:
-        """Return whether a locked distribution has a file, or any file in a folder."""
+        """Return whether a locked distribution owns a file, or a file in an entry."""
         return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
 
     def is_of_locked_project(self, path: str) -> bool:
-        """Return whether a locked distribution has a path, or it is below an editable one's folder.
+        """Return whether a path belongs to a locked distribution.
 
-        It has no links.
+        It does if the distribution owns the file, or if the path is in the folder of its editable
+        installation. Symbolic links in the path must be resolved.
         """
         return self.is_of_lock(path) or _is_in_any(path, self._locked_projects)
 
     def has_entry(self, path: str) -> bool:
-        """Return whether a distribution has an entry of the search path that it added.
+        """Return whether an entry of the search path belongs to a distribution.
 
-        It is the folder of an editable one, or has files of others. It has no links.
+        It does if a distribution owns files in it, or if it is in the folder of an editable
+        installation. Symbolic links in the path must be resolved.
         """
         return path in self.files or path in self.folders or _is_in_any(path, self._projects)
 
     def replacing_files(self) -> list[str]:
-        """Return the files of others that are a module of the same name as one of the lock.
+        """Return the files of other owners that are the same module as a locked file.
 
-        Python takes a package before a module, and a compiled module before a source.
+        Their paths differ only in the suffix or in `/__init__`. Python may import such a file in
+        place of the locked one: it prefers a package to a module, and a compiled module to a
+        source.
         """
         locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
         others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
-        same = [path for path in others if module_path(path) in locked]
-        return sorted(path for path in same if os.path.lexists(path))
+        same_modules = [path for path in others if module_path(path) in locked]
+        return sorted(path for path in same_modules if os.path.lexists(path))
 
     def is_rewritten(self, folder: str) -> bool:
-        """Return whether the stack's own steps change what is in a folder of site-packages."""
+        """Return whether a build of the lock itself changes files in an entry of site-packages."""
         return not self._rewritten.isdisjoint(self.owners_of(folder))
 
     def is_known(self, path: str) -> bool:
-        """Return whether it is certain who owns a module or package of site-packages, if anyone."""
+        """Return whether it is known who owns a module or package of site-packages, if anyone.
+
+        It is not known if it may belong to a distribution without a list of files.
+        """
         if f"{path}/__init__.py" in self.files:
             return True
         folder, name = os.path.split(path)
@@ -166,9 +187,10 @@ class Ownership:
         return f"{folder}/{module_of(name)}" not in self._unlisted_modules
 
     def locked_modules(self, entry: str) -> set[str]:
-        """Return the names of the locked modules that are in an entry of the path or in later ones.
+        """Return the names of the locked modules in an entry of the search path or in a later one.
 
-        A module of such a name in this entry hides them. The path of the entry has no links.
+        Another module with such a name in this entry would be imported in place of the locked one.
+        Symbolic links in the path of the entry must be resolved.
         """
         if entry not in self._locked_modules:
             later = self.search_path.after(entry)
@@ -180,9 +202,10 @@ class Ownership:
         return self._locked_modules[entry]
 
     def fault_in(self, module: str, *paths: str | None) -> tuple[str, str]:
-        """Return the first path from which a module must not be, with the code of what is wrong.
+        """Return the first of these paths from which a module must not come, and why.
 
-        Both are empty if there is none.
+        The second value is the code of a finding. Both are empty if there is no such path. A path
+        may be empty or None.
         """
         for path in paths:
             fault = self.fault_of_import(module, path or "")
@@ -191,9 +214,9 @@ class Ownership:
         return "", ""
 
     def fault_of_import(self, module: str, path: str) -> str:
-        """Return the code of what is wrong with where a module is from, empty if nothing is.
+        """Return the code of the finding about the file from which a module is imported.
 
-        `path` is its file, empty if it has none.
+        Empty if nothing is wrong, or if `path` is empty because the module has no file.
         """
         if not path:
             return ""
@@ -203,9 +226,10 @@ class Ownership:
         return "import-replaced" if self._is_replaced(module, path) else ""
 
     def _is_replaced(self, module: str, path: str) -> bool:
-        """Return whether a file of site-packages, not the lock's, was imported as a locked module.
+        """Return whether a file that the lock does not own was imported as a locked module.
 
-        Modules in a folder that the stack rewrites are not judged.
+        False for files outside of site-packages, and for modules in a folder that the lock itself
+        rewrites.
         """
         top = module_of(module)
         for folder in self.search_path.entries:
@@ -218,23 +242,25 @@ class Ownership:
 
 
 def module_path(path: str) -> str:
-    """Return the path of a module without suffix, of a package that of its folder."""
+    """Return the path of a module's file without suffix; for `__init__` the path of its folder."""
     folder, name = os.path.split(path)
     module = module_of(name)
     return folder if module == "__init__" else os.path.join(folder, module)
 
 
 def _project_folders(distributions: Iterable[InstalledDistribution]) -> list[str]:
-    """Return the folders of editable installations, without links."""
+    """Return the folders of the editable installations, with symbolic links resolved."""
     folders = [distribution.editable_folder for distribution in distributions]
     return [os.path.realpath(folder) for folder in folders if folder]
 
 
 def _is_in_any(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of these folders or in one of them."""
     return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
+    """Return the value of `Ownership.roots`."""
     site_folders = set(map(os.path.realpath, search_path.site_folders))
     with_distributions = {
         distribution.root
@@ -247,7 +273,10 @@ def _roots(installed: Installed, search_path: SearchPath) -> dict[str, bool]:
 
 
 def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
-    """Yield the names of the modules and packages that a distribution has in site-packages."""
+    """Yield the names of a distribution's modules and packages that are directly in site-packages.
+
+    For an editable installation, also yield its top-level modules.
+    """
     start = distribution.root + "/"
     for row in distribution.rows:
         if row.path.startswith(start):
@@ -260,16 +289,17 @@ def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
 
 
 def module_of(name: str) -> str:
-    """Return the name of the module that a file or folder with this name has."""
+    """Return the module's name in the name of a file or folder: the part before the first dot."""
     return name.partition(".")[0]
 
 
 def _joined(folder: str, names: Iterable[str]) -> list[str]:
+    """Return the normalized paths of names that are relative to a folder."""
     return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
 
 def lines_of(path: str) -> list[str]:
-    """Return the lines of a file that are not empty, none if it cannot be read."""
+    """Return the lines of a file that are not blank, stripped; none if it cannot be read."""
     try:
         text = read_text(path) or ""
     except UnreadableError:

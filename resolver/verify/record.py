@@ -1,4 +1,4 @@
-"""The checks of installed files against RECORD: sizes, hashes, and files of two distributions."""
+"""Compare installed files with RECORD: sizes and hashes, and files that two distributions have."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ from resolver.verify.findings import (
     list_and_count,
 )
 
-# All files are hashed of a distribution with at most so many files and bytes.
+# If a distribution has at most this many files and bytes, all its files are hashed.
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
-# Of a larger one, so many modules of at most so many bytes.
+# Of a larger distribution, this many modules of at most this many bytes are hashed.
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
 
 
 class _SharedFile(NamedTuple):
-    """A file that two distributions have with different content."""
+    """A file that two distributions list with different hashes."""
 
-    # Its row in the RECORD of the distribution that owns it.
+    # The row in the RECORD of the distribution that should own the file (`_shared_files`).
     owner: RecordRow
-    # Its row in the other RECORD.
+    # The row in the RECORD of the other distribution.
     other: RecordRow
 
 
 def check_files(
     context: CheckContext, installed: Installed, overwritten: Set[tuple[str, str]]
 ) -> Group:
-    """Check the files of the lock's distributions against RECORD.
+    """Compare the files of the locked distributions with RECORD.
 
-    `overwritten` has the names of distributions and the paths of files that belong to another
-    distribution now.
+    With the option --full, files of all other distributions in this environment are compared, too.
+    `overwritten` has pairs of a distribution's name and a path: these files were replaced by
+    another distribution, and are left out.
     """
     findings = []
     file_count = compared_count = 0
@@ -53,7 +54,7 @@ def check_files(
         if name not in installed or name in rewritten:
             continue
         distribution = installed[name]
-        # conda changes files; broken METADATA is a finding with a remedy for all of it
+        # conda changes files; invalid METADATA has a finding that reinstalls everything
         if distribution.is_of_conda or not distribution.version:
             continue
         if not distribution.rows:
@@ -80,9 +81,9 @@ def check_files(
 
 
 def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:
-    """Return the distributions of this environment that the lock does not have, such as pip.
+    """Return the distributions in this environment that are not locked, such as pip.
 
-    conda changes files of its own.
+    Distributions of conda are left out, since conda changes files after installing them.
     """
     others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
     return [other for other in others if other.is_ours and not other.is_of_conda]
@@ -91,7 +92,10 @@ def others_here(context: CheckContext, installed: Installed) -> list[InstalledDi
 def _extra_findings(
     context: CheckContext, distribution: InstalledDistribution, rows: Sequence[RecordRow]
 ) -> Iterator[Finding]:
-    """Yield what is changed of a distribution that the lock does not have. Files may be gone."""
+    """Yield one finding about all changed files of a distribution that is not locked.
+
+    Missing files are ignored.
+    """
     changed = [
         os.path.relpath(row.path, distribution.root)
         for row in rows
@@ -106,7 +110,10 @@ def _extra_findings(
 
 
 def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
-    """Return why a distribution has no rows, nothing for an editable installation."""
+    """Return the finding about a distribution whose RECORD is missing or invalid.
+
+    There is none for an editable installation without RECORD.
+    """
     values = {
         "name": distribution.name,
         "version": distribution.version,
@@ -125,7 +132,10 @@ def _record_findings(context: CheckContext, distribution: InstalledDistribution)
 def _file_findings(
     distribution: InstalledDistribution, rows: Sequence[RecordRow], compared: Set[RecordRow]
 ) -> list[Finding]:
-    """Return a finding for each way in which files differ; the hash of `compared` files counts."""
+    """Return a finding for the missing, the changed and the unreadable files of a distribution.
+
+    All files in `rows` are compared by size, those in `compared` also by hash.
+    """
     paths: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     for row in rows:
         code = _file_code(row, compare=row in compared)
@@ -142,9 +152,9 @@ def _file_findings(
 def _unhashed_finding(
     distribution: InstalledDistribution, rows: Sequence[RecordRow]
 ) -> Iterator[Finding]:
-    """Yield a finding about the files that RECORD has no hash of: they cannot be compared.
+    """Yield a finding about files without a hash in RECORD, which cannot be compared.
 
-    RECORD has none of itself, and of its signatures it need not have any.
+    RECORD itself has none, and its signatures need not have one, so these are left out.
     """
     names = [os.path.relpath(row.path, distribution.root) for row in rows if not row.digest]
     record = os.path.relpath(f"{distribution.info}/RECORD", distribution.root)
@@ -155,9 +165,9 @@ def _unhashed_finding(
 
 
 def _file_code(row: RecordRow, *, compare: bool) -> str:
-    """Return the code of the finding about a file, empty if it is as in RECORD.
+    """Return the code of the finding about a file; empty if it agrees with RECORD.
 
-    Its hash is computed only to `compare`.
+    Its hash is computed only with `compare`.
     """
     try:
         status = os.stat(row.path)
@@ -178,7 +188,10 @@ def _file_code(row: RecordRow, *, compare: bool) -> str:
 
 
 def _digest(row: RecordRow) -> str:
-    """Return the digest of a file as in its row, empty if it cannot be read or computed."""
+    """Return the hash of a file in the form of RECORD, with the algorithm of its row.
+
+    Empty if the file cannot be read, or the algorithm is not supported.
+    """
     algorithm = row.digest.partition("=")[0]
     try:
         digest = hashlib.new(algorithm)
@@ -196,7 +209,10 @@ def _digest(row: RecordRow) -> str:
 
 
 def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
-    """Return the rows to hash: all of a small distribution, else a few modules, always the same."""
+    """Return the rows of the files to hash: all of a small distribution, otherwise a few modules.
+
+    For the same distribution they are always the same.
+    """
     size = sum(row.size for row in rows if row.size > 0)
     if len(rows) <= _SMALL_FILES and size <= _SMALL_BYTES:
         return rows
@@ -205,17 +221,17 @@ def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
 
 
 def _sample_key(row: RecordRow) -> bytes:
-    """Return a random but repeatable sort key, the same in every environment."""
+    """Return a sort key that looks random, but is the same in every environment."""
     return hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
 
 
 def check_collisions(
     context: CheckContext, installed: Installed
 ) -> tuple[Group, set[tuple[str, str]]]:
-    """Check for files that two distributions both have with different content.
+    """Check for files that two distributions list with different hashes.
 
-    Return the group, and the files that a distribution has in RECORD but another one has on disk,
-    as names and paths.
+    Returns the result of the check, and the files that were overwritten: pairs of a distribution's
+    name and the path of a file in its RECORD that now has the content of another distribution.
     """
     findings = []
     overwritten = set()
@@ -251,10 +267,10 @@ def check_collisions(
 def _shared_files(
     installed: Installed, stages: Mapping[str, int]
 ) -> dict[tuple[str, str], list[_SharedFile]]:
-    """Return the files that two distributions have with different content, by their names.
+    """Return the files that two distributions list with different hashes.
 
-    The first name is the owner: a locked distribution, and of two locked ones the one that is
-    installed later.
+    The keys are pairs of names. The first name is the distribution whose file should be on the
+    disk, the owner: a locked one, and of two locked ones the one that is installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
@@ -270,7 +286,7 @@ def _shared_files(
 
 
 def _top_name(owner: InstalledDistribution, path: str) -> str:
-    """Return the name of the package that a file is in, or of the file outside of site-packages."""
+    """Return the first part of a file's path in site-packages; its name if it is elsewhere."""
     relative = os.path.relpath(path, owner.root)
     if relative.startswith(".."):
         return os.path.basename(relative)

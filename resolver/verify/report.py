@@ -1,4 +1,4 @@
-"""The report: a line for each check while they run, then all findings; or one JSON object."""
+"""Print the report: a line for each check as it ends, then all findings; or one JSON object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from resolver.ascend.names import COMPONENTS, UNSEEN_CODES, WARNING_CODES
 from resolver.verify.findings import CheckContext, Finding, Group, printable
 
-# After one of these findings nothing else is checked: other differences would only follow from it.
+# The codes of findings after which nothing else is checked, since they cause further differences.
 _FINAL = (
     "lock-differs",
     "system-differs",
@@ -20,9 +20,9 @@ _FINAL = (
     "python-differs",
     "environment-other",
 )
-# The checks that `--skip-system-checks` is about.
+# The names of the checks whose findings are warnings with `--skip-system-checks`.
 _SYSTEM = ("machine", *COMPONENTS)
-# Findings that do not make verify.py fail.
+# The codes of findings that are warnings: they do not make verify.py fail.
 WARNINGS = (
     *WARNING_CODES,
     "checkout-added",
@@ -46,30 +46,30 @@ WARNINGS = (
 
 
 class UnwritableError(Exception):
-    """Standard output cannot be written. The message is the system's, empty for a closed pipe."""
+    """Standard output cannot be written. The text is the reason; empty if a pipe was closed."""
 
 
 class Report:
-    """Prints the results of checks."""
+    """Prints the results of checks, in the language of the context or as JSON."""
 
     def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
-        """With `lenient`, what is wrong with the machine is only a warning."""
+        """Print JSON or text. With `lenient`, findings about the machine are only warnings."""
         self._context = context
         self._texts = context.lock.texts[context.language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
         self._machine: dict[str, str] = {}
-        # Whether nothing else is to be checked.
+        # True after a finding of `_FINAL`: nothing else should be checked.
         self.is_hopeless = False
 
     def begin(self) -> None:
-        """Print the first line."""
+        """Print the first line, which names the stack and the target."""
         lock = self._context.lock
         self._print(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
-        """Print the line of a check, and keep its findings for the end."""
+        """Print the line of a check, and keep its findings for `end`."""
         row = self._group_row(group)
         self._groups.append(row)
         self._machine.update(group.machine)
@@ -81,8 +81,10 @@ class Report:
                 self.is_hopeless = True
 
     def end(self) -> int:
-        """Print all findings, errors first, and return the exit status."""
-        findings = [finding for row in self._groups for finding in row["findings"]]
+        """Print all findings, errors first, and return the exit status: 1 if there is an error."""
+        findings: list[dict[str, Any]] = []
+        for group in self._groups:
+            findings += group["findings"]
         findings.sort(key=lambda finding: finding["state"] == "warning")
         wrong = sum(finding["state"] == "wrong" for finding in findings)
         warnings = len(findings) - wrong
@@ -90,8 +92,8 @@ class Report:
             self._write(json.dumps(self._json_object(wrong, warnings), indent=2, ensure_ascii=True))
         for finding in findings:
             self._print("")
-            what = self._fill(f"label-{finding['state']}", finding)
-            self._print(f"{what}  [{finding['code']}]")
+            title = self._fill(f"label-{finding['state']}", finding)
+            self._print(f"{title}  [{finding['code']}]")
             self._print(self._fill("label-why", finding))
             self._print(self._fill("label-mend", finding))
         self._print("")
@@ -104,8 +106,8 @@ class Report:
     def install_lines(self, group: Group) -> str:
         """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
 
-        There is a line for each finding, or one if there is none. A chip that nobody sees is no
-        problem, as where an image is built.
+        There is a line for each finding, or one line without findings. A chip that is not known is
+        reported as ok, since an image may be built on a machine without an accelerator.
         """
         rows = []
         for finding in self._group_row(group)["findings"]:
@@ -120,6 +122,7 @@ class Report:
         return "".join("\t".join(map(printable, row)) + "\n" for row in rows)
 
     def _json_object(self, wrong: int, warnings: int) -> dict[str, Any]:
+        """Return the JSON report, with the numbers of errors and of warnings."""
         lock = self._context.lock
         return {
             "schema": 1,
@@ -138,7 +141,7 @@ class Report:
         }
 
     def _group_row(self, group: Group) -> dict[str, Any]:
-        """Return a group as in the JSON."""
+        """Return the object about the result of a check, as in the JSON report."""
         findings = [self._finding_row(group, finding) for finding in group.findings]
         states = {finding["state"] for finding in findings}
         state = "ok"
@@ -157,7 +160,7 @@ class Report:
         return row
 
     def _finding_row(self, group: Group, finding: Finding) -> dict[str, Any]:
-        """Return a finding as in the JSON."""
+        """Return the object about a finding, as in the JSON report, with its messages filled in."""
         context = self._context
         values = {
             "python": context.python,
@@ -178,7 +181,7 @@ class Report:
         }
 
     def _group_line(self, group: Group, state: str) -> str:
-        """Return the line of a check: its name, its state, and its note or its findings' codes."""
+        """Return the line of a check: its title, its state, and its note or codes of findings."""
         notes = []
         if group.counted or not group.findings:
             notes.append(self._note(group))
@@ -189,18 +192,23 @@ class Report:
         return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()
 
     def _note(self, group: Group) -> str:
-        """Return the text about a check without findings."""
+        """Return the note of a check: what is shown if there are no findings."""
         return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
-        """Return the text of a code. Remedies that are commands and some notes have none."""
+        """Return the message with this code, with the values filled in; empty if there is none.
+
+        Some notes have no message, and neither have remedies that are commands.
+        """
         return self._texts.get(code, "").format(**values)
 
     def _print(self, line: str) -> None:
+        """Print a line of the text report; nothing is printed for the JSON report."""
         if not self._as_json:
             self._write(printable(line))
 
     def _write(self, text: str) -> None:
+        """Write a text and a line break to standard output. Raises UnwritableError."""
         try:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
@@ -211,6 +219,6 @@ class Report:
 
 
 def _padded(text: str, width: int) -> str:
-    """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
+    """Return a text with spaces appended up to a width in columns. A Chinese character has two."""
     columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
     return text + " " * max(width - columns, 0)

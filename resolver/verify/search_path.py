@@ -1,7 +1,8 @@
-"""Where Python looks for modules, and which files it runs when it starts, by its own site.py.
+"""Find out where Python looks for modules, and which files it runs when it starts.
 
-verify.py runs without site (`-S`), so that nothing of the environment runs before it is judged.
-Then site does its work here, but what it would run is noted instead.
+verify.py runs without Python's module `site` (option -S), so that no code of the environment runs
+before it is checked. Here the functions of `site` are called to make the search path, but the code
+that they would run is only noted.
 """
 
 from __future__ import annotations
@@ -15,42 +16,42 @@ from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from typing import NamedTuple
 
-# Python imports these modules when it starts.
+# The modules that Python imports when it starts, if they exist.
 STARTUP_MODULES = ("sitecustomize", "usercustomize")
 
 
 class PathFile(NamedTuple):
     """A `.pth` file that Python reads when it starts."""
 
-    # Its path, the folder without links.
+    # The path of the file. Symbolic links in the path of its folder are resolved.
     path: str
-    # Whether Python runs a line of it.
+    # Whether Python executes a line of it.
     runs: bool
-    # The folders and archives that it adds to the search path.
+    # The folders and archives that the file adds to the search path.
     entries: Sequence[str]
 
     @property
     def folder(self) -> str:
-        """Return the folder that it is in."""
+        """Return the folder that contains the file."""
         return os.path.dirname(self.path)
 
 
 @dataclass
 class SearchPath:
-    """The folders and archives in which Python looks for modules, in its order."""
+    """The folders and archives in which Python looks for modules, in the order of its search."""
 
-    # As they are on `sys.path`.
+    # The entries of `sys.path`.
     entries: Sequence[str] = ()
-    # Those of the interpreter itself, which has its standard library there.
+    # The entries of the interpreter itself, which have its standard library.
     own: Sequence[str] = ()
     # The `.pth` files, in the order in which Python reads them.
     path_files: list[PathFile] = field(default_factory=list)
 
     @classmethod
     def of_this_python(cls) -> SearchPath:
-        """Return the search path after what site does when Python starts; `sys.path` is the same.
+        """Return the search path that this Python would have if it had been started with site.
 
-        This Python was started without site.
+        `sys.path` is set to it.
         """
         found = cls(own=tuple(sys.path))
         with found._noting():
@@ -60,7 +61,7 @@ class SearchPath:
 
     @classmethod
     def of_folders(cls, folders: Sequence[str]) -> SearchPath:
-        """Return the search path that has these folders alone as site-packages."""
+        """Return a search path with these folders alone, as if they were site-packages."""
         found = cls()
         path = sys.path[:]
         sys.path.clear()
@@ -76,9 +77,10 @@ class SearchPath:
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
-        """Let site note `.pth` files here and run nothing.
+        """Let the functions of site run no code in the body of `with`; note `.pth` files instead.
 
-        Its functions look each other up, and `exec`, among the names of the module.
+        Functions of site are replaced for this, and so is `exec`, which they look up among the
+        names of their module.
         """
         names = vars(site)
         replaced = {
@@ -87,15 +89,16 @@ class SearchPath:
         lines: list[str] = []
 
         def add(folder: str, name: str, known: set[str]) -> set[str] | None:
+            """Read a `.pth` file as site does, and note it."""
             lines.clear()
             first = len(sys.path)
             try:
                 result: set[str] | None = replaced["addpackage"](folder, name, known)
             except Exception:
-                # Python does not start with such a file
+                # Python itself would not start with such a file
                 result = known
             path = os.path.join(os.path.realpath(folder), name)
-            # site reads those of a virtual environment twice
+            # site reads the files of a virtual environment twice
             if all(file.path != path for file in self.path_files):
                 self.path_files.append(PathFile(path, bool(lines), tuple(sys.path[first:])))
             return result
@@ -115,20 +118,29 @@ class SearchPath:
 
     @property
     def site_folders(self) -> list[str]:
-        """Return the entries in which Python reads `.pth` files."""
-        listed = {entry for file in self.path_files for entry in file.entries}
+        """Return the folders in which Python reads `.pth` files: site-packages.
+
+        These are neither the interpreter's own folders nor folders that a `.pth` file adds.
+        """
+        listed: set[str] = set()
+        for file in self.path_files:
+            listed.update(file.entries)
         return [entry for entry in self.folders if entry not in self.own and entry not in listed]
 
     def after(self, entry: str) -> Sequence[str]:
-        """Return an entry and those after it, all without links."""
+        """Return an entry and all entries after it, with symbolic links resolved.
+
+        Symbolic links in `entry` must be resolved, too.
+        """
         real = [os.path.realpath(path) for path in self.entries]
         return real[real.index(entry) :]
 
 
 def module_origin(name: str, entry: str) -> str:
-    """Return the file or package that an import takes from an entry, empty if there is none.
+    """Return the file or the package's folder that `import NAME` would load from an entry.
 
-    A folder without `__init__` is none: an import of it runs nothing.
+    Empty if there is none. A folder without `__init__` does not count, since importing it runs no
+    code.
     """
     spec = PathFinder.find_spec(name, [entry])
     if spec is None or not spec.has_location or spec.origin is None:
@@ -139,4 +151,4 @@ def module_origin(name: str, entry: str) -> str:
 
 
 def _run_nothing() -> None:
-    """Take the place of a function of site that imports a module."""
+    """Do nothing, in place of a function of site that imports a module."""

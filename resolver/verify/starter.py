@@ -1,14 +1,14 @@
-"""Start modules and commands, each in a process of its own.
+"""Start modules and commands, each in a child process. `starts` judges the results.
 
-verify.py runs itself for this, not isolated. The process imports torch once and forks for each
-target, so that only what is not yet imported takes time, and no target can harm another one. A
-child gets a session of its own, which is killed with everything that the child started, except for
-what made itself another session. The child reports with one line in a pipe how it went. The line is
-shorter than what a pipe holds unread.
+verify.py runs itself for this, not isolated, with the option --start. That process imports torch
+once, and then forks a child for each target. So time is spent only on what is not imported yet, and
+no target can harm another one. Each child has a session of its own. When the child ends or is late,
+all processes that it started are killed, except for those that made a session of their own. A child
+writes its result into a pipe as one line, which is shorter than what a pipe can hold unread.
 
-This process runs no Python thread. Libraries that torch loads may have threads: OpenBLAS handles
-forks itself, and OpenMP starts threads only with the first computation. If a child hangs
-nevertheless, it is late like any other.
+The parent has no Python threads. Libraries that torch loads may have threads: OpenBLAS handles
+forks itself, and OpenMP starts threads only for the first computation. If a child hangs
+nevertheless, it is killed after the time limit like any other.
 """
 
 from __future__ import annotations
@@ -28,41 +28,43 @@ from typing import Any, NamedTuple
 
 from resolver.verify.findings import signal_name
 
+# The option with which verify.py runs `serve_starts`.
 START_OPTION = "--start"
-# The longest text of an error, so that a row fits into a pipe, which holds 64 KiB.
+# Characters of the text of an error, so that a row fits into a pipe, which holds 64 KiB.
 _LONGEST_TEXT = 700
+# The exceptions of a chain that are followed.
 _LONGEST_CHAIN = 20
-# Seconds between two looks at the children.
+# Seconds between two checks whether a child has ended.
 _PAUSE = 0.02
-# Seconds beyond the limit in which a child has to end.
+# Seconds after the time limit within which a killed child should end.
 _GRACE = 5
 
 
 class _Child(NamedTuple):
-    """A child that runs."""
+    """A child process that is running."""
 
     # The index of its target in the request.
     number: int
-    # The end of its pipe that is read.
+    # The file descriptor from which its result is read.
     pipe: int
-    # When it was started, by the monotonic clock.
+    # The time at which it was started, by the monotonic clock.
     begun: float
 
 
 def serve_starts(file: str) -> int:
-    """Start the targets of the request on standard input, and write a row for each of them.
+    """Start the targets of a request, and write a row for each; return the exit status.
 
-    The request is a JSON object. `preload` has modules to import first, `targets` has what to start
-    (`module` or `module:attribute`), `seconds` is the limit of each target, and `workers` is how
-    many run at once.
+    The request is a JSON object on standard input. `preload` has the modules to import first,
+    `targets` has the modules and commands to start (`module` or `module:attribute`), `seconds` is
+    the time limit of each target, and `workers` is the number of targets that run at a time.
 
-    Each row is a JSON object on a line. The first one says that the preload is `ready`, the last
-    one that all is `done`. The row of a target has its `number`, the `seconds` that it took, and
-    one of: the `path` of its module; an `error` with `cause`, `missing` and `where`; a `signal`; an
-    exit `status`; or `late`.
+    A row is a JSON object on a line of standard output. The first row has `ready`, when the preload
+    is imported, and the last row has `done`. The row of a target has its `number`, the `seconds`
+    that it took, and one of: the `path` of its module; an `error` with `cause`, `missing` and
+    `where`; a `signal`; an exit `status`; or `late`.
 
-    `file` is this program. Its folder is taken off the path, as a user would not have it there.
-    Return the exit status.
+    `file` is the path of verify.py. Its folder is removed from `sys.path`, since a user's program
+    would not have it there.
     """
     request = json.loads(sys.stdin.read())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -71,11 +73,12 @@ def serve_starts(file: str) -> int:
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
 
     def write(row: Mapping[str, Any]) -> None:
+        """Write a row as a line of JSON."""
         output.write(json.dumps(row) + "\n")
         output.flush()
 
     seconds = float(request["seconds"])
-    # it ends this process if an import of the preload hangs
+    # ends this process if an import of the preload hangs
     signal.alarm(int(seconds) + 1)
     for module in request["preload"]:
         importlib.import_module(module)
@@ -87,7 +90,7 @@ def serve_starts(file: str) -> int:
 
 
 class _Children:
-    """Runs a child for each target, a limited number at once."""
+    """Runs a child process for each target, a limited number at a time."""
 
     def __init__(
         self,
@@ -96,16 +99,20 @@ class _Children:
         workers: int,
         write: Callable[[Mapping[str, Any]], None],
     ) -> None:
+        """Start these targets with a time limit in seconds; `write` is called with each row."""
         self._waiting = deque(enumerate(targets))
         self._seconds = seconds
         self._workers = workers
         self._write = write
-        # By process id.
+        # The children that are running, by process id.
         self._running: dict[int, _Child] = {}
         self._parent = os.getppid()
 
     def run(self) -> None:
-        """Start everything. Kill all children if this process is terminated or loses its parent."""
+        """Start all targets, and write their rows.
+
+        If this process is terminated, or its parent ends, all children are killed.
+        """
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
             while self._waiting or self._running:
@@ -121,6 +128,7 @@ class _Children:
                 _kill_session(process)
 
     def _fork(self, number: int, target: str) -> None:
+        """Start a child for the target with this number."""
         reader, writer = os.pipe()
         process = os.fork()
         if process == 0:
@@ -130,9 +138,10 @@ class _Children:
         self._running[process] = _Child(number, reader, time.monotonic())
 
     def _report_ended(self) -> bool:
-        """Write the rows of children that ended or were killed as late; return if there were any.
+        """Write the row of each child that has ended or is late; return whether there was any.
 
-        A child that waits for a driver may not end when it is killed: it is reported and left.
+        Late children are killed. A child that waits for a driver may not end even then; it is
+        reported and left behind.
         """
         any_ended = False
         for process, child in list(self._running.items()):
@@ -143,7 +152,7 @@ class _Children:
             ended, status = os.waitpid(process, os.WNOHANG)
             if not ended and age <= self._seconds + _GRACE:
                 continue
-            # what the child left behind
+            # processes that the child left behind
             _kill_group(process)
             del self._running[process]
             result = {"late": True} if is_late else _result_of(child.pipe, status)
@@ -154,12 +163,15 @@ class _Children:
 
 
 def _result_of(pipe: int, status: int) -> dict[str, Any]:
-    """Return what a child that ended wrote into its pipe, or else its signal or exit status."""
+    """Return the result that a child wrote into its pipe, or else its signal or exit status.
+
+    `status` is the status that `os.waitpid` returned.
+    """
     os.set_blocking(pipe, False)
     try:
         text = os.read(pipe, 1 << 16).decode()
     except BlockingIOError:
-        # it wrote nothing, and a process that it left behind has the pipe
+        # it wrote nothing, and a process that it left behind keeps the pipe open
         text = ""
     if text.endswith("\n"):
         result: dict[str, Any] = json.loads(text)
@@ -170,26 +182,29 @@ def _result_of(pipe: int, status: int) -> dict[str, Any]:
 
 
 def _kill_session(process: int) -> None:
-    """Kill a child that is not reaped yet, and what it started."""
-    # it may not have its session yet
+    """Kill a child that was not waited for yet, and the processes of its session."""
+    # it may not have a session of its own yet
     os.kill(process, signal.SIGKILL)
     _kill_group(process)
 
 
 def _kill_group(process: int) -> None:
-    """Kill what is in the process group of a child. The child itself may be gone."""
-    # there may be no such group
+    """Kill all processes in the process group of a child, which itself may have ended."""
+    # there may be no such group any more
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
 
 
 def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
-    """Start the target in this child, write the result, and exit without Python's finalization."""
+    """Start a target in this process, a child, write the result into a pipe, and exit.
+
+    The process exits at once, without running Python's exit handlers. After `seconds` it is killed.
+    """
     try:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        # it ends this child if the parent is killed
+        # ends this child even if the parent was killed
         signal.alarm(seconds)
         sys.argv[:] = [target.partition(":")[0]]
         try:
@@ -202,7 +217,10 @@ def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
 
 
 def _load(target: str) -> str:
-    """Import the module, look up the attribute, and return the path of the module."""
+    """Import the module of a target, look up its attribute, and return the path of the module.
+
+    Empty if the module has no path.
+    """
     name, _, attributes = target.partition(":")
     module = importlib.import_module(name)
     if attributes:
@@ -212,17 +230,18 @@ def _load(target: str) -> str:
     path = getattr(module, "__file__", None)
     if path:
         return str(path)
-    # a namespace package has folders only
+    # a namespace package has folders, but no file
     for folder in getattr(module, "__path__", []):
         return str(folder)
     return ""
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """Return the row of an exception.
+    """Return the keys of a row about an exception.
 
-    `error` is its text, `cause` the text of the first exception in its chain, `where` the line that
-    raised this one. `missing` has the modules and names that the chain says are missing.
+    `error` is its text. `cause` is the text of the original exception, at the end of its chain, and
+    `where` is the file and line that raised that one. `missing` has the modules and names that are
+    missing, as the exceptions of the chain say.
     """
     chain = list(_chain(error))
     missing = [
@@ -239,7 +258,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, and then each that it was caused by or raised while handling."""
+    """Yield an exception, then the one that caused it or was being handled, and so on."""
     link: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
         if link is None:
@@ -252,9 +271,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _text_of(error: BaseException) -> str:
-    """Return an exception as the last line of a traceback shows it, on one line."""
+    """Return the type and the message of an exception on one line, cut if it is long."""
     text = type(error).__name__
-    # a broken __str__ raises anything
+    # a faulty __str__ may raise any exception
     with suppress(Exception):
         message = " ".join(str(error).split())
         if message:
@@ -265,9 +284,9 @@ def _text_of(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages if it is in there.
+    """Return the file and line that raised an exception, relative to site-packages if it is there.
 
-    Lines of Python's importer and of this program do not count. Without others, it is empty.
+    Lines of Python's import system and of verify.py are skipped. Empty if there are no others.
     """
     site_packages = sysconfig.get_path("purelib") + "/"
     this_program = _raised_at.__code__.co_filename

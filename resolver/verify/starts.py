@@ -1,7 +1,8 @@
-"""The check that everything starts: each module of the lock's distributions, and their commands.
+"""Check that all modules of the locked distributions can be imported, and that commands start.
 
-Only the commands of distributions that the stack itself names must start. Facts in the lock excuse
-what may fail, because it needs a project that nobody asked for, or an NPU.
+To start a command means to import its module and to look up the function that it would call. Only
+the commands of distributions that the stack itself names are started. Facts in the lock excuse
+modules and commands that may fail, because they need an optional project or an accelerator.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from resolver.verify.modules import Startable, startables
 from resolver.verify.ownership import Ownership
 from resolver.verify.starter import START_OPTION
 
-_MOST_WORKERS = 4
-# Seconds beyond the limit of one start after which a process that says nothing is given up.
+_MOST_WORKERS = 4  # targets that are started at a time
+# If the process that starts targets writes nothing for this many seconds beyond the time limit of
+# one start, it is given up.
 _SILENCE = 15
-# Seconds that a process has to end.
+# Seconds within which a terminated process should end; then it is killed.
 _END_SECONDS = 5
-# How many modules and commands a message names.
+# The number of modules and commands that a message names.
 _LISTED_STARTS = 6
 
 
@@ -37,31 +39,32 @@ class Started(NamedTuple):
     """A module or command that was started, and the result."""
 
     target: Startable
-    # The row that `serve_starts` wrote about it.
+    # The row that `starter.serve_starts` wrote about it.
     row: Mapping[str, Any]
 
     @property
     def failed(self) -> bool:
-        """Return whether it did not start."""
+        """Return whether the module or command could not be started."""
         return "path" not in self.row
 
     @property
     def title(self) -> str:
-        """Return its name in a list: `import x`, or the name of a command."""
+        """Return a name for messages: `import x`, or the name of the command."""
         return f"import {self.target.name}" if self.target.kind == "module" else self.target.name
 
 
 class StartRequest(NamedTuple):
     """How to start modules and commands."""
 
-    # The file of verify.py, which runs itself.
+    # The path of verify.py, which is run with the option --start.
     program: str
-    # The Python of the environment.
+    # The path of the environment's Python.
     python: str
+    # The environment variables.
     environ: Mapping[str, str]
-    # The limit of each start.
+    # The time limit of each start.
     seconds: float
-    # Called when a start has ended, with how many have ended so far.
+    # Called when a start has ended, with the number of all that have ended so far.
     progress: Callable[[int, Startable], None]
 
 
@@ -70,7 +73,8 @@ def start_all(
 ) -> list[Started]:
     """Start modules and commands, and return the results in the same order.
 
-    The modules of `preload` are imported once for all of them, if they can be.
+    The modules of `preload` are imported once for all targets. If that fails, the targets are
+    started without it.
     """
     rows = _start(request, targets, preload)
     if rows is None and preload:
@@ -89,7 +93,10 @@ def start_all(
 def _start(
     request: StartRequest, targets: Sequence[Startable], preload: Sequence[str]
 ) -> dict[int, dict[str, Any]] | None:
-    """Return the row of each target by its index; None if the preload failed."""
+    """Start the targets, and return their rows by index; None if the preload failed.
+
+    A target has no row if the process ended before it.
+    """
     text = json.dumps(
         {
             "preload": preload,
@@ -114,13 +121,14 @@ def _start(
 def _read_rows(
     process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
-    """Give the process the request, and read rows until it is done, ends, or says nothing any more.
+    """Send the request `text` to a process, and return the rows that it writes, by index.
 
-    Return None if it was never ready.
+    Reading ends when the process is done or ends, or when it writes nothing for too long. None if
+    the process did not finish the preload.
     """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
-    # a process that has ended has no rows
+    # if the process has ended already, it has no rows
     with suppress(BrokenPipeError):
         process.stdin.write(text.encode())
         process.stdin.close()
@@ -138,9 +146,10 @@ def _read_rows(
 
 
 def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
-    """Yield the lines of a pipe until it is closed, or nothing comes for so many seconds.
+    """Yield the lines of a pipe until it is closed, or until nothing comes for `seconds`.
 
-    A process that waits for a driver may not end when it is killed, and keeps the pipe open.
+    The time limit is needed: a process that waits for a driver may not end even if it is killed,
+    and keeps the pipe open.
     """
     incomplete = b""
     while select.select([pipe], [], [], seconds)[0]:
@@ -152,7 +161,10 @@ def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process, which ends its children first; leave it if it cannot be ended."""
+    """Terminate a process, which ends its children first; kill it if it does not end.
+
+    If it does not end even then, it is left behind.
+    """
     for end in (process.terminate, process.kill):
         end()
         with suppress(subprocess.TimeoutExpired):
@@ -165,23 +177,24 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class Verdict(NamedTuple):
-    """The verdict on a start."""
+    """The verdict on the start of a module or command."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of the
-    # toolkit is missing; or "failed".
+    # "ok"; "elsewhere" if the module does not come from the lock; "excused" if it may fail;
+    # "untried" if a library of the toolkit or driver is missing; or "failed".
     outcome: str
-    # Why it is excused, the missing library, or the code of the finding about where it is from.
+    # For "excused" the reason, for "untried" the library, for "elsewhere" the code of the finding.
     reason: str = ""
-    # The path that it is from, if that is not the lock's.
+    # For "elsewhere" the path from which the module was imported.
     found: str = ""
 
 
 def check_starts(
     context: CheckContext, installed: Installed, ownership: Ownership, *, has_device: bool
 ) -> Group:
-    """Start what the lock's distributions have, except for the imports that the lock lists.
+    """Start the modules and commands of the locked distributions, and judge the results.
 
-    `has_device` is whether the machine has an accelerator.
+    Modules that the lock lists are left out, since `check_imports` imports them. `has_device` says
+    whether the machine has an accelerator.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -223,11 +236,13 @@ def check_starts(
 
 
 def _request(context: CheckContext, count: int, *, has_device: bool) -> StartRequest:
+    """Return how to start `count` targets. Without a device, torch does not load its plugin."""
     environ = import_environ(context)
     if not has_device:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
     def progress(done: int, target: Startable) -> None:
+        """Show how many targets were started."""
         context.progress(f"{done}/{count} {target.name}")
 
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
@@ -241,9 +256,10 @@ def _judge(
     *,
     device_works: bool,
 ) -> Verdict:
-    """Return the verdict on a start. Lack of an accelerator is no excuse if it works.
+    """Return the verdict on a start.
 
-    `origins` are the paths from which modules would be imported, by name.
+    `origins` has the path from which each module would be imported, by name. With `device_works`,
+    excuses that need a missing accelerator do not count.
     """
     row, name = start.row, start.target.name
     if not start.failed:
@@ -262,7 +278,10 @@ def _judge(
 
 
 def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: bool) -> Excuse | None:
-    """Return the excuse for a module or command that fails, None if there is none that holds."""
+    """Return the excuse for a module or command that failed; None if none applies.
+
+    With `device_works`, excuses that need a missing accelerator do not apply.
+    """
     for excuse in excuses:
         names = excuse.modules if target.kind == "module" else excuse.scripts
         is_about = excuse.project == target.project and target.name in names
@@ -274,7 +293,7 @@ def excuse_of(target: Startable, excuses: Iterable[Excuse], *, device_works: boo
 def _start_findings(
     context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
 ) -> Iterator[Finding]:
-    """Yield the findings. Starts that fail for one reason share a finding."""
+    """Yield the findings about starts. Starts that failed for the same reason share a finding."""
     groups: dict[tuple[str, str], list[Started]] = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
@@ -298,7 +317,10 @@ def _start_findings(
 
 
 def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the code of the finding about a start that failed, and the reason in its message."""
+    """Return the code of the finding about a failed start, and the reason for its message.
+
+    `row` is the row of the start.
+    """
     if row.get("late"):
         return "start-late", ""
     if "signal" in row:
@@ -309,13 +331,13 @@ def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _python_code(target: Startable) -> str:
-    """Return a line of Python that starts a module or command."""
+    """Return a line of Python code that starts a module or command, for users to try."""
     module, _, attribute = target.reference.partition(":")
     return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
 
 
 def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
-    """Return the row of a start in the JSON report."""
+    """Return the object about a start for the JSON report."""
     result: dict[str, Any] = {
         "project": start.target.project,
         "kind": start.target.kind,

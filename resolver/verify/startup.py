@@ -1,8 +1,8 @@
-"""The check of what Python runs at each start: lines of `.pth` files, and `sitecustomize`.
+"""Check the code that Python runs each time it starts: lines of `.pth` files, and `sitecustomize`.
 
-A file that no distribution has is wrong. One of a distribution beside the lock is worth a warning,
-as the distribution is, and so is one of a known maker with unknown content. In a Python that other
-programs share it may be somebody's.
+A file without an owner is an error. A file of a distribution that is not locked is a warning, as
+the distribution is. A file of virtualenv or uv with unknown content is a warning as well. So is a
+file without an owner in a shared Python, where it may belong to another program.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from resolver.verify.search_path import STARTUP_MODULES, PathFile, module_origin
 
 
 class StartupCheck:
-    """Judges what Python runs at its start in the folders of this environment."""
+    """Judges the files that Python runs when it starts, in the folders of this environment."""
 
     def __init__(self, context: CheckContext, ownership: Ownership, judged: Sequence[str]) -> None:
-        """Take the folders of site-packages that are `judged`, without links."""
+        """Judge the files in `judged`: folders of site-packages, with symbolic links resolved."""
         self._context = context
         self._ownership = ownership
         self._judged = judged
-        # The names of files by the code of the finding, and their folder.
+        # The names of files, by the code of the finding about them and their folder.
         self._named: dict[tuple[str, str], list[str]] = {}
-        # The names of distributions beside the lock, with those of their files.
+        # The names of files, by the name of the distribution that owns them and is not locked.
         self._added: dict[str, list[str]] = {}
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with files that run at each start, and with what they add."""
+        """Yield findings about files that run when Python starts, and folders that they add."""
         importlib.invalidate_caches()
         path_files = [
             file for file in self._ownership.search_path.path_files if file.folder in self._judged
@@ -47,7 +47,9 @@ class StartupCheck:
             self._judge_path_file(file)
         for entry in self._judged:
             self._judge_startup_modules(entry, is_ours_alone=is_ours(entry))
-        listed = {entry: file for file in path_files for entry in file.entries}
+        listed: dict[str, PathFile] = {}
+        for file in path_files:
+            listed.update(dict.fromkeys(file.entries, file))
         for entry, file in listed.items():
             self._judge_startup_modules(entry, is_ours_alone=is_ours(file.folder))
         for (code, folder), names in sorted(self._named.items()):
@@ -57,6 +59,7 @@ class StartupCheck:
         yield from self._entry_findings(list(listed))
 
     def _judge_path_file(self, file: PathFile) -> None:
+        """Note what is wrong with a `.pth` file."""
         path, ownership = file.path, self._ownership
         name = os.path.basename(path)
         if ownership.is_of_lock(path):
@@ -70,13 +73,17 @@ class StartupCheck:
             self._note_extra(path, is_ours_alone=is_ours(file.folder))
 
     def _judge_maker_module(self, folder: str) -> None:
-        """Judge the module that the file of virtualenv imports."""
+        """Note if the module that `_virtualenv.pth` imports was changed."""
         path = f"{folder}/{MAKER_MODULE}"
         is_owned = path in self._ownership.files
         if os.path.exists(path) and not is_owned and not is_of_virtualenv(path):
             self._named.setdefault(("startup-changed", folder), []).append(MAKER_MODULE)
 
     def _judge_startup_modules(self, entry: str, *, is_ours_alone: bool) -> None:
+        """Note the modules of STARTUP_MODULES in an entry of the search path.
+
+        `is_ours_alone` says that the entry belongs to this environment, which is not shared.
+        """
         for module in STARTUP_MODULES:
             path = module_origin(module, entry)
             if not path or self._ownership.is_of_lock(path):
@@ -87,19 +94,19 @@ class StartupCheck:
                 self._note_extra(path, is_ours_alone=is_ours_alone)
 
     def _note_added(self, path: str) -> None:
-        """Note a file of distributions that the lock does not have."""
+        """Note a file of distributions that are not locked, except for the file of setuptools."""
         if not is_of_setuptools(path):
             for owner in self._ownership.owners_of(path) or [os.path.dirname(path)]:
                 self._added.setdefault(owner, []).append(os.path.basename(path))
 
     def _note_extra(self, path: str, *, is_ours_alone: bool) -> None:
-        """Note a file that nobody owns."""
+        """Note a file without an owner."""
         code = "startup-extra" if is_ours_alone else "startup-unknown"
         folder, name = os.path.split(path)
         self._named.setdefault((code, folder), []).append(name)
 
     def _entry_findings(self, listed: Sequence[str]) -> Iterator[Finding]:
-        """Yield what is wrong with the entries of the search path that `.pth` files add."""
+        """Yield findings about the entries of the search path that `.pth` files add."""
         foreign = []
         for entry in listed:
             path = os.path.realpath(entry)
@@ -114,7 +121,10 @@ class StartupCheck:
             yield Finding("path-extra", list_and_count(foreign))
 
     def _replacing(self, entry: str) -> list[str]:
-        """Return what would be imported from an entry in place of a locked module."""
+        """Return the files that would be imported from an entry in place of locked modules.
+
+        Their paths are relative to the entry.
+        """
         replacing = []
         for name in sorted(self._ownership.locked_modules(os.path.realpath(entry))):
             origin = module_origin(name, entry)

@@ -1,12 +1,12 @@
-"""The check for files that Python imports or runs, although no distribution owns them.
+"""Check for strays: files that Python can import or run, but that no distribution owns.
 
-pip removes what RECORD lists. A file that a killed installation left, or that somebody copied, is
-in no RECORD. It stays when its distribution is replaced, and can still be imported, or runs at each
-start of Python.
+pip removes only files that RECORD lists. A file that an interrupted installation left behind, or
+that somebody copied, is in no RECORD. It remains when the distribution is replaced, and Python can
+still import it, or runs it each time it starts.
 
-It is wrong where it changes what the lock has: in a folder in which a locked distribution has
-files, under the name of a locked module, or if it runs at each start. Beside the lock it is only
-worth a warning, as a distribution is that the lock does not have.
+A stray is an error if it affects locked distributions: if it is in a folder with files of one, if
+it has the name of a locked module, or if it runs each time Python starts. Otherwise it is only a
+warning, as a distribution is that is not locked.
 """
 
 from __future__ import annotations
@@ -33,22 +33,27 @@ from resolver.verify.ownership import IMPORTABLE, Ownership, module_of
 from resolver.verify.search_path import STARTUP_MODULES
 from resolver.verify.startup import StartupCheck
 
-# A module that ply writes beside the one whose parser it is for: comments, then the version.
+# The beginning of a module in which ply stores the table of a parser: comments, then the version.
+# ply writes it beside the module with the parser.
 _TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
-# The folder of compiled files. They have the name of a Python before the suffix.
+# The folder of compiled files, whose names have a tag of a Python before the suffix.
 _CACHE_FOLDER = "__pycache__"
-# What a shared library begins with: others load it by its name, such as `libz.so.1`.
+# The beginning of a shared library. Other libraries can load it by its name, such as `libz.so.1`.
 _ELF = b"\x7fELF"
-# What another program reads of the metadata of a distribution: names of modules to import.
+# A file in the metadata of a distribution that names modules which other programs import.
 _ENTRY_POINTS = "entry_points.txt"
-# A command removes at most so many files by name.
+# The number of files that a shown command removes by name.
 _MOST_REMOVED = 20
-# How many distributions a message names.
+# The number of distributions that a message names.
 _LISTED_UNJUDGED = 8
 
 
 def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
-    """Check for files without an owner, and name what could not be judged."""
+    """Check for strays in all folders of site-packages.
+
+    The note of the result names the distributions whose files could not be judged: they have no
+    list of files, or a build of the lock itself rewrites their files.
+    """
     locked = {installed[name].root for name in context.lock.pins if name in installed}
     judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]
     sites = [_SitePackages(context, installed, ownership, root) for root in judged]
@@ -67,15 +72,17 @@ def check_strays(context: CheckContext, installed: Installed, ownership: Ownersh
 
 
 class _SitePackages:
-    """A folder with distributions."""
+    """One folder with distributions, in which strays are searched."""
 
     def __init__(
         self, context: CheckContext, installed: Installed, ownership: Ownership, root: str
     ) -> None:
+        """Search the folder `root`."""
         self._context = context
         self._ownership = ownership
         self._root = root
-        # pip runs while install.sh does, and setuptools at each start of Python
+        # A stray beside these distributions is an error: beside the locked ones, and beside those
+        # that run anyway, as pip does in install.sh and setuptools when Python starts.
         names = {*context.lock.pins, *TOOLS, *_started_distributions(ownership)}
         # conda changes files after it has unpacked them
         self._judged = {
@@ -84,7 +91,7 @@ class _SitePackages:
         self._names = _names_in(root)
 
     def package_findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with the folders in which distributions have files."""
+        """Yield findings about strays in folders in which distributions own files."""
         ownership = self._ownership
         for name in self._names:
             path = f"{self._root}/{name}"
@@ -99,13 +106,13 @@ class _SitePackages:
             yield from self._findings_in(strays, sorted(owners))
 
     def _unowned_entry_points(self, info: str) -> list[str]:
-        """Return the file of entry points in the metadata of a distribution, if it is not its."""
+        """Return the entry_points.txt in a folder with metadata, if no distribution owns it."""
         path = f"{info}/{_ENTRY_POINTS}"
         is_added = os.path.lexists(path) and path not in self._ownership.files
         return [path] if is_added else []
 
     def _findings_in(self, strays: Sequence[str], owners: Sequence[str]) -> Iterator[Finding]:
-        """Yield what is wrong with files that nobody owns in a folder that has owners."""
+        """Yield findings about these strays, which are in a folder with files of these owners."""
         locked = [name for name in owners if name in self._judged]
         if not locked:
             yield from self._file_finding("file-added", owners, strays)
@@ -118,22 +125,25 @@ class _SitePackages:
     def _file_finding(
         self, code: str, owners: Sequence[str], paths: Sequence[str]
     ) -> Iterator[Finding]:
-        """Yield a finding about files, none without any."""
+        """Yield one finding about these files; nothing if there are none."""
         if paths:
             names = [os.path.relpath(path, self._root) for path in paths]
             values = {"owners": ", ".join(owners), "name": owners[0], **list_and_count(names)}
             yield Finding(code, values, self._removal(["rm", *paths]))
 
     def _removal(self, command: Sequence[str]) -> str:
-        """Return the command, or one that makes a new environment if too much is to be removed."""
+        """Return a shell command that removes files.
+
+        For many files and for a shared Python, return one that makes a new environment instead.
+        """
         if is_shared() or len(command) > _MOST_REMOVED + 1:
             return self._context.venv_command
         return shlex.join(command)
 
     def entry_findings(self, *, beside_lock: bool) -> Iterator[Finding]:
-        """Yield what is wrong with the entries of site-packages itself.
+        """Yield findings about entries of site-packages itself: modules that the lock does not own.
 
-        Modules that do not concern the lock are only told `beside_lock`.
+        Modules that do not replace a locked one are reported only with `beside_lock`.
         """
         by_role: dict[str, list[str]] = {"replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
@@ -152,7 +162,11 @@ class _SitePackages:
             yield self._entry_finding("module-extra", others)
 
     def _role(self, name: str, locked_modules: Collection[str]) -> str:
-        """Return what an entry does that is not the lock's; empty if it concerns nobody."""
+        """Return how an entry of site-packages affects the lock.
+
+        "replacing" is a module with the name of a locked one, and "other" is another module without
+        owner. Empty stands for all entries that are not reported here.
+        """
         path, ownership = f"{self._root}/{name}", self._ownership
         if ownership.is_of_lock(path):
             return ""
@@ -161,17 +175,18 @@ class _SitePackages:
             return ""
         if module_of(name) in locked_modules:
             return "replacing"
-        is_told = module_of(name) in STARTUP_MODULES
-        if is_owned or is_told or (name == MAKER_MODULE and is_of_virtualenv(path)):
+        is_startup_module = module_of(name) in STARTUP_MODULES  # `StartupCheck` reports these
+        if is_owned or is_startup_module or (name == MAKER_MODULE and is_of_virtualenv(path)):
             return ""
         return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
+        """Return a finding about entries of this folder."""
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
 
 def _started_distributions(ownership: Ownership) -> set[str]:
-    """Return the distributions of which Python runs a line of a `.pth` file at each start."""
+    """Return the names of distributions with a `.pth` file of which Python runs a line."""
     names: set[str] = set()
     for file in ownership.search_path.path_files:
         if file.runs:
@@ -180,10 +195,10 @@ def _started_distributions(ownership: Ownership) -> set[str]:
 
 
 def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
-    """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
+    """Yield the files in a package that can be loaded and that have no owner, folder by folder.
 
-    A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
-    among them.
+    A symbolic link to a folder is followed if somebody owns files with a path through the link.
+    Otherwise the link itself is yielded.
     """
     waiting = [package]
     while waiting:
@@ -202,10 +217,10 @@ def _unowned_files(package: str, ownership: Ownership) -> Iterator[str]:
 
 
 def is_loadable(folder: str, name: str) -> bool:
-    """Return whether a file is a module or a shared library, of any name.
+    """Return whether a file is a module that Python can import, or a shared library of any name.
 
-    Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
-    but it imports others from there, as from a namespace package.
+    Compiled files in __pycache__ whose names have a tag (`x.cpython-311.pyc`) cannot be imported.
+    Other files there can be, since __pycache__ is a namespace package for Python.
     """
     if name.endswith(".pyc") and "." in name[: -len(".pyc")]:
         return os.path.basename(folder) != _CACHE_FOLDER
@@ -213,7 +228,7 @@ def is_loadable(folder: str, name: str) -> bool:
 
 
 def _is_elf(path: str) -> bool:
-    """Return whether a file is a program or library. Others than plain files are none."""
+    """Return whether a file is a regular file with an ELF program or library."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False
@@ -224,12 +239,12 @@ def _is_elf(path: str) -> bool:
 
 
 def _names_in(folder: str) -> list[str]:
-    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+    """Return the names of the entries of a folder, sorted; none if it cannot be read."""
     return [entry.name for entry in entries_in(folder)]
 
 
 def entries_in(folder: str) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder by name; none if Python cannot look into it either."""
+    """Return the entries of a folder, sorted by name; none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -238,7 +253,7 @@ def entries_in(folder: str) -> list[os.DirEntry[str]]:
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder or a link to one."""
+    """Return whether an entry is a folder or a symbolic link to one."""
     try:
         return entry.is_dir()
     except OSError:
@@ -248,7 +263,8 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
     """Return whether an entry of site-packages can be imported.
 
-    A folder that nobody has files in must have a file for that.
+    A folder counts if somebody owns files in it (`is_owned`), if it is a symbolic link, or if it
+    has a file that can be loaded.
     """
     if not os.path.isdir(path):
         return path.endswith(IMPORTABLE)
@@ -258,7 +274,7 @@ def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
 
 
 def _is_table_of_ply(path: str) -> bool:
-    """Return whether a parser wrote a module as its table, which it does when it is first used."""
+    """Return whether a file is a table that ply wrote when a parser was used the first time."""
     try:
         text = read_text(path) or ""
     except UnreadableError:

@@ -1,1 +1,1 @@
-"""The network: requests, and pages and files that are asked for."""
+"""Request pages and files from the servers of indexes, on an event loop in one thread."""

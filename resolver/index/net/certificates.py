@@ -1,4 +1,8 @@
-"""Trusted certificates: the system's store, and the bundles of pip and the environment."""
+"""Make the TLS settings: the certificates that are trusted, and the client's own certificate.
+
+Trusted are the system's store, and the bundles that pip's settings and the environment name. A
+bundle is a file with certificates, or a folder of such files.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,13 @@ from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
 from resolver.phrase import Phrase, cause, phrase
 
-# A variable that OpenSSL reads, and that may name several folders.
+# A variable of OpenSSL, which may name several folders.
 _FOLDERS: Final = "SSL_CERT_DIR"
-# Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
+# Variables of pip, curl and OpenSSL that name a bundle. Behind the proxy of a company, at least one
+# of them is usually set.
 _VARIABLES: Final = ("SSL_CERT_FILE", _FOLDERS, "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-# The stores of distributions, for a Python whose OpenSSL was built for another distribution.
+# The stores of Linux distributions. They are tried if OpenSSL knows no store that exists, since it
+# was built for another distribution.
 _STORES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
     "/etc/pki/tls/certs/ca-bundle.crt",  # openEuler, Kylin, Fedora
@@ -28,11 +34,11 @@ _STORES: Final = (
 
 
 def ssl_context(pip: PipConfig) -> ssl.SSLContext:
-    """Return a context that trusts the system's store and the bundles of pip and the environment.
+    """Return the TLS settings for connections to servers, with the client's certificate of pip.
 
-    Raises InputError for a bundle that cannot be read.
+    Raises InputError if a bundle or the client's certificate cannot be read.
     """
-    # Several settings mostly name the same bundle, which takes 20 ms to read.
+    # Each bundle is read only once, which takes 20 ms: several settings often name the same one.
     bundles: dict[str, tuple[str, str]] = {}
     for setting, bundle in _bundles(pip):
         bundles.setdefault(os.path.realpath(bundle), (setting, bundle))
@@ -63,8 +69,12 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
 
 
 def _system_context(bundles: Collection[str]) -> ssl.SSLContext:
-    """Return a context that trusts the system's store, apart from these bundles."""
-    # Elsewhere truststore would read the store for each connection.
+    """Return TLS settings that trust the system's store.
+
+    `bundles` has the real paths of the bundles that the caller reads. If the store is one of them,
+    it is not read here.
+    """
+    # On other systems truststore would read the store for each connection.
     if sys.platform in ("darwin", "win32"):
         import truststore
 
@@ -86,7 +96,7 @@ def _system_context(bundles: Collection[str]) -> ssl.SSLContext:
 
 
 def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
-    """Yield the setting and the path of each bundle."""
+    """Yield the name of the setting and the path of each bundle that is configured."""
     if pip.cert:
         yield "pip's cert", pip.cert
     for name in _VARIABLES:
@@ -99,9 +109,9 @@ def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _readable(message: Phrase, where: str, hint: Phrase) -> Iterator[None]:
-    """Turn a failure to load certificates into InputError.
+    """Raise InputError if the body of `with` fails to load certificates.
 
-    OpenSSL's own words name the line of its source, so they are left out.
+    The message of OpenSSL is left out: it names a line of OpenSSL's source.
     """
     try:
         yield

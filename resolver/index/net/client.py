@@ -1,4 +1,4 @@
-"""HTTP requests: with retries, limits of size and time, and rules for redirects."""
+"""Send HTTP requests with retries, limits for size and time, and rules for redirects."""
 
 from __future__ import annotations
 
@@ -31,53 +31,64 @@ else:  # which aiohttp brings there
     from async_timeout import timeout  # type: ignore[import-not-found]
 
 T = TypeVar("T")
+# Header fields of a request, or a function that returns them for each try.
 Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
-# Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16. A
-# distant one that keeps up gets more.
+# Concurrent requests to a server. With 50 connections, a mirror was ten times slower than with 16.
 PAGES: Final = 16
+# Concurrent requests to a distant server that is not overloaded by them (see `slots`).
 MOST_PAGES: Final = 48
-# Requests for whole files take long, and must not hold up pages.
+# Concurrent requests for whole files to a server. They take long, and must not delay pages.
 FILES: Final = 8
-# Bytes a second. A proxy that scans a file before passing it on sends little for a while.
+# The lowest rate of an answer in bytes a second. It is low, since a proxy that scans a file sends
+# little until it passes the file on.
 _SLOWEST: Final = 100
-# Read timeouts: the time over which the rate is measured, and the limit for a head.
+# The time over which the rate is measured, and the limit until an answer begins. The unit is the
+# timeout of pip's configuration.
 _WINDOW: Final = 4
-# Read timeouts: the limit for an answer that is held in memory.
+# The time limit for an answer that is held in memory, in the same unit.
 _WHOLE: Final = 40
+# HTTP statuses.
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _GZIP: Final = "gzip"
 _FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _GZIP}
-# For files, of which ranges and lengths count.
+# For requests for files, which must not be compressed: their ranges and lengths are compared.
 IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}
 
 
 def _now() -> float:
+    """Return the time of the event loop's clock in seconds."""
     return asyncio.get_running_loop().time()
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:
-    """Return header fields for a request that is answered only if these validators have changed."""
+    """Return the header fields of a conditional request (RFC 9110, 13).
+
+    The server answers 304 if the validators `etag` and `modified` (Last-Modified) still hold. Empty
+    and invalid validators are left out.
+    """
     fields = {"If-None-Match": etag, "If-Modified-Since": modified}
     return {name: value for name, value in fields.items() if value and value.isascii()}
 
 
 class RetryPolicy(NamedTuple):
-    """How often a request is tried."""
+    """How often a request is tried, and with which pauses."""
 
+    # The number of tries.
     tries: int = 4
-    # The time limit to connect, in seconds.
+    # The time limit for making a connection, in seconds.
     connect: float = 10.0
-    # The first pause between tries, in seconds. Each further one is three times as long.
+    # The pause after the first try, in seconds. Each further pause is three times as long.
     pause: float = 0.4
 
     def wait(self, number: int, retry_after: str = "") -> float:
-        """Return the seconds to wait after a try, at least those of a Retry-After up to a limit.
+        """Return the number of seconds to wait after a try. `number` counts the tries from 1.
 
-        `number` counts tries from 1. See RFC 9110, 10.2.3.
+        The length is partly random. If the server demands a pause with Retry-After (RFC 9110,
+        10.2.3), the result is at least that, but no more than _LONGEST_WAIT for this reason.
         """
         pause: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
         if retry_after.isdecimal():  # few servers send a date
@@ -86,26 +97,28 @@ class RetryPolicy(NamedTuple):
         return pause
 
 
+# For a server that may be replaced by another one.
 QUICK_RETRY: Final = RetryPolicy(tries=2, connect=3.0)
 
 
 class TooLongAnswer(IndexFailure):
-    """An answer has more bytes than it may have."""
+    """An answer exceeds the limit for its size."""
 
 
 class _Busy(Exception):
-    """A server says to come again after so many seconds."""
+    """A server demands a pause before the next request."""
 
     def __init__(self, seconds: float) -> None:
+        """Give the length of the pause in seconds."""
         super().__init__()
         self.seconds = seconds
 
 
 class Client:
-    """The HTTP client of an event loop, on which `close` must be awaited.
+    """An HTTP client for one event loop, on which `close` must be awaited at the end.
 
-    Requests go to the transport. httpx's own client is not used: it reads the address of a redirect
-    even if it is not to follow it, and keeps cookies.
+    It uses a transport of httpx and not httpx's own client. That one parses the address of a
+    redirect even if it should not follow it, and it keeps cookies.
     """
 
     def __init__(
@@ -116,20 +129,25 @@ class Client:
         patience: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Use the settings of pip. Tests pass a `transport` of their own."""
+        """Use the settings of pip, and count traffic with `meter`.
+
+        `patience` is the policy for requests that have none of their own. Tests pass a `transport`.
+        Raises InputError if settings of pip or the netrc file are invalid.
+        """
         self.patience = patience or RetryPolicy()
         self._timeout = pip.timeout
         self._meter = meter
         self.credentials = Credentials()
         self._transport = transport or Transport(pip)
         self._page_slots = Slots(PAGES, MOST_PAGES)
-        # For what is held in memory.
+        # Limits the number of bodies in memory, which `_page_slots` may exceed.
         self._body_slots = Slots(PAGES)
         self._file_slots = Slots(FILES)
-        # When a server that said to wait may be asked again.
+        # The time of the loop's clock until which a server demanded a pause.
         self._pauses: dict[Origin, float] = {}
+        # The servers that answered a request.
         self._answered: set[Origin] = set()
-        # Servers that never answered, with the number of tries.
+        # The servers that never answered: the number of tries, and the failure.
         self._dead: dict[Origin, tuple[int, Unreachable]] = {}
 
     async def close(self) -> None:
@@ -137,7 +155,7 @@ class Client:
         await self._transport.aclose()
 
     def use(self, root: Root) -> None:
-        """Ask an index with its credentials, and with slots that it shares with no other host."""
+        """Send the credentials of an index to its server, and give that server its own slots."""
         self.credentials.remember(root)
         self._page_slots.reserve(root.url)
         self._body_slots.reserve(root.url)
@@ -152,13 +170,15 @@ class Client:
         patience: RetryPolicy | None = None,
         long: bool = False,
     ) -> T:
-        """Send a GET, follow redirects, and return what `consume` makes of the answer.
+        """Send a GET request, follow redirects, and return the result of `consume(response)`.
 
-        All of that is tried again if the network fails. The answer's extension `address` is its URL
-        after redirects. `headers` may be a function, called for each try. `long` is for whole
-        files. At most PAGES (FILES) answers of one host are consumed at once.
+        If the network fails or the server is busy, all of that is tried again, as `patience` says.
+        The extension `address` of the response is its address after redirects, without credentials.
+        `headers` may be a function, which is called for each try. `long` must be set for whole
+        files. At most PAGES responses of one host (FILES with `long`) are consumed at a time.
 
-        Raises Unreachable after the last try, and what `consume` raises.
+        Raises Unreachable after the last try, IndexFailure for an address that must not be
+        requested, and the exceptions of `consume`.
         """
         patience = patience or self.patience
         origin = require_allowed([url])[1]
@@ -174,14 +194,14 @@ class Client:
                 async with lane:
                     return await self._try(url, consume, headers, patience, numbers, lane)
             except _Busy as busy:
-                # The wait that a server asks for is without a slot.
+                # While this request waits as the server demands, it takes no slot.
                 until = _now() + busy.seconds
                 self._pauses[origin] = max(self._pauses.get(origin, 0.0), until)
 
     def _one_of_few(
         self, url: str, consume: Callable[[httpx.Response], Awaitable[T]]
     ) -> Callable[[httpx.Response], Awaitable[T]]:
-        """Return what consumes an answer when it is the turn of its body to be in memory."""
+        """Return a function that waits for a slot for a body in memory, then calls `consume`."""
 
         async def consume_in_turn(response: httpx.Response) -> T:
             async with self._body_slots.of(url):
@@ -190,7 +210,7 @@ class Client:
         return consume_in_turn
 
     async def _wait_for(self, origin: Origin) -> None:
-        """Wait until a server that said so to anyone may be asked again."""
+        """Wait until the pause is over that a server demanded in answer to any request."""
         seconds = self._pauses.get(origin, 0.0) - _now()
         if seconds > 0:
             await asyncio.sleep(seconds)
@@ -204,9 +224,10 @@ class Client:
         numbers: Iterator[int],
         lane: Lane,
     ) -> T:
-        """Try a request under each of these numbers, with pauses between them.
+        """Try a request with the remaining numbers of tries, and pause after each failure.
 
-        Raises _Busy to have a longer pause, and Unreachable after the last number.
+        Raises _Busy if the server demands a pause, so that the caller frees the slot (`lane`) and
+        calls again. Raises Unreachable after the last try.
         """
         origin = origin_of(url)
         tries, failure = self._dead.get(origin, (0, None))
@@ -241,7 +262,12 @@ class Client:
         patience: RetryPolicy,
         lane: Lane,
     ) -> T:
-        """Try a request once; redirects are added to `urls`. Raises NoAnswerError."""
+        """Try a request once, and return the result of `consume`.
+
+        Redirects are added to `urls`. Raises NoAnswerError if there is no answer or the server is
+        busy, IndexFailure for an address that must not be requested, and the exceptions of
+        `consume`.
+        """
         origin = origin_of(urls[0])
         fields = headers() if callable(headers) else headers
         begun = _now()
@@ -262,9 +288,10 @@ class Client:
         raise NoAnswerError(phrase("It answered {status}", status=status), retry_after=retry_after)
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
-        """Return the body of an answer.
+        """Return the body of a response, decompressed.
 
-        Raises TooLongAnswer beyond `limit` bytes, IndexFailure if it takes too long.
+        Raises TooLongAnswer for more than `limit` bytes, IndexFailure if it takes too long or
+        cannot be decompressed, and NoAnswerError if it breaks off.
         """
         body = BytesIO()
         where = shown_address(response.extensions["address"])
@@ -272,6 +299,7 @@ class Client:
         until = _now() + most_seconds
 
         def take(piece: bytes) -> None:
+            """Append a piece, and check the limits."""
             body.write(piece)
             if body.tell() > limit:
                 raise TooLongAnswer(
@@ -300,9 +328,11 @@ class Client:
         return body.getvalue()  # without copying
 
     async def stream_body(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
-        """Pass the body to `take` as it arrives, decompressed if the request accepts that.
+        """Call `take` with each piece of a response's body as it arrives.
 
-        Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
+        If the request accepted gzip, the pieces are decompressed. Raises NoAnswerError if the body
+        breaks off or is too slow, IndexFailure if it cannot be decompressed, and the exceptions of
+        `take`.
         """
         encoding = "identity"
         if response.request.headers["Accept-Encoding"] == _GZIP:
@@ -318,6 +348,7 @@ class Client:
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
 
         def unpack(piece: bytes) -> None:
+            """Decompress a piece, and pass on its content in parts of limited size."""
             while piece and not unpacker.eof:
                 try:
                     content = unpacker.decompress(piece, _PIECE)
@@ -334,17 +365,18 @@ class Client:
             raise _unpackable(response, phrase("It ends too early"))
 
     async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
-        """Pass the body to `take` as it is sent. Raises NoAnswerError.
+        """Call `take` with each piece of a response's body as it was sent.
 
-        It must be sent at a minimal rate: limits for single reads would admit a trickle.
+        Raises NoAnswerError if the body breaks off, or if it is sent at less than _SLOWEST bytes a
+        second: a timeout for single reads alone would allow one byte in each.
         """
         window = _WINDOW * self._timeout
         pieces = response.aiter_raw()
         while True:
             until = _now() + window
             received = 0
-            # aiohttp's own limit does not hold after it closed the connection because of what was
-            # sent.
+            # The timeout of aiohttp does not work after it has closed the connection itself,
+            # because the server sent something invalid.
             async with _limit(2 * window, phrase("It stopped answering")):
                 while _now() < until:
                     try:
@@ -364,9 +396,10 @@ class Client:
     async def _send(
         self, urls: list[str], headers: Mapping[str, str], patience: RetryPolicy
     ) -> httpx.Response:
-        """Request the last of `urls` and follow redirects, which are added.
+        """Request the last of `urls`, follow redirects, and return the last response.
 
-        The caller must close the answer. Raises NoAnswerError and IndexFailure.
+        Redirects are added to `urls`. The caller must close the response. Raises NoAnswerError, and
+        IndexFailure for an address that must not be requested.
         """
         timeouts = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         seconds = patience.connect + _WINDOW * self._timeout
@@ -401,7 +434,7 @@ class Client:
             urls.append(redirected(urls, location))
 
     def _unreachable(self, urls: list[str], error: NoAnswerError, tries: int) -> Unreachable:
-        """Return the failure of an address, or of the last of its redirects."""
+        """Return the failure for the last of these addresses after a number of tries."""
         proxy = ""
         if isinstance(self._transport, Transport):
             proxy = self._transport.proxy(urls[-1])
@@ -418,13 +451,13 @@ class Client:
 
 
 def _is_final(error: NoAnswerError, patience: RetryPolicy) -> bool:
-    """Return whether a request need not be tried again."""
+    """Return whether trying a request again is useless."""
     is_quick = patience.tries <= QUICK_RETRY.tries
     return error.certificate or (error.unknown_name and is_quick)
 
 
 def _hint(error: NoAnswerError, *, has_proxy: bool) -> Phrase:
-    """Return what a user can do about an address that cannot be reached."""
+    """Return the hint for the user about an address that cannot be reached."""
     why = str(error)
     if has_proxy and "answered 407" in why:
         return phrase(
@@ -448,7 +481,7 @@ def _hint(error: NoAnswerError, *, has_proxy: bool) -> Phrase:
 
 @asynccontextmanager
 async def _limit(seconds: float, why: Phrase) -> AsyncIterator[None]:
-    """Limit the time of the body of `async with`. Raises NoAnswerError."""
+    """Limit the time of the body of `async with`. Raises NoAnswerError, with `why`, after it."""
     try:
         async with timeout(seconds):
             yield
@@ -457,7 +490,7 @@ async def _limit(seconds: float, why: Phrase) -> AsyncIterator[None]:
 
 
 def _unpackable(response: httpx.Response, why: Phrase) -> IndexFailure:
-    """Return the failure of a body that cannot be decompressed."""
+    """Return the failure of a response whose body cannot be decompressed."""
     return IndexFailure(
         phrase("An index sent data that cannot be decompressed."),
         where=shown_address(response.extensions["address"]),

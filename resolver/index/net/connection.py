@@ -1,4 +1,4 @@
-"""The network, as the catalogs of a run share it."""
+"""The one thread, event loop and HTTP client that all catalogs of a run share."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
 from resolver.model.message import Message
 
-# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in
-# memory.
+# Concurrent requests of the look-ahead for each host. A greater number was not faster on the mirror
+# that was measured, and needs more memory for pages.
 AHEAD: Final = 32
 
 
 class Connection:
-    """One thread, and on its event loop one client, which requests nothing twice.
+    """A thread with an event loop, and on it a client that requests no page or file twice.
 
-    Only `thread` and `close` may be used outside of the thread. Raises InputError for settings of
-    pip that cannot be used.
+    Other threads may use only `thread` and `close`.
     """
 
     def __init__(
@@ -36,6 +35,10 @@ class Connection:
         files: FileCache,
         warn: Callable[[Message], None],
     ) -> None:
+        """Start the thread. `pages` and `files` are caches; `warn` is called with warnings.
+
+        Raises InputError if settings of the network are invalid.
+        """
         self.client = Client(pip, meter)
         self.look_ahead_slots = Slots(AHEAD)
         self.files = RemoteFiles(files, self.client, warn)
@@ -43,7 +46,7 @@ class Connection:
         self.thread = LoopThread()
 
     def close(self) -> None:
-        """Cancel everything, close connections, and remove downloaded files."""
+        """Cancel all requests, close all connections, and remove the downloaded files."""
         try:
             self.thread.close(self.client.close)
         finally:

@@ -1,4 +1,4 @@
-"""Users and passwords for requests."""
+"""Find the user and password for a request, in the address of an index or in the netrc file."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from resolver.phrase import literal, phrase
 
 
 class Credentials:
-    """User and password of an index for its own origin, or of netrc for a host.
+    """Users and passwords for requests.
 
-    An entry of netrc is for the host that it names, and its `default` entry for the hosts of
-    configured indexes alone: whatever else an index links or redirects to is told neither. Raises
-    InputError for a bad netrc.
+    Credentials in the address of an index are sent to the origin of that index only. Credentials of
+    an entry in netrc are sent to the host that the entry names. Credentials of the `default` entry
+    are sent to the hosts of configured indexes only. So no other host to which an index links or
+    redirects gets them.
     """
 
     def __init__(self) -> None:
+        """Read the netrc file. Raises InputError if it cannot be read."""
+        # The value of the header field Authorization.
         self._of_indexes: dict[Origin, str] = {}
         # The hosts of configured indexes.
         self._hosts: set[str] = set()
         self._netrc = _read_netrc()
 
     def remember(self, root: Root) -> None:
-        """Use the credentials of an index for its own origin.
+        """Use the credentials in the address of an index for its origin.
 
-        If an address has only a user, netrc may have both, as in pip; otherwise the user is a
-        token.
+        If the address has only a user, an entry of netrc for the host is preferred, as in pip;
+        without one the user is sent as a token, with an empty password.
         """
         origin = origin_of(root.url)
         self._hosts.add(origin.host)
@@ -40,12 +43,12 @@ class Credentials:
             self._of_indexes[origin] = _basic(root.user, root.password)
 
     def header(self, origin: Origin) -> dict[str, str]:
-        """Return the header field of a request to an origin; none without credentials."""
+        """Return the header field Authorization for an origin; no field without credentials."""
         value = self._of_indexes.get(origin) or self._of_netrc(origin)
         return {"Authorization": value} if value else {}
 
     def _of_netrc(self, origin: Origin) -> str:
-        """Return the value for a host from netrc; "" if it has no entry."""
+        """Return the value of Authorization for a host from netrc; "" if netrc has no entry."""
         if self._netrc is None:
             return ""
         entries = dict(self._netrc.hosts)
@@ -60,11 +63,15 @@ class Credentials:
 
 
 def _basic(user: str, password: str) -> str:
+    """Return the value of Authorization for a user and password (RFC 7617)."""
     return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
 
 def _read_netrc() -> netrc.netrc | None:
-    """Return the netrc file, None if there is none. Raises InputError."""
+    """Return the entries of the netrc file; None if there is no file that can be opened.
+
+    Raises InputError if it is not a valid netrc file, or if others may read it.
+    """
     file = os.environ.get("NETRC")
     where = file or "~/.netrc"
     path = os.path.expanduser(where)  # noqa: PTH111 -- Path raises RuntimeError without a home
@@ -80,9 +87,9 @@ def _read_netrc() -> netrc.netrc | None:
     except UnicodeDecodeError:
         why = phrase("It is not UTF-8.")
     except netrc.NetrcParseError as error:
-        # With a line, the message quotes what may be a password.
+        # An error with a line quotes that line, which may have a password.
         if error.lineno is None:
-            # The file is of another user or accessible to others.
+            # The file belongs to another user, or is accessible to others.
             why = literal(error.msg)
             hint = phrase("make it accessible only to you: chmod 600 {file}", file=where)
         else:

@@ -1,8 +1,9 @@
-"""Downloads of whole files, hashed while they arrive.
+"""Download whole files, and hash them while they arrive.
 
-A file is written with the ending `.part` and renamed when its sha256 is the expected one. An
-incomplete one of an interrupted run is continued with a range request (RFC 9110, 14). If the hash
-shows that the server does not handle ranges correctly, the whole file is requested.
+A file is written under a name with the ending `.part`, and renamed when it is complete and has the
+expected sha256. If an earlier run was interrupted, its `.part` file is continued with a range
+request (RFC 9110, 14). If the sha256 then shows that the server does not handle ranges correctly,
+the whole file is requested again.
 """
 
 from __future__ import annotations
@@ -27,33 +28,35 @@ from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, phrase
 
 ENDING: Final = ".part"
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 1 << 20  # bytes that are hashed at once
+# Bytes of a file whose size the page does not state.
 _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
-_PROGRESS: Final = 16 << 10  # bytes that must arrive for another round of tries
+# Bytes that a round of tries must add to a file; otherwise there is no further round.
+_PROGRESS: Final = 16 << 10
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class WrongFile(IndexFailure):
-    """A server sent another file than the requested one."""
+    """A server sent a file that differs from the one its page lists."""
 
 
 class PartialFile:
-    """An incomplete file on disk, with its digest.
+    """An incomplete file on disk, and the sha256 of its bytes so far.
 
-    Its name has the expected hash, so that no file is continued with bytes of another.
+    Its name contains the expected sha256, so that it is never continued with another file's bytes.
     """
 
     def __init__(self, file: File, folder: OwnedFolder) -> None:
-        """Open the file in `folder`; an existing one is read, for its digest."""
+        """Open the incomplete file in `folder`. One of an earlier run is read to hash it."""
         self.file = file
-        # Where the file is once it is complete.
+        # The path of the complete file.
         self.path = folder.path / file.filename
-        # Whether to use range requests.
+        # Whether range requests may be used.
         self.ranges = True
-        # The ETag and Last-Modified of the last answer, empty if it had none.
+        # The ETag and Last-Modified of the last answer; empty if it had none.
         self.validators = ("", "")
-        # The number of bytes received.
+        # The number of bytes so far.
         self.size = 0
         self._folder = folder
         self._name = f"{file.filename}.{file.sha256[:16]}{ENDING}"
@@ -63,21 +66,21 @@ class PartialFile:
         while chunk := self._handle.read(_CHUNK):
             self._digest.update(chunk)
             self.size += len(chunk)
-        # Whether the bytes are from more than one answer.
+        # Whether the bytes may be from more than one answer.
         self.mixed = self.size > 0
 
     @property
     def sha256(self) -> str:
-        """Return the digest of the received bytes."""
+        """Return the sha256 of the bytes so far."""
         return self._digest.hexdigest()
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether it has another digest than the file, if that is known."""
+        """Return whether the sha256 differs from that on the page; False if the page has none."""
         return self.file.sha256 not in ("", self.sha256)
 
     def append(self, piece: bytes) -> None:
-        """Write received bytes, unbuffered. Raises WrongFile if there are too many."""
+        """Write received bytes to the disk. Raises WrongFile if the file becomes too large."""
         limit = self._limit()
         if self.size + len(piece) > limit:
             raise WrongFile(
@@ -94,13 +97,13 @@ class PartialFile:
         self.size += len(piece)
 
     def _limit(self) -> int:
-        """Return the size of the file, or how large it may be if the page does not say."""
+        """Return the size of the file in bytes; a limit for it if the page does not state it."""
         if self.file.size is not None:
             return self.file.size
         return _WHEEL_LIMIT if self.file.is_wheel else _ARCHIVE_LIMIT
 
     def restart(self) -> None:
-        """Discard the received bytes."""
+        """Discard all bytes so far."""
         self._handle.seek(0)
         self._handle.truncate()
         self._digest = hashlib.sha256()
@@ -108,39 +111,43 @@ class PartialFile:
         self.mixed = False
 
     def finish(self) -> None:
-        """Rename the complete file."""
+        """Sync the complete file to the disk, and rename it to its final name."""
         os.fsync(self._handle.fileno())
         self._handle.close()
         self._folder.replace(self._name, self.file.filename)
 
     def close(self, *, keep: bool) -> None:
-        """Close it and keep it for the next run, unless it is empty; or remove it."""
+        """Close the file. It is removed unless `keep`, and also if it is empty.
+
+        After `finish`, nothing is done.
+        """
         if not self._handle.closed:
-            with suppress(OSError):  # a full disk refuses what is buffered once more
+            with suppress(OSError):  # on a full disk, flushing the buffer fails once more
                 self._handle.close()
             if not keep or not self.size:
                 self._folder.remove(self._name)
 
 
 class TransferProgress(NamedTuple):
-    """The progress of a transfer."""
+    """The progress of a download of several files."""
 
-    # The number of complete files.
+    # The number of files that are complete.
     files: int
     # The number of all files.
     of_files: int
-    # The bytes received.
+    # The number of bytes so far, with those of an interrupted run.
     bytes: int
-    # The bytes of all files; None if a file's size is unknown.
+    # The number of bytes of all files; None if the size of a file is not known.
     total: int | None
 
 
 class Transfer:
-    """Saves files in a folder. `report` is called for each piece."""
+    """Downloads files into a folder. `report` is called with the progress after each piece."""
 
     def __init__(
         self, client: Client, folder: OwnedFolder, report: Callable[[TransferProgress], None]
     ) -> None:
+        """Download with `client` into `folder`."""
         self._client = client
         self._folder = folder
         self._report = report
@@ -148,9 +155,10 @@ class Transfer:
         self._slots = Slots(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
-        """Save all files that can be downloaded.
+        """Download all files concurrently.
 
-        Raises IndexFailure for the others, InputError if the disk fails.
+        If some cannot be downloaded, the others are, and one IndexFailure for all failures is
+        raised. Raises InputError if the disk fails.
         """
         sizes = [file.size for file in files if file.size is not None]
         total = sum(sizes) if len(sizes) == len(files) else None
@@ -166,7 +174,10 @@ class Transfer:
             raise _combined(failures, len(files))
 
     async def _attempt(self, file: File) -> IndexFailure | None:
-        """Save one file, or return why it cannot be downloaded. Raises InputError."""
+        """Download one file. Return why it cannot be downloaded, or None if it was.
+
+        Raises InputError if the disk fails.
+        """
         try:
             async with self._slots.of(file.url):
                 await self.fetch(file)
@@ -186,7 +197,11 @@ class Transfer:
         return None
 
     async def fetch(self, file: File) -> PartialFile:
-        """Save one file, and return it complete. Raises IndexFailure and OSError."""
+        """Download one file, check its sha256, rename it to its final name, and return it.
+
+        Raises WrongFile if its sha256 differs from that on the page, another IndexFailure if it
+        cannot be downloaded, and OSError if the disk fails.
+        """
         part = PartialFile(file, self._folder)
         self._count(part.size)
         try:
@@ -210,7 +225,11 @@ class Transfer:
         return part
 
     async def _receive(self, part: PartialFile) -> None:
-        """Receive the rest of a file, in as many rounds of tries as make progress."""
+        """Receive the missing bytes of a file.
+
+        The client tries a request several times. If that fails, but enough bytes arrived, it starts
+        again. Raises IndexFailure.
+        """
         file = part.file
 
         def headers() -> Mapping[str, str]:
@@ -239,9 +258,10 @@ class Transfer:
                 ) from None
 
     async def _append(self, part: PartialFile, response: httpx.Response) -> None:
-        """Append an answer to a file, which begins anew if the answer does not continue it.
+        """Append the body of a response to a file.
 
-        Raises NoAnswerError to be sent another one, and IndexFailure.
+        The file is begun again if the response does not continue it. Raises NoAnswerError if the
+        request should be tried again, and IndexFailure if it cannot succeed.
         """
         file = part.file
         has_range = "range" in response.request.headers
@@ -253,7 +273,8 @@ class Transfer:
         else:
             check_status(response.status_code, file)
             self._restart(part, ranges=part.ranges and not has_range)
-            part.mixed = has_range  # some servers answer 200 with the rest of a file
+            # Some servers answer a range request with 200 and nevertheless only a part of the file.
+            part.mixed = has_range
         try:
             await self._client.stream_body(response, self._taker(part))
         except WrongFile:
@@ -268,7 +289,7 @@ class Transfer:
             raise NoAnswerError(phrase("It ends before the announced {size} bytes", size=file.size))
 
     def _taker(self, part: PartialFile) -> Callable[[bytes], None]:
-        """Return a function that appends received bytes and counts them."""
+        """Return a function that appends received bytes to a file and counts them."""
 
         def take(piece: bytes) -> None:
             part.append(piece)
@@ -277,13 +298,16 @@ class Transfer:
         return take
 
     def _restart(self, part: PartialFile, *, ranges: bool) -> None:
-        """Discard the received bytes of a file; from then on use range requests or not."""
+        """Discard the bytes of a file. `ranges` says whether range requests may be used for it."""
         self._count(-part.size)
         part.restart()
         part.ranges = ranges
 
     def _count(self, received: int, *, files: int = 0) -> None:
-        """Report received bytes, or a negative number for discarded ones, and complete files."""
+        """Add received bytes and complete files to the progress, and report it.
+
+        `received` is negative for discarded bytes.
+        """
         progress = self._progress
         self._progress = progress._replace(
             files=progress.files + files, bytes=progress.bytes + received
@@ -292,7 +316,7 @@ class Transfer:
 
 
 def _continues(part: PartialFile, response: httpx.Response) -> bool:
-    """Return whether an answer to a range request has all the bytes that a file lacks."""
+    """Return whether the response to a range request has exactly the bytes that a file lacks."""
     bounds = content_range(response)
     if bounds is None:
         return False
@@ -303,7 +327,7 @@ def _continues(part: PartialFile, response: httpx.Response) -> bool:
 
 
 def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
-    """Return one failure that names every file."""
+    """Return one failure that names every file that failed; `total` counts all files."""
     first = failures[0]
     if len(failures) == 1:
         return first
@@ -328,10 +352,13 @@ def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
     )
 
 
-def altered(what: Phrase, where: str, digest: str, listed: str) -> WrongFile:
-    """Return the failure of a file that has another sha256 than its page says."""
+def altered(subject: Phrase, where: str, digest: str, listed: str) -> WrongFile:
+    """Return the failure of a file whose sha256, `digest`, is not the one on its page, `listed`.
+
+    `subject` begins the message; `where` is the address of the file.
+    """
     return WrongFile(
-        phrase("{difference} listed on its index page.", difference=what),
+        phrase("{difference} listed on its index page.", difference=subject),
         where=where,
         why=phrase("Its sha256 is {digest}; the page says {listed}.", digest=digest, listed=listed),
         hint=phrase(
@@ -345,9 +372,10 @@ def altered(what: Phrase, where: str, digest: str, listed: str) -> WrongFile:
 
 
 def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
-    """Return the first and the last byte of a part, and the size of the whole file.
+    """Return the positions of a part's first and last byte, and the size of the whole file.
 
-    None if the answer does not state them. See RFC 9110, 14.4.
+    None if the header fields of the response do not state them (RFC 9110, 14.4), or if the part is
+    compressed.
     """
     match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
     if match is None or response.headers.get("content-encoding", "identity") != "identity":
@@ -356,7 +384,7 @@ def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
 
 
 def check_status(status: int, file: File) -> None:
-    """Raise IndexFailure unless the answer is a whole file."""
+    """Raise IndexFailure unless the HTTP status is 200, which means a whole file."""
     if status == 200:
         return
     hint = phrase(

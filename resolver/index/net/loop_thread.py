@@ -1,4 +1,4 @@
-"""The background thread of an event loop."""
+"""Run an event loop in a background thread, and wait for its coroutines from other threads."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from typing import Any, Final, TypeVar
 
 from resolver.index.protocol import result_of
 
-# Of glibc's malloc.h.
+# The constant of that name in malloc.h of glibc.
 _M_ARENA_MAX: Final = -8
-_THREADS: Final = 8  # for names of hosts, and for reading pages and archives
+# Threads for blocking work of the loop: resolving host names, reading pages and archives.
+_THREADS: Final = 8
+# Iterations of the event loop after everything is closed.
 _LAST_TURNS: Final = 5
-_PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
+# Seconds to cancel all work when the thread is closed; usually it takes a thousandth of that.
+_PATIENCE: Final = 10.0
 
 T = TypeVar("T")
 
 
 class LoopThread:
-    """A thread that runs coroutines until it is closed.
+    """A thread with an event loop, which runs until it is closed.
 
-    If memory is short, the event loop and its callbacks fail anywhere. All `wait` calls then raise
-    the error, and the loop goes on, as it is needed for closing; asyncio's own tracebacks are not
-    for the user.
+    If the machine runs out of memory, the event loop itself may raise an exception. Then all calls
+    of `wait` raise it, and the loop is started again, since closing needs it. Tracebacks that
+    asyncio would print are suppressed.
     """
 
     def __init__(self) -> None:
+        """Start the thread."""
         _share_heap()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, __: None)
@@ -42,20 +46,22 @@ class LoopThread:
         self._thread.start()
 
     def _run(self) -> None:
+        """Run the loop until it is stopped, and pass its own exceptions to all calls of `wait`."""
         while True:
             try:
                 self._loop.run_forever()
             except Exception as error:
                 for future in tuple(self._waiting):
-                    with suppress(Exception):  # it is done
+                    with suppress(Exception):  # the future has a result already
                         future.set_exception(error)
             else:
                 return
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run the coroutine that `work` returns in the thread, and return its result.
+        """Run the coroutine that `work` returns in the thread, wait for it, and return its result.
 
-        An interrupt cancels it.
+        Raises the exception of the coroutine. An exception in the waiting thread, such as
+        KeyboardInterrupt, cancels the coroutine.
         """
         future: Future[T] = Future()
         self._waiting.add(future)
@@ -78,13 +84,13 @@ class LoopThread:
             self._waiting.discard(future)
 
     def call_soon(self, call: Callable[[], None]) -> None:
-        """Call something in the thread, without waiting."""
+        """Call a function in the thread, without waiting for it."""
         self._loop.call_soon_threadsafe(call)
 
     def close(self, cleanup: Callable[[], Awaitable[None]]) -> None:
-        """Cancel running work, await `cleanup`, and end the thread.
+        """Cancel all coroutines, await `cleanup`, and end the thread.
 
-        Work in other threads is not waited for.
+        Blocking work in the helper threads of the loop is not waited for.
         """
 
         async def finish() -> None:
@@ -102,7 +108,7 @@ class LoopThread:
         try:
             asyncio.run_coroutine_threadsafe(finish(), self._loop).result(_PATIENCE)
         except FutureTimeoutError:
-            # An interrupt left something locked; the thread ends with the process.
+            # An interrupt left a lock held. The thread ends with the process.
             hangs = True
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -113,8 +119,12 @@ class LoopThread:
 
 
 def _share_heap() -> None:
-    """Let all threads share one heap of glibc. Each of its own keeps what it once needed."""
-    # Another C library has no such function.
+    """Let all threads share one heap of glibc.
+
+    By default each thread has a heap of its own, which never gives back the memory that it once
+    needed.
+    """
+    # Other C libraries do not have the function `mallopt`.
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

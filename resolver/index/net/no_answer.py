@@ -1,4 +1,4 @@
-"""Why there is no answer to a request: the meaning of errors of a transport."""
+"""Explain why a request got no answer, from the error that a transport raised."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import httpx
 
 from resolver.phrase import Phrase, as_phrase, phrase
 
-_LONGEST: Final = 200  # characters
-# What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
+_LONGEST: Final = 200  # characters of a library's message that are shown
+# The exceptions of a transport for a request without an answer. Before Python 3.11,
+# asyncio.TimeoutError is not the built-in TimeoutError.
 ERRORS: Final = (
     httpx.HTTPError,
     aiohttp.ClientError,
@@ -27,7 +28,7 @@ ERRORS: Final = (
 
 
 class NoAnswerError(Exception):
-    """There is no answer, an incomplete one, or one that says to try again."""
+    """A request got no answer, an incomplete one, or one that says to try again."""
 
     def __init__(
         self,
@@ -37,19 +38,21 @@ class NoAnswerError(Exception):
         unknown_name: bool = False,
         retry_after: str = "",
     ) -> None:
+        """Give the reason as a clause, without a full stop."""
         super().__init__(why)
-        # Whether the server's certificate is not trusted.
+        # True if the certificate of the server is not trusted.
         self.certificate = certificate
-        # Whether the name of the host does not resolve.
+        # True if the name of the host cannot be resolved.
         self.unknown_name = unknown_name
-        # The value of Retry-After, empty if there is none.
+        # The value of the header field Retry-After; empty without it.
         self.retry_after = retry_after
 
 
 def no_answer(error: BaseException) -> NoAnswerError:
-    """Return the meaning of an error of a transport.
+    """Return the error to report for an error of a transport (one of `ERRORS`).
 
-    It has the system's reason if there is one, else the library's words.
+    Its text is the reason that the operating system gives, if there is one. Otherwise it describes
+    the error of httpx or aiohttp.
     """
     causes = list(_causes(error))
     for cause in causes:
@@ -59,16 +62,19 @@ def no_answer(error: BaseException) -> NoAnswerError:
             if system_failure is not None:
                 return system_failure
     for cause in causes:
-        # httpx-aiohttp's errors say less than aiohttp's.
+        # An error of httpx-aiohttp says less than the error of aiohttp that it wraps.
         if isinstance(cause, aiohttp.ClientError):
             return NoAnswerError(_of_library(cause))
     return NoAnswerError(_of_library(error))
 
 
 def _of_system(cause: BaseException) -> NoAnswerError | None:
-    """Return the meaning of an error of the system or of TLS, None for another one."""
+    """Return the error to report for an error of the operating system or of TLS.
+
+    None for any other error.
+    """
     if isinstance(cause, ssl.SSLCertVerificationError):
-        # What tries there were follows in the same sentence.
+        # Without its full stop, since the message goes on with the number of tries.
         reason = cause.verify_message.rstrip(".")
         why = phrase("Its certificate is not trusted: {reason}", reason=reason)
         return NoAnswerError(why, certificate=True)
@@ -85,7 +91,7 @@ def _of_system(cause: BaseException) -> NoAnswerError | None:
 
 
 def _of_library(error: BaseException) -> Phrase:
-    """Return what an error of httpx or aiohttp means."""
+    """Return a clause that describes an error of httpx or aiohttp."""
     match error:
         case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
             return phrase("It stopped answering")
@@ -93,7 +99,7 @@ def _of_library(error: BaseException) -> Phrase:
             return phrase("No connection within the time limit")
         case httpx.ProxyError():
             return phrase("The proxy answered {answer}", answer=_beginning(error))
-        # aiohttp raises RuntimeError for a connection that it closed itself.
+        # aiohttp raises RuntimeError if it has closed the connection itself.
         case aiohttp.ClientPayloadError() | RuntimeError():
             return phrase("It broke off its answer")
         case aiohttp.ServerDisconnectedError():
@@ -110,19 +116,19 @@ def _of_library(error: BaseException) -> Phrase:
 
 
 def _beginning(error: BaseException) -> str:
-    """Return the beginning of a message; what follows quotes the server."""
+    """Return the message of an error up to its first colon. The rest would quote the server."""
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
     return " ".join(text.partition(":")[0].split())[:_LONGEST].rstrip(".")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its cause, and so on."""
+    """Yield an error, its cause, the cause of that, and so on."""
     current: BaseException | None = error
     while current is not None:
         yield current
         cause = current.__cause__
         if cause is None and current.__suppress_context__:
             cause = current.__context__  # httpcore raises `from None`
-        # One error of several addresses has the errors of all; the first one counts.
+        # An error about several IP addresses has an error for each of them; the first one counts.
         exceptions = getattr(cause, "exceptions", ())
         current = exceptions[0] if exceptions else cause

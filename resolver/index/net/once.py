@@ -1,4 +1,4 @@
-"""Work that several tasks want and that is done once."""
+"""Share the result of an asynchronous method among all tasks that call it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 class HasTasks(Protocol):
-    """An object with methods that `once` decorates."""
+    """An object with methods that are decorated with `once`."""
 
-    # The tasks of these methods, by name and arguments.
+    # The task of each call of such a method, by the method's name and positional arguments.
     tasks: dict[Hashable, asyncio.Task[Any]]
 
 
@@ -24,10 +24,10 @@ S = TypeVar("S", bound=HasTasks)
 def once(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Make a method run once for the same positional arguments, however many tasks await it.
+    """Decorate a method so that it runs only once for the same positional arguments.
 
-    Its result, or the exception that it raises, is for all of them. A task that waits may be
-    cancelled; the work goes on.
+    Further calls, at the same time or later, get the result or the exception of the first call. If
+    a task that waits is cancelled, the method runs on for the others.
     """
 
     @wraps(method)
@@ -36,7 +36,7 @@ def once(
         task: asyncio.Task[T] | None = self.tasks.get(key)
         if task is None:
             task = asyncio.ensure_future(method(self, *args, **kwargs))
-            # asyncio complains about an exception that nobody retrieves.
+            # Retrieves an exception, since asyncio logs exceptions that are never retrieved.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             self.tasks[key] = task
         return await asyncio.shield(task)

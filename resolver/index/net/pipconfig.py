@@ -1,8 +1,8 @@
-"""The configuration of pip on this machine, read as by pip.
+"""Read the configuration of pip on this machine, by the rules of pip.
 
-`pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test
-compares them with pip's own. `resolver/pip` says which settings are followed, here as by
-install.sh; trusted-host, which weakens https, is not.
+Importing `pip._internal.configuration` takes 40 ms, so its rules are repeated here, and a test
+compares the results. `resolver.pip` says which settings are followed, here and in install.sh.
+trusted-host is ignored, since it weakens https.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from resolver.files import is_special
 from resolver.phrase import phrase
 from resolver.pip import PIP_SECTIONS, allowed_settings
 
-_TIMEOUT: Final = 15.0  # seconds, as in pip
+_TIMEOUT: Final = 15.0  # seconds; the default of pip
+# A timeout beyond these limits, in seconds, is ignored.
 _SHORTEST_TIMEOUT: Final = 1.0
 _LONGEST_TIMEOUT: Final = 600.0
 _IGNORED_OPTIONS: Final = ("extra-index-url", "find-links")
@@ -32,25 +33,27 @@ _FORM: Final = phrase(
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The options in use; empty if not set."""
+    """The options of pip that are followed. An option that is not set is empty, unless noted."""
 
+    # The address of the default index; that of pip if it is not set.
     index_url: str
-    # A bundle of certificates.
+    # The path of a bundle of trusted certificates.
     cert: str = ""
-    # A file with certificate and key of the user.
+    # The path of a file with the user's certificate and key.
     client_cert: str = ""
+    # The address of a proxy, perhaps with a password.
     proxy: str = ""
-    # In seconds.
+    # The timeout of a connection in seconds; the default of pip if it is not set.
     timeout: float = _TIMEOUT
-    # The names of options that are set and not followed, as they would add sources of files.
+    # The names of options that are set, but not followed: they would add further sources of files.
     ignored_options: tuple[str, ...] = ()
 
 
 def read_pip_config() -> PipConfig:
-    """Return the options of `pip install`.
+    """Return the options that `pip install` would use on this machine.
 
-    They are from PIP_* variables, then from [install], then from [global] of pip's files. Raises
-    InputError.
+    PIP_* variables take precedence over the section [install] of pip's configuration files, and
+    that over [global]. Raises InputError if a file cannot be read.
     """
     variables: dict[str, str] = {}
     for name, value in os.environ.items():
@@ -69,16 +72,20 @@ def read_pip_config() -> PipConfig:
 
 
 def _is_set(option: str, sections: Mapping[str, Mapping[str, str]]) -> bool:
-    """Return whether pip would follow an option."""
+    """Return whether an option is set in a section that `pip install` reads."""
     return any(sections.get(section, {}).get(option) for section in PIP_SECTIONS)
 
 
 def _expanded(path: str) -> str:
+    """Return a path with `~` replaced by the home folder; an empty path stays empty."""
     return os.path.expanduser(path)  # noqa: PTH111 -- Path would turn an empty text into a dot
 
 
 def config_files() -> list[str]:
-    """Return the configuration files of pip, the highest precedence last; they need not exist."""
+    """Return the paths of pip's configuration files, the one of highest precedence last.
+
+    The files need not exist.
+    """
     override = os.environ.get("PIP_CONFIG_FILE")
     if override == os.devnull:
         return []
@@ -95,7 +102,10 @@ def config_files() -> list[str]:
 
 
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the settings in files, by section and name. Raises InputError."""
+    """Return the settings in these files by section and name; later files override earlier ones.
+
+    Raises InputError if a file cannot be read.
+    """
     settings: dict[str, dict[str, str]] = {}
     for file in files:
         parser = _parsed(file)
@@ -107,15 +117,16 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _parsed(file: str) -> configparser.RawConfigParser:
-    """Return the content of a file. Raises InputError.
+    """Return the sections of a configuration file; none if it cannot be opened.
 
-    The failure quotes nothing of the file, as there may be a password.
+    Raises InputError if it is invalid. The error does not quote the file, which may have a
+    password.
     """
     parser = configparser.RawConfigParser()
     encoding = locale.getpreferredencoding(False)
     try:
         if not is_special(Path(file)):
-            parser.read(file, encoding)  # skips a file that cannot be opened, like pip
+            parser.read(file, encoding)  # skips a file that cannot be opened, as pip does
             return parser
         why = phrase("It is not a regular file.")
     except UnicodeDecodeError:
@@ -128,7 +139,7 @@ def _parsed(file: str) -> configparser.RawConfigParser:
 
 
 def _line_of(error: configparser.Error) -> int | str:
-    """Return the number of the line that an error is about; a question mark if it has none."""
+    """Return the number of the line in which a file is invalid; `?` if it is not known."""
     number: int | None = getattr(error, "lineno", None)
     if number:
         return number
@@ -138,12 +149,15 @@ def _line_of(error: configparser.Error) -> int | str:
 
 
 def _key(name: str) -> str:
-    """Return the name of an option as in the documentation of pip."""
+    """Return the name of an option as pip's documentation spells it, such as `index-url`."""
     return name.lower().replace("_", "-").removeprefix("--")
 
 
 def _timeout(text: str) -> float:
-    """Return the timeout that a setting states, or the default for an unreasonable one."""
+    """Return the timeout in a setting, in seconds.
+
+    The default of pip stands for a text that is not a number, and for one beyond the limits.
+    """
     try:
         seconds = float(text)
     except ValueError:
@@ -152,6 +166,7 @@ def _timeout(text: str) -> float:
 
 
 def _default_index() -> str:
+    """Return the address of pip's default index."""
     from pip._internal.models.index import PyPI
 
     return PyPI.simple_url

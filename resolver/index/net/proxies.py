@@ -1,4 +1,4 @@
-"""The proxies for requests."""
+"""Choose the proxy for a request, from the settings of pip or of the environment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from resolver.redaction import shown_address
 
 
 class Proxies:
-    """The proxies of pip, or else of the environment.
-
-    Raises InputError if one is invalid, even if it is not used.
-    """
+    """The proxy of pip's configuration, or without one the proxies of the environment."""
 
     def __init__(self, pip: PipConfig) -> None:
+        """Read the settings. Raises InputError if a proxy is invalid, even if it is not used."""
         self._is_of_pip = bool(pip.proxy)
         proxies: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
         self._by_scheme: dict[str, str] = {}
@@ -30,11 +28,14 @@ class Proxies:
             proxy = proxies.get(scheme)
             if proxy:
                 self._by_scheme[scheme] = _checked(proxy)
-        # By scheme and host with port: the environment is searched once for each.
+        # By scheme, and host with port. So NO_PROXY is evaluated once for each host.
         self._by_origin: dict[tuple[str, str], str] = {}
 
     def of(self, url: str) -> str:
-        """Return the proxy for an address, "" for none."""
+        """Return the address of the proxy for a request to `url`; "" for a direct connection.
+
+        It may have a password.
+        """
         parts = address.split(url)
         origin = parts.scheme, parts.netloc
         if origin not in self._by_origin:
@@ -42,7 +43,8 @@ class Proxies:
         return self._by_origin[origin]
 
     def _find(self, scheme: str, netloc: str, host: str) -> str:
-        # Plain http must not leave this machine, not even to a proxy.
+        """Return what `of` returns, without its cache."""
+        # Requests to this machine may be plain http. A proxy would send them over the network.
         if is_loopback(host):
             return ""
         if not self._is_of_pip and proxy_bypass(netloc):
@@ -51,7 +53,10 @@ class Proxies:
 
 
 def _checked(written: str) -> str:
-    """Return the address of a proxy as httpx accepts it. Raises InputError."""
+    """Return the address of a proxy in a setting, with a scheme: by default `http://`.
+
+    Raises InputError if httpx does not accept it.
+    """
     url = written if has_scheme(written) else f"http://{written}"
     hint = phrase("the form is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT")
     try:

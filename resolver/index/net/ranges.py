@@ -1,4 +1,8 @@
-"""A file on a server of which parts are requested (RFC 9110, 14)."""
+"""Read parts of a file on a server with range requests (RFC 9110, 14).
+
+`remote_files` reads members of wheels this way. If the server cannot be trusted to send the right
+parts, DistrustError is raised, and the whole file is downloaded instead.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +22,36 @@ from resolver.model.release import File
 
 T = TypeVar("T")
 
-# Bytes at the end of a wheel that are requested first. In nine wheels of ten they have the list of
-# members, and METADATA before it.
+# Bytes at the end of a wheel that are requested first. In nine of ten wheels, both the list of
+# members and METADATA are in them.
 TAIL: Final = 64 << 10
+# Bytes of one part.
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + TAIL
+# Requests for one reading.
 _MOST_RANGES: Final = 8
 
 
 class DistrustError(Exception):
-    """The answers of a server to range requests cannot be used, or contradict each other."""
+    """A server does not support range requests, or its answers to them contradict each other."""
 
 
 class _Span(NamedTuple):
-    """A part of a file."""
+    """A part of a file, as a server sent it."""
 
     # The position of the first byte.
     start: int
     content: bytes
-    # The size of the whole file.
+    # The size of the whole file in bytes.
     total: int
+    # Empty if the server sent none.
     etag: str
 
 
 class RangedFile:
-    """A file on a server, with the parts that were requested so far."""
+    """A file on a server, with the parts that were requested so far. Make one with `open`."""
 
     def __init__(self, client: Client, file: File, tail: _Span) -> None:
+        """Begin with the last part of the file."""
         self._client = client
         self._file = file
         self._etag = tail.etag
@@ -55,7 +63,10 @@ class RangedFile:
 
     @classmethod
     async def open(cls, client: Client, file: File) -> RangedFile:
-        """Request the end of a file. Raises DistrustError, and IndexFailure without the file."""
+        """Request the last part of a file.
+
+        Raises DistrustError, and IndexFailure if the server does not give the file.
+        """
         tail = await _request(client, file, f"bytes=-{TAIL}", _LONGEST)
         if tail.start + len(tail.content) != tail.total:
             raise DistrustError
@@ -65,9 +76,10 @@ class RangedFile:
         return cls(client, file, tail)
 
     async def read(self, reader: Callable[[RangeFile], T]) -> T:
-        """Return what `reader` makes of the file, and request the parts that it needs.
+        """Call `reader` with the file, and return its result.
 
-        Raises as `open` does.
+        If it raises MissingSpanError, the missing part is requested, and it is called again. Raises
+        DistrustError, and IndexFailure if the server does not give the file.
         """
         for _ in range(_MOST_RANGES):
             try:
@@ -81,7 +93,10 @@ class RangedFile:
         raise DistrustError
 
     async def request(self, start: int, end: int, longest: int) -> None:
-        """Request the bytes from `start` up to `end`, at most `longest`. Raises as `open` does."""
+        """Request the bytes from `start` up to `end`, without the byte at `end`.
+
+        Raises DistrustError also for more than `longest` bytes, and IndexFailure as `open` does.
+        """
         span = await _request(self._client, self._file, f"bytes={start}-{end - 1}", longest)
         is_requested = span.start == start and len(span.content) == end - start
         is_same_file = span.total == self.size and span.etag == self._etag
@@ -92,7 +107,11 @@ class RangedFile:
 
 
 async def _request(client: Client, file: File, header: str, longest: int) -> _Span:
-    """Request a part of a file, of at most `longest` bytes. Raises as `RangedFile.open` does."""
+    """Request the part of a file that the header field Range names, `header`.
+
+    Raises DistrustError also for more than `longest` bytes, and IndexFailure if the server does not
+    give the file.
+    """
 
     async def consume(response: httpx.Response) -> _Span:
         if response.status_code != 206:
@@ -110,7 +129,7 @@ async def _request(client: Client, file: File, header: str, longest: int) -> _Sp
             raise DistrustError
         try:
             content = await client.body(response, length)
-        except IndexFailure:  # longer than it claims
+        except IndexFailure:  # the body is longer than the header fields say
             raise DistrustError from None
         if len(content) != length:
             raise DistrustError

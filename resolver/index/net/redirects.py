@@ -1,4 +1,8 @@
-"""Addresses that are requested, as lists: an address and its redirects, the last one requested."""
+"""Follow redirects, and refuse addresses that must not be requested.
+
+The functions get a list of addresses: the address that was requested first, and those to which it
+was redirected, one after the other. The last address is the one to request now.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,15 @@ from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import shown_address
 
 _MOST_REDIRECTS: Final = 10
+# A host name in ASCII, or an IP address.
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 
 def require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID251  as a type
-    """Return the last address as it is sent, and its origin.
+    """Return the last of these addresses as httpx needs it, and its origin.
 
-    Raises IndexFailure if it must not be requested.
+    Raises IndexFailure if it must not be requested: it is invalid, it is neither https nor http to
+    this machine, or an index elsewhere redirects to this machine.
     """
     try:
         origin = origin_of(urls[-1])
@@ -48,7 +54,7 @@ def require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID25
         )
     if not is_allowed(origin):
         raise _refusal(urls, phrase("Only https is allowed, and plain http only to this machine."))
-    # Libraries might read another form of host as a host other than the one that was checked.
+    # A library could read any other form of a host as another host than the one checked here.
     is_plain_host = _HOST.fullmatch(sent_host) is not None
     is_checked_host = origin.host in (decoded_host, sent_host)
     if url.userinfo or not is_plain_host or not is_checked_host:
@@ -60,9 +66,10 @@ def require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID25
 
 
 def redirected(urls: list[str], location: str) -> str:
-    """Return the address of a redirect.
+    """Return the address to which the last of these addresses redirects, without credentials.
 
-    Raises IndexFailure if it is invalid, or there are too many.
+    `location` is the header field of the response. Raises IndexFailure if it is invalid, or after
+    too many redirects. `require_allowed` must check the result.
     """
     if len(urls) > _MOST_REDIRECTS:
         raise IndexFailure(
@@ -78,7 +85,7 @@ def redirected(urls: list[str], location: str) -> str:
 
 
 def shown_route(urls: list[str]) -> str:
-    """Return the first and the last of these addresses, for messages."""
+    """Return the first and the last of these addresses for a message, without passwords."""
     first = shown_address(urls[0])
     if urls[0] == urls[-1]:
         return first
@@ -86,7 +93,7 @@ def shown_route(urls: list[str]) -> str:
 
 
 def _refusal(urls: list[str], why: Phrase) -> IndexFailure:
-    """Return the failure of an address that must not be requested."""
+    """Return the failure for the last of these addresses, which must not be requested."""
     message = phrase("The address is not allowed.")
     if len(urls) > 1:
         message = phrase("An index redirects to an address that is not allowed.")

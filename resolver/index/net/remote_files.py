@@ -1,6 +1,7 @@
-"""Contents of files on servers.
+"""Read the contents of files on servers: metadata, members, binaries and sha256.
 
-They are from the cache, a `.metadata` file, ranges (RFC 9110, 14), or else the whole file.
+A content is taken from the cache, from a `.metadata` file (PEP 658), from parts of the file that
+are requested as ranges (RFC 9110, 14), or otherwise from the whole file, which is downloaded.
 """
 
 from __future__ import annotations
@@ -48,27 +49,30 @@ from resolver.phrase import Phrase, phrase
 
 T = TypeVar("T")
 
-_LARGEST_SEARCHED: Final = 128 << 20  # bytes of a wheel that is downloaded to be searched
+_LARGEST_SEARCHED: Final = 128 << 20  # bytes of a wheel that is downloaded to read one member
 _AT_ONCE: Final = 8  # binaries of one wheel that are fetched concurrently
 
 
 class WheelLinkage(NamedTuple):
-    """What was read of the binaries of a wheel."""
+    """The linkage of a wheel, and what reading it cost."""
 
-    # None if they were left unread.
+    # None if the binaries were not read.
     linkage: Linkage | None
-    # What was fetched and unpacked for it.
+    # The bytes that were fetched and decompressed.
     cost: Limits
 
 
 class RemoteFiles:
-    """Reads files on servers, each once, on an event loop, and stores what it reads.
+    """Reads each content of files on servers at most once, on an event loop, and caches it.
 
-    Whole files are in a folder that `close` removes. Methods raise UnusableFile for the content of
-    a file, and IndexFailure if a server does not give it.
+    Files that are downloaded completely are kept in a temporary folder that `close` removes. All
+    methods raise UnusableFile if the content of a file cannot be used, and IndexFailure if its
+    server does not give it. `release` is the release of a file.
     """
 
     def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
+        """Store contents in `cache`; `warn` is called for each file that had to be hashed."""
+        # For `once`.
         self.tasks: dict[Hashable, asyncio.Task[Any]] = {}
         self._cache = cache
         self._client = client
@@ -84,7 +88,7 @@ class RemoteFiles:
 
     @once
     async def metadata(self, file: File, release: FileRelease) -> CoreMetadata:
-        """Return the metadata of a wheel."""
+        """Return the core metadata of a wheel; for a variant wheel with its own properties."""
         stored = self._cache.metadata(file, release)
         if stored is not None:
             return stored
@@ -111,9 +115,10 @@ class RemoteFiles:
         return metadata
 
     async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
-        """Return the content of a wheel's `.metadata` file (PEP 658); None if it is unreliable.
+        """Return the metadata in a wheel's `.metadata` file (PEP 658).
 
-        It is reliable if the page has its hash.
+        None if the server does not have it, or if it is invalid and its sha256 is not known: then
+        the wheel itself is read.
         """
         path, separator, query = file.url.partition("?")
         shown_url = f"{path}.metadata"
@@ -128,8 +133,8 @@ class RemoteFiles:
         if content is None:
             return None
         if file.metadata:
-            what = phrase("The .metadata file of {file} is not the one", file=file.filename)
-            _require_sha256(content, file.metadata, what, shown_url)
+            subject = phrase("The .metadata file of {file} is not the one", file=file.filename)
+            _require_sha256(content, file.metadata, subject, shown_url)
         try:
             return read(content, release, shown_url).metadata
         except UnusableFile:
@@ -142,10 +147,11 @@ class RemoteFiles:
     async def variants(
         self, table: File | None, wheels: Sequence[tuple[File, FileRelease]]
     ) -> VariantTable:
-        """Return what the labels of a release's wheels stand for.
+        """Return the variants of a release: the properties of each label (PEP 825).
 
-        It is from the index's list `table`, or without one from these `wheels`. It says what is
-        wrong with what was read. Raises IndexFailure alone.
+        They are read from the list of the index, `table`, or without one from `wheels`, one wheel
+        of each label. If these cannot be used, the `fault` of the result says why. Raises
+        IndexFailure, but not UnusableFile.
         """
         try:
             if table is not None:
@@ -160,7 +166,7 @@ class RemoteFiles:
         return VariantTable(longest, variants)
 
     async def _listed_variants(self, table: File) -> VariantTable:
-        """Read the list of an index."""
+        """Return the variants in the list of an index."""
         _require_address(table)
         stored = self._cache.variants(table)
         if stored is not None:
@@ -179,15 +185,15 @@ class RemoteFiles:
 
         content = await self._client.request(table.url, consume, headers={})
         if table.sha256:
-            what = phrase("{file} is not the file", file=table.filename)
-            _require_sha256(content, table.sha256, what, table.url)
+            subject = phrase("{file} is not the file", file=table.filename)
+            _require_sha256(content, table.sha256, subject, table.url)
         variants = read_table(content, table.filename)
         self._cache.store_variants(table, variants)
         return variants
 
     @once
     async def _own_table(self, file: File, release: FileRelease) -> VariantTable:
-        """Read the list that a variant wheel has of itself."""
+        """Return the variant that a wheel describes in its own `variant.json`."""
         _require_address(file)
         stored = self._cache.variants(file)
         if stored is not None:
@@ -206,7 +212,11 @@ class RemoteFiles:
         release: FileRelease,
         *readers: Callable[[IO[bytes] | RangeFile, FileRelease], bytes],
     ) -> list[bytes]:
-        """Return members of a wheel, by ranges or from the whole wheel, checked by its hash."""
+        """Return the members of a wheel that `readers` read.
+
+        They are read from ranges. If the server does not support these, the whole wheel is
+        downloaded, and its sha256 is checked.
+        """
 
         def members(content: IO[bytes] | RangeFile) -> list[bytes]:
             return [reader(content, release) for reader in readers]
@@ -224,7 +234,11 @@ class RemoteFiles:
 
     @once
     async def wheel_text(self, file: File, release: FileRelease, path: str) -> str | None:
-        """Return a member of a wheel as text, None if there is none."""
+        """Return the member at `path` of a wheel as text; None if there is no such member.
+
+        If the server does not support ranges, a large wheel is not downloaded, and UnusableFile is
+        raised.
+        """
         try:
             ranges = await RangedFile.open(self._client, file)
             return await ranges.read(lambda content: wheel_text(content, release.filename, path))
@@ -242,16 +256,18 @@ class RemoteFiles:
     async def linkage(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False
     ) -> WheelLinkage:
-        """Return the linkage of a wheel, by ranges or from the whole wheel.
+        """Return the linkage of a wheel, and what reading it cost.
 
-        A wheel that would exceed the budget is left unread, and only its list of members is
-        fetched; with `partly`, its smallest binaries are read.
+        It is read from ranges, or from the whole wheel if the server does not support these. If the
+        binaries together exceed the budget, the linkage is None, and only the list of members is
+        fetched. With `partly`, the smallest binaries are read then, and the others are listed as
+        unread.
         """
         try:
             reading = await self._linkage_by_ranges(file, release, budget, partly=partly)
         except (UnusableFile, MissingSpanError, DistrustError):
-            # The server may mix up ranges; a whole file can be compared with its hash. And a span
-            # is missing after a member's header that is longer than such headers are.
+            # The server may send wrong ranges, which the sha256 of the whole file would show. A
+            # span is missing if the header of a member is longer than expected.
             if file.size is None or file.size > budget.packed:
                 return WheelLinkage(None, Limits(0, 0))
             reading = await self._linkage_of_download(file, file.size, release, budget)
@@ -264,7 +280,10 @@ class RemoteFiles:
     async def _linkage_by_ranges(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool
     ) -> WheelLinkage:
-        """Return the linkage of a wheel. Raises also DistrustError and MissingSpanError."""
+        """Return what `linkage` returns, from ranges alone.
+
+        Raises also DistrustError and MissingSpanError.
+        """
         ranges = await RangedFile.open(self._client, file)
         members = await ranges.read(lambda content: binary_members(content, release.filename))
         chosen = within(members, budget)
@@ -283,7 +302,7 @@ class RemoteFiles:
     async def _linkage_of_download(
         self, file: File, size: int, release: FileRelease, budget: Limits
     ) -> WheelLinkage:
-        """Return the linkage of a wheel of this size, of which the whole file is downloaded."""
+        """Return what `linkage` returns, from the whole wheel, which has `size` bytes."""
         download = await self._fetch(file)
         try:
             linkage = await asyncio.to_thread(
@@ -300,7 +319,7 @@ class RemoteFiles:
 
     @once
     async def archive(self, file: File, release: FileRelease) -> Archive:
-        """Return the static contents of a source archive."""
+        """Return the static metadata of a source archive."""
         stored = self._cache.archive(file)
         if stored is not None:
             return stored
@@ -310,7 +329,7 @@ class RemoteFiles:
 
     @once
     async def member(self, file: File, release: FileRelease, path: str) -> str:
-        """Return the text of a file in a source archive."""
+        """Return the text of the file at `path` below the top folder of a source archive."""
         download = await self._download(file)
         reading = asyncio.to_thread(read_member, download.path, release, path)
         return await _stored(reading, partial(self._cache.store_member, file, path))
@@ -319,7 +338,10 @@ class RemoteFiles:
 
     @once
     async def sha256(self, file: File) -> File:
-        """Return a file whose page has no hash with its sha256 and size."""
+        """Return a file whose page has no sha256, with its sha256 and size filled in.
+
+        The file is downloaded, unless the server says that it has not changed since an earlier run.
+        """
         stored = self._cache.hashed(file)
         if stored is not None and await self._is_unchanged(file, stored):
             return stored.fill(file)
@@ -334,7 +356,7 @@ class RemoteFiles:
         return file_hash.fill(file)
 
     async def _is_unchanged(self, file: File, file_hash: FileHash) -> bool:
-        """Return whether a file on a server is still the one that was downloaded."""
+        """Return whether the server says that a file has not changed since it was hashed."""
         validators = conditions(file_hash.etag, file_hash.modified)
         if not validators:
             return False
@@ -347,11 +369,14 @@ class RemoteFiles:
 
     @once
     async def _download(self, file: File) -> PartialFile:
-        """Download a file for the run, since `member` is usually called right after `archive`."""
+        """Download a file and keep it until `close`: `archive` and `member` often need the same."""
         return await self._fetch(file)
 
     async def _fetch(self, file: File) -> PartialFile:
-        """Download a file and check it against its page."""
+        """Download a file, and check its sha256 against the page.
+
+        Raises InputError if the disk fails.
+        """
         folder = ""
         try:
             if self._folder is None:
@@ -363,15 +388,15 @@ class RemoteFiles:
                 return await Transfer(self._client, owned, lambda _: None).fetch(file)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            what = phrase("{file} could not be stored for reading.", file=file.filename)
+            subject = phrase("{file} could not be stored for reading.", file=file.filename)
             where = folder or error.filename or ""
             raise disk.input_error(
-                error, what, where, phrase("set TMPDIR to another folder")
+                error, subject, where, phrase("set TMPDIR to another folder")
             ) from None
 
 
 async def _stored(reading: Awaitable[T], store: Callable[[T | UnusableFile], None]) -> T:
-    """Return what was read, or raise why the file cannot be used; either is stored."""
+    """Await a content, store it, and return it. UnusableFile is stored and raised."""
     try:
         content = await reading
     except UnusableFile as error:
@@ -382,13 +407,13 @@ async def _stored(reading: Awaitable[T], store: Callable[[T | UnusableFile], Non
 
 
 def _require_address(file: File) -> None:
-    """Raise UnusableFile for a file whose address on its page is not allowed."""
+    """Raise UnusableFile if the page gives an address of the file that must not be requested."""
     if file.url == NOWHERE:
         raise UnusableFile(f"{file.filename} has an address that an index must not point to")
 
 
-def _require_sha256(content: bytes, listed: str, what: Phrase, url: str) -> None:
-    """Raise IndexFailure, which begins with `what`, if a content has another hash than listed."""
+def _require_sha256(content: bytes, listed: str, subject: Phrase, url: str) -> None:
+    """Raise WrongFile unless a content has the listed sha256. `subject` begins its message."""
     digest = sha256(content).hexdigest()
     if digest != listed:
-        raise altered(what, url, digest, listed)
+        raise altered(subject, url, digest, listed)

@@ -1,4 +1,4 @@
-"""The pages of projects on the servers of indexes."""
+"""Request the pages of projects from the servers of indexes."""
 
 from __future__ import annotations
 
@@ -22,35 +22,42 @@ from resolver.model.problem import PYPI
 from resolver.model.variant import VariantTable
 from resolver.phrase import phrase
 
-_PAGE_LIMIT: Final = 32 << 20
-# Releases of a page of which the list of variants is read.
+_PAGE_LIMIT: Final = 32 << 20  # bytes
+# For this many releases of a page, the list of variants is read (PEP 825).
 _MOST_TABLES: Final = 100
-# Releases without such a list, of which wheels are opened.
+# For this many releases without such a list, wheels are opened to learn their variants.
 _MOST_UNLISTED: Final = 5
+# Stands for the variants of all other releases.
 _LEFT_OUT: Final = VariantTable(fault="its release is too old for its variants to be read")
 
 
 class RemotePages:
-    """Requests pages, each once, on an event loop. An unchanged page is taken from the cache."""
+    """Requests each page at most once, on an event loop.
+
+    If the server says that a page has not changed since an earlier run, it is read from the cache.
+    """
 
     def __init__(
         self, cache: PageCache, client: Client, files: RemoteFiles, look_ahead_slots: Slots
     ) -> None:
+        """Store pages in `cache`. `files` reads the lists of variants."""
+        # For `once`.
         self.tasks: dict[Hashable, asyncio.Task[Any]] = {}
         self._cache = cache
         self._client = client
         self._files = files
         self._look_ahead_slots = look_ahead_slots
-        # A page of 5 MB takes 50 MB while it is parsed.
+        # One page is parsed at a time: a page of 5 MB takes 50 MB of memory meanwhile.
         self._parser_slot = asyncio.Semaphore(1)
 
     @once
     async def answer(
         self, root: Root, index: str, project: NormalizedName, patience: RetryPolicy | None
     ) -> IndexAnswer:
-        """Return what an address of an index says of a project, which is stored.
+        """Return the answer of one address of an index about a project, and store it in the cache.
 
-        Raises IndexFailure.
+        `index` is the name of the index. `patience` says how often a request is tried; None means
+        as often as usual. Raises IndexFailure, or Unreachable after the last try.
         """
         self._client.use(root)
         stored = self._cache.load(root, project)
@@ -70,10 +77,11 @@ class RemotePages:
         patience: RetryPolicy | None,
         stored: StoredPage | None,
     ) -> StoredPage | None:
-        """Return the current answer, which is stored.
+        """Request a page, store the answer, and return it.
 
-        None if the `stored` page is unchanged and now at another address: its relative links then
-        lead elsewhere, too.
+        `stored` is the answer of an earlier run, if there is one; it is returned if the page has
+        not changed. None if the page has not changed, but the request was redirected to another
+        address than then: relative links of the stored page would lead elsewhere.
         """
 
         async def consume(response: httpx.Response) -> StoredPage | None:
@@ -103,10 +111,10 @@ class RemotePages:
         project: NormalizedName,
         stored: StoredPage | None,
     ) -> StoredPage:
-        """Return the answer with the page in its body, which is stored.
+        """Read the page in the body of a response, store it, and return it as an answer.
 
-        A page is parsed before its host may send another one: at most 16 bodies of a host are in
-        memory.
+        The page is parsed before the slot of the request is free again. So at most 16 bodies of one
+        host are in memory at a time.
         """
         answer = StoredPage(
             url=response.extensions["address"],
@@ -123,9 +131,10 @@ class RemotePages:
     async def _with_variants(
         self, root: Root, index: str, project: NormalizedName, answer: StoredPage
     ) -> StoredPage:
-        """Read the lists of variants on a page, and return the answer with them, which is stored.
+        """Read the variants of a page's releases, store the answer with them, and return it.
 
-        Releases beyond a limit have their variants left out, the oldest first.
+        They are read from the lists of variants, or without one from wheels. Beyond a limit of
+        releases, the variants of older releases are not read.
         """
         page = answer.page(project, index)
         variants: dict[str, VariantTable] = {}
@@ -134,8 +143,10 @@ class RemotePages:
         for version in page.releases:
             if version in page.variant_files:
                 variants[version] = _LEFT_OUT
-                has_list = page.variant_files[version] is not None
-                (listed if has_list else unlisted).append(version)
+                if page.variant_files[version] is not None:
+                    listed.append(version)
+                else:
+                    unlisted.append(version)
 
         async def read(version: str) -> None:
             table = page.variant_files[version]
@@ -152,6 +163,7 @@ class RemotePages:
 
 
 def _bad_status(status: int, index: str, project: str, url: str) -> IndexFailure:
+    """Return the failure of a page for which the server sent an unexpected HTTP status."""
     hint = phrase("open the address in a browser to see what it serves")
     if status in (401, 403):
         hint = phrase("put `machine HOST login USER password PASSWORD` in ~/.netrc")

@@ -1,4 +1,4 @@
-"""Addresses made ready to be sent: only this module calls httpx's parser."""
+"""Parse addresses for httpx. No other module calls the parser of httpx."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from resolver.address import AddressError
 if TYPE_CHECKING:
     import httpx
 
-# A run asks for the same addresses several times. Longer ones, of which an index may send any
-# number, are not kept.
-_LONGEST_KEPT: Final = 1000
-_KEPT: Final = 1000
+# Results are cached, since a run requests the same addresses several times. Longer addresses are
+# not cached, since an index may send any number of them.
+_LONGEST_KEPT: Final = 1000  # characters
+_KEPT: Final = 1000  # addresses
 
 
 def sendable(url: str) -> tuple[httpx.URL, str, str]:
-    """Return an address for httpx, with its host as it is sent (IDNA) and as people read it.
+    """Return an address as httpx needs it, its host as it is sent (IDNA), and its decoded host.
 
-    Raises AddressError.
+    Raises AddressError if it is invalid.
     """
     return _sendable(url) if len(url) > _LONGEST_KEPT else _sendable_and_keep(url)
 
 
 def _sendable(url: str) -> tuple[httpx.URL, str, str]:
-    # it takes 60 ms, which a run without the network saves
+    """Return what `sendable` returns, without its cache."""
+    # Imported late: it takes 60 ms, and offline runs do not need it.
     import httpx
 
-    # httpx accepts ports that no connection has
+    # Refuses invalid ports, which httpx would accept.
     address.split(url)
     try:
         parsed = httpx.URL(url)
-        # httpx decodes the host, which may be no IDNA, only here
+        # The property `host` decodes IDNA, and raises if that is invalid.
         return parsed, parsed.raw_host.decode("ascii"), parsed.host
     except (httpx.InvalidURL, ValueError):
         raise AddressError from None

@@ -1,6 +1,7 @@
-"""Limits of concurrent work by host.
+"""Limit the number of concurrent requests for each host.
 
-A host that is slow, or says to wait, so holds up no other.
+Each host has slots of its own: a request takes one and returns it. So a host that is slow, or that
+asks to wait, does not delay requests to other hosts.
 """
 
 from __future__ import annotations
@@ -10,34 +11,43 @@ from typing import Final
 
 from resolver.index.parse.address import Origin, origin_of
 
-# Files of an index may be on any number of hosts, and each connection is an open file of this
-# process.
+# Hosts that have slots of their own besides those of indexes. An index may link to any number of
+# hosts, and each connection is an open file of this process.
 _MOST_HOSTS: Final = 8
-# Seconds after which an answer is late: then most of a connection's time is waiting.
+# Seconds. If answers begin later than this, connections spend most of their time waiting, and a
+# host gets more slots if it is not overloaded.
 _LATE: Final = 0.1
-# A host keeps up while its answers take no longer than this many times the quickest one, and is
-# overtaxed when they take longer than that many times.
+# A host gets more slots only while its answers take on average less than this many times as long as
+# its quickest answer.
 _KEEPS_UP: Final = 2.0
+# A host is overloaded if its answers take on average more than this many times as long as its
+# quickest answer, or as _LATE if that is longer.
 _OVERTAXED: Final = 5.0
-# The share of the last answer in the average.
+# The weight of the last answer in the average.
 _SHARE: Final = 0.2
 
 
 class Lane:
-    """The slots of a host, for `async with`. They may become more while it answers late."""
+    """The slots of one host. `async with` waits for a free slot, and returns it at the end.
+
+    Their number grows while answers begin late, but not much later than the quickest one. It falls
+    if the host is overloaded.
+    """
 
     def __init__(self, least: int, most: int) -> None:
-        """Have `least` slots, and up to `most`."""
+        """Begin with `least` slots, and allow at most `most`."""
         self._least = least
         self._most = most
         self._count = least
-        # Slots that are taken away as soon as they are free.
+        # The number of slots that are removed as soon as they are free.
         self._surplus = 0
         self._slots = asyncio.Semaphore(least)
-        # Seconds: the quickest answer, and what answers take now.
+        # The seconds until the quickest answer began.
         self._quickest = float("inf")
+        # The average of the seconds until an answer begins.
         self._average = 0.0
-        # The first answers, which come late since connections are made for them.
+        # The number of answers that are not counted yet: the first ones are late, since connections
+        # are made for them.
         self._first_answers = least
 
     async def __aenter__(self) -> None:
@@ -51,11 +61,11 @@ class Lane:
 
     @property
     def count(self) -> int:
-        """Return how many slots there are."""
+        """Return the number of slots of the host."""
         return self._count
 
     def answered(self, seconds: float) -> None:
-        """Take note that an answer began after so many seconds."""
+        """Note that an answer began `seconds` after its request, and adapt the number of slots."""
         if self._first_answers:
             self._first_answers -= 1
             return
@@ -68,11 +78,15 @@ class Lane:
             self._grow()
 
     def refused(self) -> None:
-        """Take note that the host refused a request or broke off: it gets no more slots."""
+        """Note that the host refused a request or broke off an answer.
+
+        It has the least number of slots from now on.
+        """
         self._most = self._least
         self._shrink()
 
     def _grow(self) -> None:
+        """Add one slot, unless the host has the most that it may have."""
         if self._count < self._most:
             self._count += 1
             if self._surplus:
@@ -81,19 +95,20 @@ class Lane:
                 self._slots.release()
 
     def _shrink(self) -> None:
+        """Remove all slots beyond the least number, as soon as each of them is free."""
         self._surplus += self._count - self._least
         self._count = self._least
 
 
 class Slots:
-    """Slots for each host, on one event loop.
+    """The slots of all hosts, for one event loop.
 
-    Hosts of indexes have slots of their own, and so have the first few others. All further hosts
-    share one more set.
+    Each host of an index has slots of its own, and so have the first _MOST_HOSTS other hosts. All
+    further hosts share the slots of one more lane.
     """
 
     def __init__(self, least: int, most: int = 0) -> None:
-        """Have `least` slots for each host, and up to `most` while it answers late."""
+        """Give each host `least` slots, and up to `most` of them while it answers late."""
         self._least = least
         self._most = max(least, most)
         self._of_indexes: dict[Origin, Lane] = {}
@@ -101,12 +116,13 @@ class Slots:
         self._shared = self._lane()
 
     def _lane(self) -> Lane:
+        """Return the slots for one more host."""
         return Lane(self._least, self._most)
 
     def reserve(self, url: str) -> None:
         """Give the host of an index slots of its own, however many other hosts there are.
 
-        Raises ValueError.
+        Raises ValueError if `url` has no host.
         """
         origin = origin_of(url)
         if origin not in self._of_indexes:
@@ -114,7 +130,10 @@ class Slots:
             self._of_indexes[origin] = known or self._lane()
 
     def of(self, url: str) -> Lane:
-        """Return the slots of the host of an address, always the same ones."""
+        """Return the slots of the host of an address; for the same host always the same slots.
+
+        An address without a host gets the slots that further hosts share.
+        """
         try:
             origin = origin_of(url)
         except ValueError:

@@ -1,7 +1,7 @@
-"""Connections to servers.
+"""Send requests over connections to servers, directly or through a proxy.
 
-aiohttp, which takes a third of the time of httpx's own connections, is used where there is no
-proxy.
+Direct connections are made by aiohttp, which takes a third of the time of httpx's own connections.
+Connections through a proxy are made by httpx.
 """
 
 from __future__ import annotations
@@ -21,24 +21,29 @@ from resolver.index.net.proxies import Proxies
 from resolver.index.net.sendable import sendable
 from resolver.redaction import shown_address
 
-_KEEPALIVE: Final = 60.0  # seconds
+_KEEPALIVE: Final = 60.0  # seconds for which an idle connection stays open
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """Connections on an event loop, as many as are asked for at once.
+    """The connections of one event loop. Their number is not limited here (see `slots`).
 
-    Certificates are read for the first https request: that takes as long as a small run without
-    one. Raises InputError for unusable settings.
+    The trusted certificates are read for the first https request, since reading them takes as long
+    as all else of a small run.
     """
 
     def __init__(self, pip: PipConfig) -> None:
+        """Use the settings of pip. Raises InputError if a proxy is invalid."""
         self._pip = pip
         self._proxies = Proxies(pip)
-        # By proxy, and whether there is TLS.
+        # The key is the address of the proxy ("" for none), and whether TLS is used.
         self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
+        """Send a request, and return its response, whose body is not read yet.
+
+        Raises one of `no_answer.ERRORS` if there is no response, and InputError if certificates
+        cannot be read.
+        """
         proxy = self._proxies.of(str(request.url))
         secure = "https" in (request.url.scheme, address.split(proxy).scheme)
         transport = self._transports.get((proxy, secure))
@@ -48,7 +53,7 @@ class Transport(httpx.AsyncBaseTransport):
         return await transport.handle_async_request(request)
 
     def proxy(self, url: str) -> str:
-        """Return the proxy for an address, as it may be shown; "" for none."""
+        """Return the proxy for a request to `url`, without its password; "" for none."""
         return shown_address(self._proxies.of(url))
 
     async def aclose(self) -> None:
@@ -58,11 +63,15 @@ class Transport(httpx.AsyncBaseTransport):
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
+        """Return the TLS settings for all connections. Raises InputError."""
         return ssl_context(self._pip)
 
     def _connected(self, proxy: str, secure: bool) -> httpx.AsyncBaseTransport:
-        """Return a transport through a proxy, or without one."""
-        # Without TLS, a context that trusts nobody.
+        """Return a new transport through a proxy, or without one if `proxy` is empty.
+
+        `secure` says whether the server or the proxy uses TLS. Raises InputError.
+        """
+        # If TLS is not used, reading the certificates is saved: this context trusts none.
         context = self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if not proxy:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)

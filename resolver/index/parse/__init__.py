@@ -1,4 +1,4 @@
-"""What an index sends, from bytes to types: pages, metadata, archives, names of files.
+"""Parse what an index sends into types: pages, metadata, wheels, archives and file names.
 
-Asks no network.
+No module here uses the network.
 """

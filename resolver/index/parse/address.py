@@ -1,4 +1,9 @@
-"""Addresses of indexes and files: whether they may be requested, and what of them may be shown."""
+"""Read addresses of indexes and files, and tell which may be requested and shown.
+
+An address here is a URL. Its origin is its scheme, host and port. The rules: only https is
+requested, or http to this machine; no index may send the program to addresses of this machine
+unless it is on this machine itself; and no password is shown.
+"""
 
 from __future__ import annotations
 
@@ -16,34 +21,38 @@ from resolver.redaction import shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# A segment of a path that no joining of addresses would change.
+# A segment of a path that stays as it is when addresses are joined: not `..`, for example.
 _SEGMENT = r"[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*"
-# An address, in its parts: scheme, host, port, and a path that may end in a slash.
+# An absolute address. The groups are scheme, host, port, and a path that may end in a slash.
 _PLAIN = re.compile(rf"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{{0,4}}))?((?:/{_SEGMENT})+/?)")
-# A link without host: steps up or a slash, and a path.
+# A link without host. Group 1 is a slash or any number of `../`, group 2 is the path after it.
 _RELATIVE = re.compile(rf"(/|(?:\.\./)*)({_SEGMENT}(?:/{_SEGMENT})*)")
-_CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
+# The beginning of an address up to the `@` after its credentials. Group 1 is what precedes these.
+_CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)
 _UNREADABLE: Final = phrase("cannot be read")
+# These end the part of an address that has the credentials and the host.
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 _QUERY_BEGINS = re.compile(r"[?#]")
 
-NOWHERE: Final = "\0"  # in place of an invalid address; never requested, as it does not print
+# Stands for an address that is missing or must not be requested. It is not a valid address itself.
+NOWHERE: Final = "\0"
 
 
 class Origin(NamedTuple):
-    """Scheme, host and port of an address."""
+    """The scheme, host and port of an address."""
 
     scheme: str
     host: str
-    # The port of the scheme if the address has none; 0 for another scheme.
+    # The usual port of http or https if the address states none; 0 for other schemes.
     port: int
 
 
 class Root(NamedTuple):
-    """The address of an index, and its credentials."""
+    """The address of an index, and the credentials for it."""
 
     # Ends in a slash, and has no credentials.
     url: str
+    # Both are empty without credentials, and not percent-encoded.
     user: str = ""
     password: str = ""
 
@@ -53,7 +62,7 @@ class Root(NamedTuple):
 
 
 def origin_of(url: str) -> Origin:
-    """Return the origin of an absolute address. Raises ValueError if it has none."""
+    """Return the origin of an absolute address. Raises ValueError if it has no host."""
     parts = address.split(url)
     if not parts.host:
         raise ValueError(phrase("`{url}` has no host", url=shown_address(url)))
@@ -61,7 +70,7 @@ def origin_of(url: str) -> Origin:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is 127.0.0.0/8, ::1 or localhost."""
+    """Return whether a host is in 127.0.0.0/8, or is ::1 or `localhost`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -70,10 +79,10 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(1024)
 def is_local(host: str) -> bool:
-    """Return whether a host is this machine or link-local, in any spelling.
+    """Return whether a host is this machine or a link-local address, in any spelling.
 
-    No other index may redirect or link to it. Examples: 0.0.0.0, 127.1, 0x7f000001,
-    ::ffff:127.0.0.1, and 169.254.169.254, which serves secrets of the machine.
+    Only an index on such a host may link or redirect to such a host. Examples are 0.0.0.0, 127.1,
+    0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, where cloud machines offer their secrets.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -91,26 +100,27 @@ def is_local(host: str) -> bool:
 
 
 def is_allowed(where: Origin) -> bool:
-    """Return whether an address may be requested at all: https, or http to this machine."""
+    """Return whether addresses of this origin may be requested: https, or http to loopback."""
     return where.scheme == "https" or (where.scheme == "http" and is_loopback(where.host))
 
 
 def without_credentials(url: str) -> str:
-    """Return the address without user and password, to be requested or stored.
+    """Return an address without user and password, to be requested or stored.
 
-    `shown_address` is for people.
+    Messages to users contain `redaction.shown_address` instead.
     """
     return _CREDENTIALS.sub(r"\1", url, count=1)
 
 
 class WrittenError(ValueError):
-    """An address in a setting is invalid."""
+    """An address that a user wrote in a setting is invalid."""
 
     def __init__(self, why: Phrase, shown: str, hint: Phrase) -> None:
+        """Give the reason as a sentence, without any part of a password."""
         super().__init__(why)
-        # The part of the address that has no password.
+        # The address without anything that may be a password.
         self.shown = shown
-        # How to write it.
+        # How the user should write the address.
         self.hint = hint
 
 
@@ -120,10 +130,12 @@ def has_scheme(written: str) -> bool:
 
 
 def split_written(written: str) -> tuple[str, str]:
-    """Return the user and password of an address in a setting, and the rest of it.
+    """Return the credentials of an address in a setting, and the address without them.
 
-    A password in it may be unescaped, and part of it look like the host. So everything before the
-    last `@` is taken for secret. Raises WrittenError without it.
+    The credentials are `user:password`, still percent-encoded, or empty. A password may contain
+    characters that should be escaped, so that a part of it looks like the host. Therefore all that
+    is between the scheme and the last `@` is taken for secret. Raises WrittenError if the address
+    is invalid; the error contains no part of the secret.
     """
     before, mark, after_credentials = written.rpartition("@")
     scheme_match = _SCHEME.match(before)
@@ -156,7 +168,7 @@ def split_written(written: str) -> tuple[str, str]:
 
 
 def has_password(written: str) -> bool:
-    """Return whether an address in a setting has a password."""
+    """Return whether an address in a setting has a password; False if it is invalid."""
     try:
         secret, _ = split_written(written.strip())
     except WrittenError:
@@ -166,11 +178,16 @@ def has_password(written: str) -> bool:
 
 
 def read_root(url: str, index: str) -> Root:
-    """Return the root of an index as configured. Raises InputError if it must not be requested."""
+    """Return the address and credentials of an index from its address in a setting.
+
+    `index` is the name of the index, for messages. Raises InputError if the address is invalid or
+    must not be requested.
+    """
 
     def refused(
         shown: str, why: Phrase, hint: Phrase = EMPTY, fault: Phrase = _UNREADABLE
     ) -> InputError:
+        """Return the error for an address; `shown` is the part of it that may be shown."""
         return InputError(
             phrase("The address of index `{index}` {fault}.", index=index, fault=fault),
             where=phrase("index `{index}`: {address}", index=index, address=shown),
@@ -210,23 +227,23 @@ def read_root(url: str, index: str) -> Root:
 
 
 class _Base(NamedTuple):
-    """A plain address that links are relative to, split once."""
+    """The base of the links on a page, split once for all links."""
 
-    # Scheme, host and port.
+    # Scheme, host and port, without a slash at the end.
     root: str
-    # The folders of its path: the address up to each of them with a slash.
+    # The address of each folder of its path, from the top one, each with a slash at the end.
     folders: tuple[str, ...]
-    # Whether it is this machine.
+    # Whether its host is local (`is_local`).
     is_local: bool
 
 
-# Characters of an address of which each folder is kept.
+# Characters. A longer base is not split, since the address of each of its folders is kept.
 _LONGEST_BASE = 1000
 
 
 @lru_cache(64)
 def _split_base(base: str) -> _Base | None:
-    """Return the parts of a base of links; None if joining it takes more than `_Base` has."""
+    """Return the parts of the base of links; None if it is too complicated or too long for them."""
     plain = _PLAIN.fullmatch(base)
     if plain is None or not _is_port(plain[3]) or len(base) > _LONGEST_BASE:
         return None
@@ -238,15 +255,17 @@ def _split_base(base: str) -> _Base | None:
 
 
 def _is_port(written: str | None) -> bool:
+    """Return whether a number is a valid port; True for an address without a port."""
     return written is None or int(written) < 1 << 16
 
 
 def resolve(base: str, href: str) -> str:
     """Return the absolute address of a link on a page, without credentials.
 
-    Raises ValueError if it must not be followed.
+    `base` is the address that links are relative to, `href` is the link as written. Raises
+    ValueError if the link must not be followed.
     """
-    # Fast for thousands of links, with the result of `_resolved`.
+    # A fast path for pages with thousands of links. Its result is the same as that of `_resolved`.
     split_base = _split_base(base)
     if split_base is not None:
         relative = _RELATIVE.fullmatch(href)
@@ -266,7 +285,7 @@ def resolve(base: str, href: str) -> str:
 
 
 def _resolved(base: str, href: str) -> str:
-    """Return what `resolve` does."""
+    """Return the same as `resolve`, for every kind of link and base."""
     if not href.isprintable():
         raise ValueError(phrase("it does not print"))  # such as a line break, which urllib removes
     url = address.join(base, href)

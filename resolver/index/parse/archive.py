@@ -1,7 +1,7 @@
-"""The static contents of a source archive.
+"""Read the static metadata and single files of a source archive (.tar.gz or .zip).
 
-Nothing is extracted, no link is followed, no code is run, and no more is read than an honest
-archive requires.
+Nothing is extracted to the disk, no link is followed, and no code is run. Limits keep a hostile
+archive from using much memory or time.
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ from resolver.model import text
 from resolver.model.release import Archive
 
 _MEMBER_LIMIT: Final = 8 << 20
-_TOTAL_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
+# Bytes of all files that are read, with the names of their top folders.
+_TOTAL_LIMIT: Final = 32 << 20
+# The last position that is read in an unpacked archive.
 _UNPACKED_LIMIT: Final = 2 << 30
-_AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
-# For one of a tar's extended headers, and for a zip's list of members.
+# Bytes after the end mark of a tar; tar pads its last block to 10 KiB.
+_AFTER_END: Final = 1 << 20
+# Bytes of one read: an extended header of a tar, or the list of members of a zip.
 _HEADER_LIMIT: Final = 16 << 20
-_HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
+# Bytes of all headers of one member of a tar.
+_HEADERS_LIMIT: Final = 256 << 10
 
-# PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for
-# every wheel.
+# The fields that a lock needs. PEP 643: if the Metadata-Version of a PKG-INFO is 2.2 or later and a
+# field is not in Dynamic, every wheel built from the archive has the same value.
 _NEEDED_FIELDS: Final = {
     "requires-dist": "Requires-Dist",
     "requires-python": "Requires-Python",
@@ -46,10 +50,12 @@ _NEEDED_FIELDS: Final = {
 
 
 def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
-    """Return what PKG-INFO and pyproject.toml say, without running anything.
+    """Return the static metadata and the build requirements of a source archive.
 
-    `where` is the address, for a failure. Raises UnusableFile if the archive cannot be read,
-    WrongRelease if it is of another release.
+    The metadata is taken from PKG-INFO if that is static (PEP 643), otherwise from pyproject.toml.
+    It is None, with the reason, if neither is static. `where` is the address of the archive, which
+    an error names. Raises UnusableFile if the archive cannot be read, and WrongRelease if its
+    PKG-INFO is for another release.
     """
     members = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
     pyproject = Archive(None, None, "it has no pyproject.toml")
@@ -72,7 +78,7 @@ def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
 
 
 def _why_dynamic(header: Header) -> str:
-    """Return why a PKG-INFO does not say what every wheel requires; empty if it does."""
+    """Return why a PKG-INFO is not static (PEP 643), as an English clause; empty if it is."""
     dynamic = [title for field, title in _NEEDED_FIELDS.items() if field in header.dynamic]
     if dynamic:
         return f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
@@ -83,9 +89,9 @@ def _why_dynamic(header: Header) -> str:
 
 
 def read_member(path: Path, release: FileRelease, member: str) -> str:
-    """Return the text of one file below the archive's top folder.
+    """Return the text of the file at the path `member` below the top folder of an archive.
 
-    Raises UnusableFile if there is none.
+    Raises UnusableFile if there is no such file, or if it is not UTF-8.
     """
     members = _read_members(path, release, (member,))
     if member not in members:
@@ -97,9 +103,12 @@ def read_member(path: Path, release: FileRelease, member: str) -> str:
 
 
 def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> dict[str, bytes]:
-    """Return the files at these paths below the top folder.
+    """Return the contents of the files at these paths below the top folder, by path.
 
-    Of several with the same name the last counts, as if unpacked.
+    Missing files are left out. If several members have the same path, the last one counts, as if
+    the archive were unpacked. If there are several top folders, the one that is named
+    `{name}-{version}` counts. Raises UnusableFile if the archive cannot be read, or if it is not
+    clear which top folder counts.
     """
     members_by_top: dict[str, dict[str, bytes]] = {}
     size = 0
@@ -122,7 +131,7 @@ def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> d
 
 
 def _is_top_of(top: str, release: FileRelease) -> bool:
-    """Return whether a folder is the top folder of a release: `{name}-{version}` (PEP 625)."""
+    """Return whether a folder has the name that PEP 625 demands: `{name}-{version}`."""
     name, _, version = top.rpartition("-")
     if text.name(name) != release.project:
         return False
@@ -130,9 +139,10 @@ def _is_top_of(top: str, release: FileRelease) -> bool:
 
 
 def tar_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the `wanted` files of a tar: top folder, path below it, and content.
+    """Yield top folder, path below it, and content of each file of a .tar.gz that is wanted.
 
-    Raises as tarfile does.
+    `wanted` is called with the path. Links are left out. Raises TooLargeError beyond a limit, and
+    the exceptions of tarfile and gzip.
     """
     import gzip  # slow to import
 
@@ -156,9 +166,9 @@ def tar_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tupl
 
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
-    """Return the next member.
+    """Return the next member of a tar; None at its end. Raises TooLargeError for large headers.
 
-    It may have any number of headers of any length, which tarfile keeps in memory.
+    A member may have any number of headers of any length, and tarfile would keep them in memory.
     """
     source.set_budget(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
@@ -168,9 +178,10 @@ def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
 
 
 def zip_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the `wanted` files of a zip: top folder, path below it, and content.
+    """Yield top folder, path below it, and content of each file of a zip that is wanted.
 
-    Raises as zipfile does.
+    `wanted` is called with the path. Links are left out. Raises TooLargeError beyond a limit, and
+    the exceptions of zipfile.
     """
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
@@ -184,9 +195,10 @@ def zip_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tupl
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Return the top folder of a member and the path below it.
+    """Return the top folder in the name of a member, and the path below it.
 
-    The path is empty if the name leads elsewhere.
+    The path is empty for a member that is in no folder, and for one with a dangerous name (`/…`,
+    `../…`).
     """
     top, _, path = name.removeprefix("./").partition("/")
     if top in ("", ".", ".."):
@@ -195,6 +207,6 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _check_size(name: str, size: int) -> None:
-    """Raise TooLargeError for a member of this size."""
+    """Raise TooLargeError if a member is larger than _MEMBER_LIMIT; `name` is for the message."""
     if size > _MEMBER_LIMIT:
         raise TooLargeError(f"its {name} is larger than {_MEMBER_LIMIT >> 20} MiB")

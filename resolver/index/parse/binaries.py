@@ -1,6 +1,6 @@
-"""The binaries of a wheel: which of its members are ELF objects, and what they need and offer.
+"""Find the ELF objects in a wheel, and read what they need and offer: the linkage of the wheel.
 
-Nothing is extracted. What exceeds a limit is left unread, and the reading says so.
+Nothing is extracted to the disk. An object that exceeds a limit is listed in the result as unread.
 """
 
 from __future__ import annotations
@@ -29,53 +29,61 @@ from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 if TYPE_CHECKING:
     from resolver.index.parse.elf import ElfObject
 
-# A member with this ending is a library; its version may follow. A file without a suffix in a
-# folder of programs may be one.
+# A member that may be a shared library: `.so`, perhaps with a version.
 _LIBRARY: Final = re.compile(r"\.so(\.[A-Za-z0-9_]+)*$")  # libssl.so.1.1.1k
+# A member that may be a program: a file without a suffix in a folder of programs.
 _PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
 _LONGEST_PATH: Final = 512
 _MOST_OBJECTS: Final = 2_000  # of one wheel; scipy has 110, the wheels of CANN's operators 400
-_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
+# Bytes of the header before a member's content, apart from the name: 30, and an extra field.
+_HEADER: Final = 30 + 1024
 
 
 class Limits(NamedTuple):
-    """How much of one wheel is read; what is beyond it stays unread."""
+    """Limits for what is read of a wheel, or the cost of reading it. Beyond them, it stays unread.
 
-    # Bytes that are fetched.
+    The members of a zip file are compressed ("packed").
+    """
+
+    # Compressed bytes, as they are fetched.
     packed: int
-    # Bytes after unpacking.
+    # Bytes after decompression.
     unpacked: int
 
     def without(self, cost: Limits) -> Limits:
-        """Return what is left of the limits."""
+        """Return the limits that are left after something of this cost was read."""
         return Limits(self.packed - cost.packed, self.unpacked - cost.unpacked)
 
     def at_most(self, limits: Limits) -> Limits:
-        """Return the lower of these limits and others."""
+        """Return the lower limit of each kind, of these limits and of `limits`."""
         return Limits(min(self.packed, limits.packed), min(self.unpacked, limits.unpacked))
 
 
-# For a file on this machine, or one of which everything is to be read: the libraries of one wheel
-# with CUDA have 3 GB.
+# For a wheel on this machine, or one of which all binaries are to be read. The libraries of a
+# wheel with CUDA have 3 GB.
 WHOLE: Final = Limits(packed=2 << 30, unpacked=6 << 30)
 
 
 class Member(NamedTuple):
     """A member of a wheel that may be an ELF object."""
 
+    # Its path in the wheel.
     path: str
-    # Where its header begins in the file, and a position after its content.
+    # The position of its header in the file.
     start: int
+    # A position at or after the end of its content, for fetching it with one range.
     end: int
-    # The size of its content, as the list of members has it.
+    # The size of its compressed content in bytes, as the list of members states it.
     packed: int
+    # The size of its uncompressed content in bytes, as the list of members states it.
     unpacked: int
 
 
 def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
-    """Return the members of a wheel that may be ELF objects, in the order of their paths.
+    """Return the members of a wheel that may be ELF objects, by their names, sorted by path.
 
-    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    Raises UnusableFile if the wheel cannot be read or has too many of them, and MissingSpanError if
+    a span of a RangeFile is needed that was not fetched.
     """
     with readable(filename, "wheel"):
         source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
@@ -89,6 +97,7 @@ def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
 
 
 def _members(archive: zipfile.ZipFile) -> list[Member]:
+    """Return the members that may be ELF objects, of a zip file that is not plain (`plain_zip`)."""
     return _binaries(
         (info.filename, info.header_offset, info.compress_size, info.file_size)
         for info in archive.infolist()
@@ -96,9 +105,11 @@ def _members(archive: zipfile.ZipFile) -> list[Member]:
 
 
 def _binaries(members: Iterable[tuple[str, int, int, int]]) -> list[Member]:
-    """Return what may be an ELF object, by path.
+    """Return the members that may be ELF objects, sorted by path.
 
-    Of each member the path, where it begins, and its sizes are given.
+    `members` has the path, the position of the header, the compressed size and the uncompressed
+    size of each member. Raises ValueError for an invalid name, and TooLargeError for more than
+    _MOST_OBJECTS objects.
     """
     found: dict[str, Member] = {}
     for path, start, packed_size, unpacked_size in members:
@@ -114,7 +125,7 @@ def _binaries(members: Iterable[tuple[str, int, int, int]]) -> list[Member]:
 
 
 def within(members: Iterable[Member], limits: Limits) -> list[Member]:
-    """Return the members that are read: the smallest ones, which together are within the limits."""
+    """Return the members that are read: as many of the smallest ones as the limits allow."""
     chosen = []
     packed_size = unpacked_size = 0
     for member in sorted(members, key=lambda member: (member.packed, member.path)):
@@ -127,7 +138,7 @@ def within(members: Iterable[Member], limits: Limits) -> list[Member]:
 
 
 def cost_of(members: Iterable[Member]) -> Limits:
-    """Return what reading these members takes."""
+    """Return how many bytes, compressed and uncompressed, are read to read these members."""
     packed_size = unpacked_size = 0
     for member in members:
         packed_size += member.packed
@@ -136,9 +147,10 @@ def cost_of(members: Iterable[Member]) -> Limits:
 
 
 def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> Linkage:
-    """Return the linkage of a wheel, of which no more is read than the limits say.
+    """Return the linkage of a wheel. Binaries beyond the limits are listed in it as unread.
 
-    Raises UnusableFile for a file that cannot be read, and MissingSpanError of a RangeFile.
+    Raises UnusableFile for a wheel or binary that cannot be read, and MissingSpanError if a span of
+    a RangeFile is needed that was not fetched.
     """
     from resolver.index.parse.elf import MAGIC, ElfObject, read_elf
 
@@ -154,7 +166,8 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
                 objects.append(ElfObject(unread, frozenset(), frozenset()))
                 continue
             content = _content(archive, member)
-            # A text in the place of a library tells the linker where that is, and is not loaded.
+            # A member named like a library may be a linker script: a text that says where the
+            # library is. It is not loaded.
             if content.startswith(MAGIC):
                 elf = read_elf(content, member.path)
                 if elf is not None:
@@ -164,15 +177,19 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
 
 
 def linkage_of_wheel(path: Path, filename: str, limits: Limits) -> Linkage:
-    """Return the linkage of a wheel on this machine. Raises UnusableFile, and OSError."""
+    """Return the linkage of a wheel on this machine, as `read_linkage` does.
+
+    Raises UnusableFile, and OSError if the file cannot be opened.
+    """
     with path.open("rb") as file:
         return read_linkage(file, filename, limits)
 
 
 def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
-    """Return the content of a member.
+    """Return the uncompressed content of a member.
 
-    Raises TooLargeError for a compression that cannot be bounded.
+    Raises TooLargeError if it is larger than the list of members says, or if its compression method
+    is not supported.
     """
     content = unpacked(archive, archive.getinfo(member.path), member.unpacked)
     if len(content) > member.unpacked:
@@ -181,11 +198,11 @@ def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
 
 
 def _linked(objects: Sequence[ElfObject]) -> Linkage:
-    """Return the objects of a wheel with the symbols that they take from PyTorch or offer.
+    """Return the objects of a wheel, with the PyTorch symbols that each takes and offers.
 
-    What a library of the same wheel defines is not taken from elsewhere. An object without any
-    library of PyTorch among its needs may still take PyTorch's symbols, from whatever was loaded
-    before it: so all are looked at.
+    A symbol that an object of the same wheel defines is not taken from another wheel. Objects that
+    name no library of PyTorch among their needs are included: they may take PyTorch's symbols from
+    a library that was loaded before them.
     """
     defined: set[bytes] = set()
     for elf in objects:
@@ -194,7 +211,11 @@ def _linked(objects: Sequence[ElfObject]) -> Linkage:
 
 
 def _with_symbols(elf: ElfObject, defined: Set[bytes]) -> SharedObject:
-    """Return an object with its symbols, of which its wheel defines `defined`."""
+    """Return an object with the hashes of the PyTorch symbols that it takes and offers.
+
+    `defined` are the symbols that any object of the wheel defines. Only PyTorch's own libraries
+    offer symbols.
+    """
     from resolver.index.parse.elf import TORCH_LIBRARY
 
     taken = {hashed(symbol) for symbol in elf.requires - defined}

@@ -1,4 +1,7 @@
-"""Read the code in a wheel or source archive: Python, Cython and compiled files, within limits."""
+"""Read the code in a wheel or source archive: Python, Cython and compiled files.
+
+`audit.code_scan` searches it for checks of versions.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,13 @@ from resolver.index.parse.guarded import (
     unpacked,
 )
 
-# The longest file of an honest project: Python has 2 MB (sympy), a compiled one 60 MB (opencv).
+# Bytes of one file. The longest Python file of a real project has 2 MB (sympy), the longest
+# compiled one 60 MB (opencv).
 _SOURCE_LIMIT: Final = 4 << 20
 _COMPILED_LIMIT: Final = 128 << 20
 
-# For all that is read of a file: transformers has 60 MB of Python, torch 700 MB of libraries.
+# Bytes of all code in a wheel or archive: transformers has 60 MB of Python, torch 700 MB of
+# libraries.
 _SOURCES_LIMIT: Final = 256 << 20
 _TOTAL_LIMIT: Final = 2 << 30
 
@@ -32,19 +37,19 @@ _ELF: Final = b"\x7fELF"
 
 
 class CodeMember(NamedTuple):
-    """A file within a wheel or archive."""
+    """A file of code in a wheel or source archive."""
 
-    # Its path; in an archive below the top folder.
+    # Its path; in a source archive, the path below the top folder.
     path: str
-    # Its bytes, or None if it is larger than any honest one and was not read.
+    # Its bytes; None if it exceeds the limit for one file and was not read.
     content: bytes | None
 
 
 def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
-    """Yield the code in a file, in the order of its members; nothing is extracted or run.
+    """Yield the files of code in a wheel or source archive, in the order of its members.
 
-    Compiled code is read of wheels alone. Raises UnusableFile if the file is damaged, or has more
-    than a limit allows.
+    Compiled files are read in wheels only. Nothing is extracted to the disk or run. Raises
+    UnusableFile if the wheel or archive is damaged, or if all its code together exceeds a limit.
     """
     kind = "wheel" if release.filename.endswith(".whl") else "archive"
     size = 0
@@ -62,6 +67,7 @@ def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
 
 
 def _wheel_code(path: Path) -> Iterator[CodeMember]:
+    """Yield the files of code in a wheel."""
     with path.open("rb") as file:
         source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
         with zipfile.ZipFile(source) as wheel:
@@ -80,6 +86,7 @@ def _wheel_code(path: Path) -> Iterator[CodeMember]:
 
 
 def _archive_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
+    """Yield the files of code in a source archive."""
     members = zip_members if release.filename.endswith(".zip") else tar_members
     with path.open("rb") as file:
         for _, member, content in members(file, lambda name: name.endswith(_SOURCES)):
@@ -87,7 +94,7 @@ def _archive_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
 
 
 def _limit(name: str) -> int:
-    """Return the largest size of a member that is read; 0 if it is no code."""
+    """Return the limit for the size of a member in bytes, by its name; 0 if it is not code."""
     if name.endswith(_SOURCES):
         return _SOURCE_LIMIT
     is_library = name.endswith(".so") or ".so." in name

@@ -1,4 +1,7 @@
-"""Distribution files: the parts of their names, and which of them a target can use."""
+"""Parse the names of wheels and source archives, and tell which files a target can use.
+
+The readers of pages, metadata and archives call the first part, the solver calls `Compatibility`.
+"""
 
 from __future__ import annotations
 
@@ -38,42 +41,52 @@ _WHEEL = re.compile(
     r"-([^-]+)-([^-]+)-([^-]+)"  # tags for Python, ABI and platform
     r"(?:-([^-]+))?\.whl"  # label of a variant
 )
-# The distribution and the version in a name that is readable and a wheel's.
+# Groups 1 and 2 are the distribution and the version. It matches the names that match both `_WHEEL`
+# and `_NAME`.
 _READABLE_WHEEL = re.compile(
     r"([A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?)-([\w.+!]+)"
     r"(?:-[0-9]{1,18}[\w.+!]*)?(?:-[\w.+!]+){3}(?:-[\w.+!]+)?\.whl",
     re.ASCII,
 )
 _LONGEST: Final = 255
-# The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file
-# is shorter.
+# A name of the characters that may occur in names of projects, versions (PEP 440), build numbers
+# and tags. No name of a distribution file is shorter.
 _NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
 
 
 class WheelParts(NamedTuple):
-    """The parts of a wheel's file name, as written. Each tag may be a set joined by dots."""
+    """The parts of a wheel's file name (PEP 427), as written.
+
+    Each of the three tags may be a compressed set, joined by dots (PEP 425).
+    """
 
     distribution: str
     version: str
-    # Empty, or the number and the text that PEP 427 sorts by.
+    # The number and the suffix of the build tag, by which PEP 427 sorts; () without a build tag.
     build: tuple[int, str] | tuple[()]
+    # The tags for Python, such as `py3` or `py2.py3`.
     python: str
     abi: str
     platform: str
-    # The label of a variant (PEP 825), empty for a plain wheel.
+    # The label of a variant (PEP 825); empty for a wheel without variant.
     label: str = ""
 
 
 def is_readable(filename: str) -> bool:
-    """Return whether a file name has only characters of names of wheels and source archives.
+    """Return whether a file name has only characters that wheels and source archives may have.
 
-    Another name may mean something else to a shell, a terminal or a file system.
+    A name with other characters may have a special meaning for a shell, a terminal or a file
+    system.
     """
     return _NAME.fullmatch(filename) is not None
 
 
 def distribution_and_version(filename: str) -> tuple[str, str] | None:
-    """Return what `wheel_parts` does of them, faster; None also if the name is not readable."""
+    """Return the distribution and the version in the name of a wheel, as written.
+
+    This is faster than `wheel_parts`. None if it is not the name of a wheel, or if `is_readable` is
+    false for it.
+    """
     if len(filename) > _LONGEST:
         return None
     match = _READABLE_WHEEL.fullmatch(filename)
@@ -81,7 +94,7 @@ def distribution_and_version(filename: str) -> tuple[str, str] | None:
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
-    """Return the parts of a wheel's file name, or None if it is not one."""
+    """Return the parts of a wheel's file name; None if it is not the name of a wheel (PEP 427)."""
     match = _WHEEL.fullmatch(filename)
     if match is None:
         return None
@@ -91,22 +104,24 @@ def wheel_parts(filename: str) -> WheelParts | None:
 
 
 def label_of(filename: str) -> str:
-    """Return the label in the name of a variant wheel; empty for any other file."""
+    """Return the label in the name of a variant wheel (PEP 825); empty for any other file."""
     if filename.count("-") <= _MOST_HYPHENS:
         return ""
     parts = wheel_parts(filename)
     return "" if parts is None else parts.label
 
 
-# In the name of a plain wheel without a build tag.
+# The name of a wheel with neither build tag nor label has this number of hyphens, so a name with
+# no more of them has no label.
 _MOST_HYPHENS: Final = 4
+# The variant wheels that are opened to learn the properties of their labels.
 _MOST_LABELS: Final = 20
 
 
 def one_of_each_label(files: Sequence[File]) -> list[File]:
-    """Return a variant wheel of each label, the first by name.
+    """Return one variant wheel of each label: the one whose file name sorts first.
 
-    There are a few at most, as opening one takes requests.
+    At most _MOST_LABELS wheels are returned, since each is opened, and that takes requests.
     """
     by_label: dict[str, File] = {}
     for file in sorted(files, key=lambda file: file.filename):
@@ -117,9 +132,9 @@ def one_of_each_label(files: Sequence[File]) -> list[File]:
 
 
 def plain_name(filename: str) -> str:
-    """Return the name of a variant wheel without its label, under which pip installs it.
+    """Return the file name without the label of a variant; pip installs the wheel under this name.
 
-    Any other name is returned as it is.
+    A name without a label is returned unchanged.
     """
     parts = wheel_parts(filename)
     if parts is None or not parts.label:
@@ -130,8 +145,9 @@ def plain_name(filename: str) -> str:
 def archive_version(filename: str, project: NormalizedName) -> str | None:
     """Return the version in the name of a source archive of `project`, as written.
 
-    None if it belongs to another project. The file name alone is ambiguous: `a-b-1.tar.gz` is
-    version `1` of `a-b` and version `b-1` (invalid) of `a`.
+    None if the file is not a source archive, or if its name does not begin with the project's.
+    The project must be given, since a file name alone is ambiguous: `a-b-1.tar.gz` can be read as
+    version `1` of `a-b`, and as version `b-1` (which is invalid) of `a`.
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -148,19 +164,20 @@ def starts_with_project(filename: str, project: NormalizedName) -> bool:
 
 
 class FileRelease(NamedTuple):
-    """The release that a file belongs to by its name."""
+    """A file, and the release to which it belongs by its name."""
 
     filename: str
     project: NormalizedName
-    # As written.
+    # As written in the file name.
     version: str
 
 
 def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
-    """Return the release of a file. Raises UnusableFile if its name has no version.
+    """Return the release to which a file belongs by its name.
 
-    If the name of a source archive can be split in several ways, it is the first with a project
-    that `is_project` accepts, otherwise the first.
+    If the name of a source archive can be split into project and version in several ways, the first
+    way whose project `is_project` accepts is used, and otherwise the first way. Raises UnusableFile
+    if no version can be found in the name.
     """
     parts = wheel_parts(file.filename)
     if parts is not None:
@@ -175,7 +192,10 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
 
 
 def _archive_releases(filename: str) -> list[FileRelease]:
-    """Return the releases that the name of a source archive can mean, the shortest name first."""
+    """Return each release that the name of a source archive can mean, the shortest project first.
+
+    The name is split at each hyphen after which a version (PEP 440) follows.
+    """
     releases = []
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -189,16 +209,20 @@ def _archive_releases(filename: str) -> list[FileRelease]:
 
 @lru_cache(4096)
 def prefix_of(project: NormalizedName) -> re.Pattern[str]:
-    """Return a pattern of what the names of a project's files begin with, up to the version."""
+    """Return a pattern for the beginning of a project's file names: its name and a hyphen.
+
+    It matches each spelling of the name that normalizes to `project` (PEP 503).
+    """
     words = map(re.escape, project.split("-"))
     return re.compile(r"[-_.]+".join(words) + "-", re.IGNORECASE | re.ASCII)
 
 
 @lru_cache(1 << 16)
 def upload_time(uploaded: str) -> dt.datetime | None:
-    """Return an upload time of a page, in UTC.
+    """Return the upload time of a file, as a page states it, in UTC.
 
-    None if it is not RFC 3339, or UTC has no such year.
+    A time without a zone is taken for UTC. None if `uploaded` is not a time (RFC 3339), or if
+    its year in UTC is out of the range of `datetime`.
     """
     try:
         time = msgspec.convert(uploaded, dt.datetime)
@@ -211,11 +235,14 @@ def upload_time(uploaded: str) -> dt.datetime | None:
 
 # Which files a target can use
 
-_MOST_TAGS = 1000  # in a compressed tag set; pip would expand all of them
+_MOST_TAGS = 1000  # in a compressed tag set; pip has no such limit
 
 
 def expand_tags(python: str, abi: str, platform: str) -> Iterator[str]:
-    """Yield the tags in a compressed tag set (PEP 425) in lower case; none if they are too many."""
+    """Yield each tag of a compressed tag set (PEP 425) in lower case.
+
+    Nothing is yielded if the set has more than _MOST_TAGS tags.
+    """
     pythons = python.lower().split(".")
     abis = abi.lower().split(".")
     platforms = platform.lower().split(".")
@@ -227,46 +254,55 @@ def expand_tags(python: str, abi: str, platform: str) -> Iterator[str]:
 class CompatibleFiles(msgspec.Struct, frozen=True):
     """The files of a release that a target can use, and why it cannot use the others."""
 
-    # The best first, as pip prefers them.
+    # The best wheel first. The order is that of pip, with variants (PEP 825) before other wheels.
     wheels: tuple[File, ...]
-    # .tar.gz before .zip.
+    # .tar.gz before .zip, then by file name.
     archives: tuple[File, ...]
+    # The other files, each with a reason.
     rejections: tuple[Rejection, ...]
 
 
 class _RankedWheel(NamedTuple):
-    """A wheel that a target can use, with what it is sorted by."""
+    """A wheel that a target can use, with its sort keys."""
 
-    # The place of its variant in the order of PEP 825, and the best of its tags.
+    # The rank of its variant (PEP 825), then the rank of its best tag. The lowest rank wins.
     rank: tuple[Order, int]
-    # The build tag, of which the highest wins, and the file name.
+    # The build tag, then the file name. Of wheels with equal ranks the highest wins.
     build: tuple[tuple[int, str], str]
     file: File
 
 
 class Compatibility:
-    """Checks files for a target and a cut-off.
+    """A callable that says which files of a release a target can use.
 
-    Variant wheels of which the target has the properties come before plain wheels, in the order of
-    PEP 825. Then come tags and build tags, as with plain wheels.
+    The cut-off `exclude_newer` rules out files that were uploaded at that time or later; None means
+    that there is no cut-off.
+
+    Wheels are sorted by variant, in the order of PEP 825, then by tag and build tag, as pip does.
+    Wheels without a variant come after all variant wheels.
     """
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
+        """Check files for `target`, with a cut-off that has a time zone, or without one."""
         self._target = target
         self._cutoff = exclude_newer
         self._key = target.python, target.platform, target.glibc, target.features, exclude_newer
-        # The wheels of a project have few different tags.
+        # Caches: the wheels of a project have few different tags.
         self._rank = lru_cache(1 << 14)(self._rank_of)
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both have the same results."""
+        """Return whether both give the same results for all files."""
         return isinstance(other, Compatibility) and self._key == other._key
 
     def __call__(
         self, files: tuple[File, ...], variants: VariantTable = NO_VARIANTS
     ) -> CompatibleFiles:
-        """Sort the files of a release; yanked ones are usable here."""
+        """Return which files of a release the target can use, and why it cannot use the others.
+
+        `variants` says what the labels of the release's variant wheels stand for. A file that is
+        listed with several sha256 is rejected. Yanked files are not rejected here.
+        """
         wheels: list[_RankedWheel] = []
         archives: list[File] = []
         counts = Counter(file.filename for file in files)
@@ -295,7 +331,7 @@ class Compatibility:
         return CompatibleFiles(ordered, tuple(archives), tuple(rejections))
 
     def _ranked(self, file: File, variants: VariantTable) -> _RankedWheel | Rejection:
-        """Return a wheel with its rank, or why its name rules it out."""
+        """Return a wheel with its sort keys, or why the target cannot use it by its name."""
         parts = wheel_parts(file.filename)
         if parts is None:
             return Rejection(file.filename, RejectionReason.TAGS)
@@ -306,7 +342,7 @@ class Compatibility:
         name = plain_name(file.filename) if parts.label else file.filename
         if not _is_valid(name):
             return Rejection(file.filename, RejectionReason.NAME)
-        # Plain wheels are behind all variants.
+        # PLAIN is the rank of wheels without variant, which come after all variants.
         order: Order | None = PLAIN
         if parts.label:
             order = order_of(parts.label, variants, self._target.features)
@@ -319,17 +355,22 @@ class Compatibility:
 
     @property
     def features(self) -> Sequence[TargetFeature]:
-        """Return what the target has of the properties of variants."""
+        """Return the properties of the target that variants can require (PEP 825)."""
         return self._target.features
 
     def python_refusal(self, requires_python: str) -> tuple[RejectionReason, str] | None:
-        """Return the reason and detail of a rejection if `requires_python` rules out the target.
+        """Return the reason and the detail of a rejection if the target's Python is ruled out.
 
-        None if it does not.
+        `requires_python` is a specifier of Python versions; empty means any version. None if all
+        Pythons that the target stands for are admitted.
         """
         return self._refused_python(requires_python) if requires_python else None
 
     def _refuse_python(self, requires_python: str) -> tuple[RejectionReason, str] | None:
+        """Return what `python_refusal` returns, without the cache and for a text that is not empty.
+
+        The reason is PATCH if only some patch releases of the target's Python are admitted.
+        """
         specifiers = text.python_specifiers(requires_python)
         if specifiers is None:
             return RejectionReason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
@@ -343,7 +384,10 @@ class Compatibility:
         return RejectionReason.PYTHON, detail
 
     def _rejection(self, file: File) -> Rejection | None:
-        """Return why a file of any kind is rejected, None if it is not."""
+        """Return why a file is rejected by its address, Python or upload time; None if it is not.
+
+        This applies to wheels and source archives alike.
+        """
         if file.url == NOWHERE:
             return Rejection(file.filename, RejectionReason.ADDRESS)
         refusal = self.python_refusal(file.requires_python)
@@ -358,14 +402,17 @@ class Compatibility:
         return None
 
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
-        """Return the rank of the best of a wheel's tags; None if the target accepts none."""
+        """Return the rank of the best tag in a compressed tag set; the lowest rank is the best.
+
+        None if the target accepts none of the tags.
+        """
         ranks = self._target.tags
         accepted = [ranks[tag] for tag in expand_tags(python, abi, platform) if tag in ranks]
         return min(accepted, default=None)
 
 
 def _why_not(label: str, variants: VariantTable) -> str:
-    """Return why a target cannot use a variant."""
+    """Return why a target cannot use the variant with this label, as the detail of a rejection."""
     if variants.fault:
         return variants.fault
     if label not in variants.variants:
@@ -375,7 +422,7 @@ def _why_not(label: str, variants: VariantTable) -> str:
 
 @lru_cache(1 << 14)
 def _is_valid(filename: str) -> bool:
-    """Return whether `packaging`, and so pip, accepts the name."""
+    """Return whether `packaging`, which pip uses, accepts the name of a wheel."""
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename:

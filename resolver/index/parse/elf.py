@@ -1,8 +1,9 @@
-"""What one ELF object needs and offers.
+"""Read what one ELF object needs from other libraries, and what it offers to them.
 
-That is its dynamic section, the versions it asks for, and its dynamic symbols. pyelftools takes the
-headers apart. It believes what it reads, so it gets the bytes through `_Metered`, which ends any
-walk that takes more reads than an honest object requires. Symbols are read here, all at once.
+This is its dynamic section, the symbol versions that it needs, and its dynamic symbols. pyelftools
+parses the headers. It does not guard against malformed files, so it reads through `_Metered`, which
+raises an error after more reads than a real object requires. Symbols are read here, all at once.
+`binaries` calls this module for each binary of a wheel.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from resolver.model.linkage import SharedObject
 
 MAGIC: Final = b"\x7fELF"
 
-# A library of torch with all its versions and sections takes 5,000 reads, and one read at most a
-# few KiB.
+# A library of torch takes 5,000 reads with all its versions and sections, each of a few KiB at
+# most.
 _MOST_READS: Final = 60_000
 _LONGEST_READ: Final = 1 << 20
 _MOST_SECTIONS: Final = 1_000
@@ -41,24 +42,26 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _UNDEFINED: Final = 0
 _GLOBAL: Final = 1
 _WEAK: Final = 2
-# STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them.
+# STB_GNU_UNIQUE: the binding that GCC gives to static data of templates and inline functions.
 _UNIQUE: Final = 10
+# The bindings of symbols that other objects can use.
 _FOR_OTHERS: Final = (_GLOBAL, _WEAK, _UNIQUE)
 _HIDDEN: Final = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 
+# A symbol version of glibc or of libstdc++.
 _VERSION: Final = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d{1,4}(?:\.\d{1,4}){0,3})")
 
-# The libraries of PyTorch: what they define counts as offered by it, and what needs them may take
-# it.
+# The names of PyTorch's libraries. The symbols that they define are those that PyTorch offers.
 TORCH_LIBRARY: Final = re.compile(r"lib(torch|c10)(_cpu|_cuda|_cuda_linalg|_python)?\.so$")
-# A symbol in a namespace of PyTorch (Itanium C++ ABI: the length of a name, then the name), with
-# what may stand before it: vtables, type information, guards and thunks; qualifiers of methods. Or
-# one of its stable C interface.
+# A symbol of PyTorch. It is mangled by the Itanium C++ ABI and in a namespace of PyTorch, which is
+# written as the length of the name and the name. Before the namespace may be the mark of a vtable,
+# type information, a guard or a thunk, and qualifiers of a method. Or it belongs to the stable C
+# interface of PyTorch.
 _OF_TORCH: Final = re.compile(
     rb"_Z(?:T[VTISCchv][0-9n_]*|G[VR])?N[KVrRO]*(?:3c10|2at|5torch|6caffe2)"
     rb"|(?:aoti_torch|torch)_[a-z]"
 )
-# What pyelftools lets through, besides its own errors.
+# The exceptions that pyelftools and this module raise for a malformed object.
 _MALFORMED: Final = (
     ELFError,
     ConstructError,
@@ -76,22 +79,26 @@ _MALFORMED: Final = (
 
 
 class _Symbol(NamedTuple):
+    """A dynamic symbol of an ELF object."""
+
+    # The mangled name.
     name: bytes
+    # Whether the object defines the symbol; otherwise another object must.
     is_defined: bool
 
 
 class ElfObject(NamedTuple):
-    """An ELF object with its symbols that look like PyTorch's."""
+    """An ELF object, with its dynamic symbols that belong to PyTorch (`_OF_TORCH`)."""
 
     shared_object: SharedObject
-    # Symbols that it defines for others.
+    # The mangled names of the symbols that it defines for other objects.
     defines: frozenset[bytes]
-    # Symbols that it finds elsewhere.
+    # The mangled names of the symbols that another object must define.
     requires: frozenset[bytes]
 
 
 class _Metered:
-    """The bytes of an object as a file that can be read only so often."""
+    """The bytes of an ELF object as a file, with limits for the number and the size of reads."""
 
     def __init__(self, content: bytes) -> None:
         self._file = BytesIO(content)
@@ -113,19 +120,20 @@ class _Metered:
         return self._file.tell()
 
     def close(self) -> None:
-        """Let go of the bytes, since pyelftools' objects refer to each other and to this one."""
+        """Free the bytes. Objects of pyelftools keep this file alive by circular references."""
         self._file = BytesIO()
 
 
 def read_elf(content: bytes, path: str) -> ElfObject | None:
-    """Return what the dynamic loader would read of an object.
+    """Return what the dynamic loader reads of an ELF object.
 
-    None if it is for no machine that we lock for. Raises UnusableFile if it is malformed, or larger
-    in any table than honest objects are.
+    `content` is the whole object, `path` its path in the wheel. None if the object is not of 64
+    bits and little-endian, and so is for none of the target machines. Raises UnusableFile if it is
+    not a valid ELF object, or if one of its tables exceeds a limit.
     """
     if content[:4] != MAGIC:
         raise UnusableFile(f"{path} is not an ELF object")
-    # Of 32 bits, or with the highest byte first: code for a device or another system.
+    # Not 64 bits and little-endian: code for a device or for another system.
     if content[4:6] != b"\x02\x01":
         return None
     try:
@@ -135,6 +143,7 @@ def read_elf(content: bytes, path: str) -> ElfObject | None:
 
 
 def _read(content: bytes, path: str) -> ElfObject:
+    """Return the object. Raises one of `_MALFORMED` if it is malformed."""
     (section_count,) = struct.unpack_from("<H", content, 60)  # e_shnum
     if section_count > _MOST_SECTIONS:
         raise ValueError(f"it has {section_count} sections")
@@ -146,6 +155,7 @@ def _read(content: bytes, path: str) -> ElfObject:
 
 
 def _object(elf: ELFFile, content: bytes, path: str) -> ElfObject:
+    """Return the object from its sections. Raises one of `_MALFORMED` if it is malformed."""
     sections = list(elf.iter_sections())
     needs: list[str] = []
     soname = ""
@@ -183,7 +193,10 @@ def _object(elf: ELFFile, content: bytes, path: str) -> ElfObject:
 def _dynamic_names(
     section: Any, sections: list[Section], content: bytes
 ) -> Iterator[tuple[str, str]]:
-    """Yield the tags of the dynamic section that stand for names, with the names."""
+    """Yield each tag of the dynamic section whose value is a name, with the name.
+
+    These are the tags in `_NAMED_TAGS`. Raises ValueError for too many entries.
+    """
     strings = sections[section["sh_link"]]
     count = section["sh_size"] // max(section["sh_entsize"], 16)
     if count > _MOST_NEEDS:
@@ -201,9 +214,10 @@ _NAMED_TAGS: Final = {1: "DT_NEEDED", 14: "DT_SONAME", 15: "DT_RPATH", 29: "DT_R
 
 
 def _name(content: bytes, strings: Any, offset: int) -> str:
-    """Return the text at an offset of a table of strings.
+    """Return the name at an offset of a string table.
 
-    Raises ValueError for one that is no name of a file.
+    Raises ValueError if it does not end in the table, does not print, or contains a quote or a
+    backslash.
     """
     name = _bytes_at(content, strings, offset, _LONGEST_NAME).decode()
     if not name.isprintable() or any(letter in name for letter in "\\`\"'"):
@@ -212,6 +226,10 @@ def _name(content: bytes, strings: Any, offset: int) -> str:
 
 
 def _bytes_at(content: bytes, strings: Any, offset: int, longest: int) -> bytes:
+    """Return the bytes at an offset of a string table, up to the next zero byte.
+
+    Raises ValueError if there is none in the table or within `longest` bytes.
+    """
     start = strings["sh_offset"] + offset
     limit = min(start + longest, strings["sh_offset"] + strings["sh_size"], len(content))
     end = content.find(b"\0", start, limit)
@@ -221,7 +239,11 @@ def _bytes_at(content: bytes, strings: Any, offset: int, longest: int) -> bytes:
 
 
 def _highest_versions(section: Any, sections: list[Section], content: bytes) -> dict[str, str]:
-    """Return the highest versions that are asked for, by GLIBC, GLIBCXX and CXXABI."""
+    """Return the highest symbol version that an object needs of each of three libraries.
+
+    The keys are GLIBC, GLIBCXX and CXXABI. A key is missing if the object needs no version of it.
+    `section` is the section .gnu.version_r. Raises ValueError for too many versions.
+    """
     strings = sections[section["sh_link"]]
     highest: dict[str, tuple[int, ...]] = {}
     need_position = section["sh_offset"]
@@ -251,7 +273,11 @@ def _highest_versions(section: Any, sections: list[Section], content: bytes) -> 
 
 
 def _symbols(section: Any, strings: Any, content: bytes) -> Iterator[_Symbol]:
-    """Yield the symbols of PyTorch that are defined for others, or must be found elsewhere."""
+    """Yield the symbols of PyTorch in the dynamic symbol table that link an object to others.
+
+    The object either defines such a symbol for others, or needs another object that defines it.
+    `strings` is the string table with their names. Raises ValueError for too many symbols.
+    """
     start, size = section["sh_offset"], section["sh_size"]
     count = size // _SYMBOL.size
     if count > _MOST_SYMBOLS or start + size > len(content):

@@ -1,4 +1,8 @@
-"""Files that are read with limits, as nothing in them is believed."""
+"""Read archives with limits, since an index may send a hostile file.
+
+`Guarded` limits the reads of a file, `unpacked` the size of a member, and `limited` the number of
+members. `RangeFile` is a remote file of which only parts were fetched.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,11 @@ T = TypeVar("T")
 
 # Bytes of a zip's list of members; torch's largest wheel has 2 MB.
 DIRECTORY_LIMIT: Final = 16 << 20
-# A position that no file has.
+# Greater than any position in a file: no limit for the position.
 ANYWHERE: Final = 1 << 62
-CHUNK: Final = 1 << 20
+CHUNK: Final = 1 << 20  # bytes unpacked at once
 _MOST_MEMBERS: Final = 100_000
+# The compression methods whose memory can be limited; see `unpacked`.
 _BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -42,9 +47,10 @@ _UNREADABLE: Final = (
 
 @contextmanager
 def readable(filename: str, kind: str) -> Iterator[None]:
-    """Turn the exceptions of reading a zip or tar into UnusableFile.
+    """Raise UnusableFile for any exception of `_UNREADABLE` in the body of `with`.
 
-    Most of them are of the standard library.
+    These are the exceptions of the standard library for a damaged zip or tar file, and
+    TooLargeError. `kind`, such as "wheel", is for the message.
     """
     try:
         yield
@@ -53,10 +59,11 @@ def readable(filename: str, kind: str) -> Iterator[None]:
 
 
 def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """Return at most `limit` + 1 bytes of a zip's member.
+    """Return the first `limit` + 1 bytes of the uncompressed content of a zip's member.
 
-    Raises TooLargeError if it cannot be unpacked within bounds: for bzip2 and LZMA, zipfile unpacks
-    all that it reads at once, and a kilobyte can hold a gigabyte.
+    So a result of more than `limit` bytes means that the member is too large. Raises TooLargeError
+    for bzip2 and LZMA: zipfile decompresses at once all that it reads of these, and a kilobyte can
+    hold a gigabyte.
     """
     if info.compress_type not in _BOUNDED:
         raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
@@ -71,7 +78,7 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
 
 
 def limited(members: Iterable[T]) -> Iterator[T]:
-    """Yield members up to a number that no honest file has; raise TooLargeError at the next."""
+    """Yield the members of an archive. Raises TooLargeError after _MOST_MEMBERS of them."""
     for count, member in enumerate(members):
         if count >= _MOST_MEMBERS:
             raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")
@@ -79,27 +86,36 @@ def limited(members: Iterable[T]) -> Iterator[T]:
 
 
 class MissingSpanError(Exception):
-    """A span that is needed was not fetched.
+    """A span of a RangeFile is needed that was not fetched.
 
-    The arguments are its first position, and the position after its last one.
+    The arguments are the position of its first byte, and the position after its last byte.
     """
 
 
 class RangeFile:
-    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
+    """A remote file of which only some spans were fetched.
+
+    A span is a sequence of bytes at a position. Reading outside of the spans raises
+    MissingSpanError.
+    """
 
     def __init__(self, size: int) -> None:
+        """Begin without spans; `size` is the size of the whole file in bytes."""
         self._size = size
         # The first position and the content of each span.
         self._spans: list[tuple[int, bytes]] = []
         self._position = 0
 
     def add(self, start: int, content: bytes) -> None:
-        """Add a span."""
+        """Add the span that begins at `start`."""
         self._spans.append((start, content))
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return `size` bytes from the position, or all of them. Raises MissingSpanError."""
+        """Return `size` bytes from the position, or all bytes up to the end if it is negative.
+
+        Fewer are returned at the end of the file. Raises MissingSpanError unless one span has all
+        of them.
+        """
         start = min(self._position, self._size)
         end = self._size if size < 0 else min(start + size, self._size)
         for span_start, span in self._spans:
@@ -111,7 +127,7 @@ class RangeFile:
         return b""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move within the file."""
+        """Move to a position, which is returned. Raises OSError for one before the start."""
         position = offset + (0, self._position, self._size)[whence]
         if position < 0:
             raise OSError("a position before the start")
@@ -124,15 +140,15 @@ class RangeFile:
 
 
 class Guarded:
-    """A readable, seekable file with limits on each read and on the position."""
+    """A readable, seekable file with limits for each read and for the position."""
 
     def __init__(
         self, file: IO[bytes] | RangeFile, *, one_read: int, position: int, forward: bool = False
     ) -> None:
-        """Allow reads of at most `one_read` bytes, up to a position.
+        """Allow reads of at most `one_read` bytes each, and no byte after `position`.
 
-        With `forward` nothing is read twice: going back in a compressed file means reading it again
-        from the start.
+        With `forward`, seeking back is not allowed: in a compressed file that would mean
+        decompressing it again from the start.
         """
         self._file = file
         self._one_read = one_read
@@ -143,15 +159,21 @@ class Guarded:
         self._excess = ""
 
     def set_budget(self, size: int, excess: str) -> None:
-        """Allow `size` bytes from now on, in any number of reads; `excess` describes more."""
+        """Allow `size` more bytes in total, in any number of reads.
+
+        `excess` begins the message of the TooLargeError for more; "of unreasonable size" follows.
+        """
         self._budget = size
         self._excess = excess
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` bytes from the position. Raises TooLargeError."""
+        """Return `size` bytes from the position, or all bytes up to the end if it is negative.
+
+        Raises TooLargeError beyond a limit.
+        """
         if size > self._one_read:
             raise TooLargeError(f"it makes a reader take {size} bytes at once")
-        # zipfile alone asks for all that is left, and only of the last 64 KiB.
+        # A negative size is not checked: only zipfile uses it, for the last 64 KiB of a file.
         content = self._file.read(size)
         self._position += len(content)
         self._check(self._position)
@@ -162,11 +184,14 @@ class Guarded:
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Move. Raises TooLargeError, and ValueError for a position before the beginning."""
+        """Move to a position, which is returned.
+
+        Raises TooLargeError beyond a limit, and ValueError for a position before the beginning.
+        """
         if whence == 0:
             if offset < 0:
                 raise ValueError("it points to before its beginning")
-            # Beforehand, since moving ahead in a compressed file means reading it.
+            # Checked before moving, since moving forward in a compressed file decompresses it.
             self._check(offset)
             if self._forward and offset < self._position:
                 raise TooLargeError("it points back to data that was already read")
@@ -174,6 +199,7 @@ class Guarded:
         return self._position
 
     def _check(self, position: int) -> None:
+        """Raise TooLargeError for a position beyond the limit."""
         if position > self._last_position:
             raise TooLargeError(f"it continues beyond {self._last_position} bytes")
 
@@ -182,5 +208,5 @@ class Guarded:
         return self._position
 
     def seekable(self) -> bool:
-        """Return that one can move in it."""
+        """Return True: `seek` is supported."""
         return True

@@ -1,8 +1,11 @@
-"""HTML index pages: their links and the status of the project (PEP 503, 592, 629, 658, 714, 792).
+"""Read HTML index pages: links to files, and the status of the project.
 
-An HTML5 parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an hour for
-15 MB. So it is given only the relevant tags, which are found in one pass. Of a plain link only the
-name of its file is read; the parser is given it when the release of that file is looked at.
+PEP 503, 592, 629, 658, 714 and 792 define the format. `simple` calls this module.
+
+The time that an HTML5 parser takes is quadratic in the depth of the elements: half a second for
+200 kB of `<div>`, an hour for 15 MB. So the relevant tags are found with regular expressions in
+one pass, and the parser gets only these. A plain link (`_PLAIN_LINK`) is parsed later, when its
+release is looked at; until then only the name of its file is known.
 """
 
 from __future__ import annotations
@@ -23,14 +26,14 @@ if TYPE_CHECKING:
 
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
-# What identifies the page of a project without files: PEP 629, or the usual heading.
+# What an index page without any file must contain: the meta tag of PEP 629, or a usual heading.
 _INDEX = re.compile(
     rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE
 )
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
-# A tag's attributes; an unclosed one extends to the end of the page. The pattern matches wherever
-# it begins, so no part of a page is scanned twice.
+# The attributes of a tag, up to its `>`. A tag that is not closed extends to the end of the page.
+# This pattern matches at any position, so no part of a page is scanned twice.
 _REST = rb"""(?:[^>"']+|"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)){0,400}[^>]*(?:>|\Z)"""
 _COMMENT = rb"!--(?:-?>|.*?(?:--!?>|\Z))"
 # Elements whose content is not markup.
@@ -54,56 +57,68 @@ _MARKUP = re.compile(
     rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")",
     re.IGNORECASE | re.DOTALL,
 )
-# A link that begins with its address, in which nothing is escaped. Any HTML5 parser finds one tag
-# in it, with the same address.
+# The tag of a link whose first attribute is `href`, with an address in which nothing is escaped.
+# Group 1 is the file name. Any HTML5 parser finds one tag in it, with the same address.
 _PLAIN_LINK = re.compile(
     rb"""<a[ \t\n]+href="(?:[A-Za-z0-9_+~.:/-]*/)?([A-Za-z0-9_+~.-]+)(?:#[A-Za-z0-9=&_-]*)?\""""
     rb"""(?:[ \t\n]+[a-z-]+(?:="[^"]*")?)*[ \t\n]*>"""
 )
 MOST_FILES: Final = 100_000  # the longest pages of the public indexes have some 30,000 links
-_LONGEST_TAG = 64 << 10  # bytes; a link has some 200
+_LONGEST_TAG = 64 << 10  # bytes; the tag of a link has about 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
-LONGEST: Final = 1 << 16  # characters of a value
+LONGEST: Final = 1 << 16  # characters of a text in an entry
+# The content of each meta tag, by its attribute `name`; None is the key of tags without a name.
 MetaTags = dict[str | None, str]
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
 class PageError(Exception):
-    """The page cannot be used; the text is a sentence."""
+    """The page cannot be used. The text of the error is a complete sentence that says why."""
 
 
 class Hashes(msgspec.Struct, gc=False):
-    """The hashes of a file."""
+    """The hashes of a file on a page, of which only sha256 is read."""
 
-    # Empty without one.
+    # As written, without a check; empty if the page has none.
     sha256: Text = ""
 
 
-class FileRow(msgspec.Struct, rename="kebab", gc=False):
-    """A file on a page, with the keys of PEP 691."""
+class FileEntry(msgspec.Struct, rename="kebab", gc=False):
+    """The entry of one file on a page. PEP 691 and PEP 700 define its keys (`files`).
+
+    A field is None if the page does not have it.
+    """
 
     filename: str
+    # As written: it may be relative, and may contain credentials.
     url: Text | None = None
     hashes: Hashes | None = None
+    # In bytes.
     size: Annotated[int, msgspec.Meta(ge=0, le=1 << 60)] | None = None
+    # A specifier of Python versions.
     requires_python: Text | None = None
+    # The reason why the file is yanked, or whether it is.
     yanked: Text | bool | None = None
+    # A time in ISO 8601.
     upload_time: Text | None = None
+    # Whether the index offers the `.metadata` file, or the hashes of that file (PEP 714).
     core_metadata: Hashes | bool | None = None
+    # The older name of `core_metadata` (PEP 658).
     dist_info_metadata: Hashes | bool | None = None
 
 
-# Of a row for the cache, which nobody is shown.
-encode_row: Final = msgspec.json.Encoder().encode  # noqa: TID251
+# Encodes an entry for the cache. Entries are not shown to users, so their JSON is not formatted.
+encode_entry: Final = msgspec.json.Encoder().encode  # noqa: TID251
 
 
 def read(body: bytes, url: str) -> tuple[list[tuple[str, bytes]], ProjectStatus, str]:
-    """Return the files that a page links to, its project's status, and the base of its links.
+    """Return the files that a page links to, the status of the project, and the base of the links.
 
-    Of a file, return the name, and the tag of its link or the file as JSON.
+    A file is a pair of its name and its entry: the tag of a plain link, or JSON that was encoded
+    from another link. Links to folders and to the page itself are not files. `url` is the address
+    of the page; it is the base unless the page has a `<base href>`.
 
-    A page is in UTF-8, whatever its header says. Links to folders and to the page itself are not
-    files. Raises PageError.
+    A page is read as UTF-8, whatever its Content-Type says. Raises PageError if it cannot be used.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and not _is_complete(body):
@@ -116,69 +131,75 @@ def read(body: bytes, url: str) -> tuple[list[tuple[str, bytes]], ProjectStatus,
         except ValueError:
             raise PageError(phrase("Its `<base href>` is no address to go by.")) from None
     is_page = is_document or _DOCTYPE.match(body) is not None
-    rows: list[tuple[str, bytes]] = []
-    for found in _written_rows(links):
+    entries: list[tuple[str, bytes]] = []
+    for found in _written_entries(links):
         is_page = True
         if found is not None:
-            rows.append(found)
+            entries.append(found)
     if not is_page:
         raise PageError(phrase("It is neither JSON nor HTML."))
-    if not rows and not _is_empty_index(body):
+    if not entries and not _is_empty_index(body):
         raise PageError(
             phrase(
                 "It links to no file and does not declare itself an index page; a proxy may "
                 "have answered."
             )
         )
-    return rows, _project_status(meta), url
+    return entries, _project_status(meta), url
 
 
-def _written_rows(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
-    """Yield the files that links lead to, in the order of the page; None for another link."""
+def _written_entries(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
+    """Yield name and entry of the file that each link leads to, in the order of the page.
+
+    None is yielded for a link that leads to no file. Plain links are not parsed.
+    """
     escaped: list[bytes] = []
     for tag in links:
         plain = _PLAIN_LINK.fullmatch(tag)
         if plain is None or plain[1] in (b".", b".."):
             escaped.append(tag)
             continue
-        yield from _parsed_rows(escaped)
+        yield from _parsed_entries(escaped)
         escaped.clear()
         yield plain[1].decode(), tag
-    yield from _parsed_rows(escaped)
+    yield from _parsed_entries(escaped)
 
 
-def _parsed_rows(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
-    """Yield the files that these links lead to, as JSON; None for another link."""
+def _parsed_entries(links: list[bytes]) -> Iterator[tuple[str, bytes] | None]:
+    """Yield name and JSON entry of the file that each link leads to; None if it leads to none."""
     for anchor in _parsed(links):
-        row = _row(anchor.attributes)
-        yield None if row is None else (row.filename, encode_row(row))
+        entry = _entry(anchor.attributes)
+        yield None if entry is None else (entry.filename, encode_entry(entry))
 
 
-def row_of_tag(tag: bytes) -> FileRow | None:
-    """Return the file that a link leads to; None if it leads to none."""
+def entry_of_tag(tag: bytes) -> FileEntry | None:
+    """Return the entry of the file that the tag of a link leads to; None if it leads to none."""
     for anchor in _parsed([tag]):
-        return _row(anchor.attributes)
+        return _entry(anchor.attributes)
     return None
 
 
 def _is_complete(body: bytes) -> bool:
-    """Return whether a page has `</html>`, which is mostly at its end."""
+    """Return whether a page contains `</html>`. The end of the page is searched first."""
     if _HTML_END.search(body, max(0, len(body) - 4096)) is not None:
         return True
     return _HTML_END.search(body) is not None
 
 
 def _is_empty_index(body: bytes) -> bool:
-    """Return whether a page without links to files declares itself an index page, or is blank."""
+    """Return whether a page without links to files can be trusted to be an index page.
+
+    It can if it has what `_INDEX` looks for, or if nothing but markup is on it.
+    """
     if _INDEX.search(body) is not None:
         return True
     return not _MARKUP.sub(b"", body).strip()
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the tags of links, and the tags `base` and `meta`.
+    """Return the tags `a`, and the tags `base` and `meta`, each in the order of the page.
 
-    Raises PageError if they are too many or too long.
+    Raises PageError if there are too many, or if one is too long.
     """
     links: list[bytes] = []
     others: list[bytes] = []
@@ -200,9 +221,10 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
-    """Yield the parsed tags.
+    """Yield the parsed tags `a`, `base` and `meta`.
 
-    A few are parsed at a time, since an attribute of two bytes takes eighty in memory.
+    At most about _AT_ONCE bytes are parsed at a time, since an attribute of two bytes takes eighty
+    bytes of memory in the parser.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -217,9 +239,9 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
 
 
 def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
-    """Return the page's meta tags by name, and the address of its `base` tag ("" without one).
+    """Return the meta tags by name, and the address in the first `base` tag ("" without one).
 
-    Raises PageError.
+    Raises PageError for a version of the API other than 1 (PEP 629).
     """
     meta: MetaTags = {}
     bases: list[str] = []
@@ -241,19 +263,20 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
 
 
 def _project_status(meta: MetaTags) -> ProjectStatus:
+    """Return the status in the meta tags of a page (PEP 792); ACTIVE if they have none."""
     status = meta.get("pypi:project-status")
     if not status:
         return ACTIVE
     return ProjectStatus(status, meta.get("pypi:project-status-reason", ""))
 
 
-def _row(attributes: dict[str, str | None]) -> FileRow | None:
-    """Return the file that a link leads to; None if it leads to none."""
+def _entry(attributes: dict[str, str | None]) -> FileEntry | None:
+    """Return the entry of the file that a link with these attributes leads to; None without one."""
     address, _, fragment = (attributes.get("href") or "").strip().partition("#")
     filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
         return None
-    row = FileRow(
+    entry = FileEntry(
         unquote(filename),
         address,
         _hashes(fragment),
@@ -261,17 +284,20 @@ def _row(attributes: dict[str, str | None]) -> FileRow | None:
         upload_time=attributes.get("data-upload-time"),
     )
     if "data-yanked" in attributes:
-        row.yanked = attributes["data-yanked"] or True
+        entry.yanked = attributes["data-yanked"] or True
     # PEP 714: data-core-metadata wins over its older name if both are present.
     for key in ("data-dist-info-metadata", "data-core-metadata"):
         if key in attributes:
             value = (attributes[key] or "").strip()
-            row.core_metadata = value.lower() != "false" and _hashes(value)
-    return row
+            entry.core_metadata = value.lower() != "false" and _hashes(value)
+    return entry
 
 
 def _hashes(text: str) -> Hashes:
-    """Return the hash of `sha256=…` in a fragment or attribute."""
+    """Return the hash of `sha256=…` in the fragment of an address or in an attribute.
+
+    It is empty if there is no such part.
+    """
     for part in text.split("&"):
         algorithm, _, digest = part.partition("=")
         if algorithm == "sha256":

@@ -1,7 +1,9 @@
-"""Requirements of a source archive without static metadata.
+"""Guess the requirements of a source archive that has no static metadata (PEP 643).
 
-They are as its maintainers' machine had them: requires.txt, which setuptools writes into archives
-and no standard covers, or a setup.py without any. No lock uses them unless a fact repeats them.
+setuptools writes the requirements into requires.txt as it makes an archive. No standard covers
+that file, and it shows what was required on the machine of the maintainers. An archive may also
+have a setup.py that mentions no requirement. A lock uses such requirements only if a fact repeats
+them; the checks of facts and the proposals for new facts call this module.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from resolver.index.parse.metadata import MOST_REQUIREMENTS, MOST_TEXT, check_te
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model.release import CoreMetadata, File
 
-# Arguments of setup() that add requirements, or may, such as the content of a dictionary.
+# Arguments of setup() that state requirements, or that may, such as `**arguments` and pbr.
 _REQUIRING: Final = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
 
-# What a setup.py that depends on its machine uses.
+# Expressions by which a setup.py can depend on the machine that runs it.
 _MACHINE_CHECKS: Final = re.compile(
     r"\b(?:platform\.(?:machine|system|platform|processor|uname)"
     r"|sys\.(?:platform|version_info|maxsize)"
@@ -27,20 +29,24 @@ _MACHINE_CHECKS: Final = re.compile(
 
 
 class InformalRequirements(NamedTuple):
-    """The requirements recorded in an archive."""
+    """The requirements that a source archive records in a form without a standard."""
 
-    # The file that has them, for people.
+    # The archive and the file in it that has them, for messages.
     where: str
-    # The requirements (PEP 508), as in metadata.
+    # The requirements (PEP 508), in the form of Requires-Dist.
     lines: tuple[str, ...]
-    # How they got there.
+    # An English clause that says how they were recorded.
     how: str
-    # The file that has them, as the source of a fact.
+    # The archive and the file in it, as a fact cites its source.
     source: str
 
 
 def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements | None:
-    """Return the requirements in an archive; None if it has none that metadata could have."""
+    """Return the requirements that a source archive records; None if they cannot be determined.
+
+    The result has no lines if the archive shows that it requires nothing. Raises IndexFailure if
+    the index does not answer.
+    """
     for folder in _egg_info_folders(file):
         path = f"{folder}/requires.txt"
         content = _member(file, path, catalog)
@@ -76,7 +82,7 @@ def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements 
 
 
 def _egg_info_folders(file: File) -> Iterator[str]:
-    """Yield where setuptools may have written, by the name of the archive."""
+    """Yield the folders in which setuptools may have written requires.txt, from the file name."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
         yield f"{name}.egg-info"
@@ -84,7 +90,10 @@ def _egg_info_folders(file: File) -> Iterator[str]:
 
 
 def _how_recorded(file: File, catalog: Catalog) -> str:
-    """Return how setuptools recorded requirements, and whether for another machine perhaps."""
+    """Return an English clause that says how setuptools recorded the requirements.
+
+    It has a warning if the setup.py checks the machine, since targets may have other requirements.
+    """
     how = "setuptools recorded this in it"
     script = _member(file, "setup.py", catalog) or ""
     checks = sorted(set(_MACHINE_CHECKS.findall(script)))
@@ -97,7 +106,7 @@ def _how_recorded(file: File, catalog: Catalog) -> str:
 
 
 def _member(file: File, path: str, catalog: Catalog) -> str | None:
-    """Return a file of an archive, None if it cannot be used."""
+    """Return the text of a file of an archive; None if it is missing or unusable."""
     try:
         return catalog.member(file, path)
     except UnusableFile:
@@ -105,9 +114,10 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
 
 
 def _valid_lines(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
-    """Return the lines; None if metadata with them would be unusable, or one does not print.
+    """Return the requirements; None if core metadata with them would be unusable.
 
-    They may be much longer than the file, since each repeats the marker of its section.
+    None also if one of them contains characters that do not print. They may be much longer than the
+    file that they are from, since each repeats the marker of its section; so they are counted.
     """
     valid: list[str] = []
     length = 0
@@ -124,7 +134,10 @@ def _valid_lines(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
 
 
 def _requires_txt_lines(content: str) -> Iterator[str]:
-    """Yield the requirements of a requires.txt, with markers for their sections."""
+    """Yield the requirements in a requires.txt, in the form of Requires-Dist.
+
+    A section `[extra:marker]` becomes markers of the requirements below it.
+    """
     section_markers: list[str] = []
     for written_line in content.splitlines():
         line = written_line.strip()
@@ -140,7 +153,10 @@ def _requires_txt_lines(content: str) -> Iterator[str]:
 
 
 def _section_markers(section: str) -> list[str]:
-    """Return the markers that `extra:marker` stands for; each part may be empty."""
+    """Return the markers for the requirements in a section.
+
+    `section` is `extra:marker`; each part may be empty.
+    """
     extra, _, marker = section.partition(":")
     markers = []
     if marker:

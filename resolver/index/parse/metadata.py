@@ -1,4 +1,4 @@
-"""METADATA, PKG-INFO and pyproject.toml (PEP 518, PEP 621)."""
+"""Parse core metadata (METADATA, PKG-INFO) and pyproject.toml (PEP 518, PEP 621)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The end of a header, apart from the carriage return that ends its last line.
+# A metadata file is a header of fields, an empty line, and the description. This matches the empty
+# line. A carriage return before it stays in the header.
 _END: Final = re.compile(rb"\n\r?\n|\r\r")
+# The Metadata-Version.
 _FORMAT: Final = re.compile(r"([12])\.(\d{1,4})")
+# The fields that are needed, so that a file is unusable if one of them cannot be read.
 _FIELDS: Final = (
     "name",
     "version",
@@ -35,41 +38,44 @@ _FIELDS: Final = (
     "provides-extra",
 )
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
-_LONGEST_SHOWN: Final = 300  # characters of a wrong line
+_LONGEST_SHOWN: Final = 300  # characters of an invalid line that a message quotes
 MOST_REQUIREMENTS: Final = 10_000  # the distribution with the most extras has about 1,000
-# Characters of all requirements: parsing them takes a second and ten times the memory.
+# Characters of all requirements together: parsing so many takes a second, and ten times as many
+# bytes of memory.
 MOST_TEXT: Final = 2 << 20
-# Extras named in a marker, and markers whose extras cannot be determined.
+# The limit for the extras in one marker, and for the markers whose extras cannot be determined.
 _MOST_EXTRAS: Final = 100
 
 
 class Header(NamedTuple):
-    """The fields of a metadata file."""
+    """The fields of a metadata file that a lock needs."""
 
     metadata: CoreMetadata
-    # The version of its format.
+    # The Metadata-Version.
     version: tuple[int, int]
-    # The fields that it declares dynamic, in lower case.
+    # The names in the field Dynamic (PEP 643), in lower case: a wheel may have other values there.
     dynamic: frozenset[str]
 
 
 def read(content: bytes, release: FileRelease, where: str) -> Header:
-    """Read METADATA or PKG-INFO; `where` is its address, for a failure.
+    """Return the fields of a METADATA or PKG-INFO file.
 
-    Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
+    `release` is the release of the distribution that has the file; `where` is its address, which
+    an error names. Raises UnusableFile if the metadata is invalid, and WrongRelease if it is for
+    another project or version.
     """
     raw = _parsed_header(content, release)
-    what = f"the metadata of {release.filename}"
+    subject = f"the metadata of {release.filename}"
     name, version = raw.get("name", ""), raw.get("version", "")
     if not name:
-        raise UnusableFile(f"{what} has no Name")
+        raise UnusableFile(f"{subject} has no Name")
     if not version:
-        raise UnusableFile(f"{what} has no Version")
+        raise UnusableFile(f"{subject} has no Version")
     check_release(name, version, release, where)
     written_format = raw.get("metadata_version", "1.0")
     match = _FORMAT.fullmatch(written_format.strip())
     if match is None:
-        raise UnusableFile(f"{what} has the version {_brief(written_format)!r}")
+        raise UnusableFile(f"{subject} has the version {_brief(written_format)!r}")
     metadata = CoreMetadata(
         name,
         version,
@@ -83,9 +89,9 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
 
 
 def _parsed_header(content: bytes, release: FileRelease) -> RawMetadata:
-    """Return the fields of a metadata file as `packaging` does.
+    """Return the fields of a metadata file, as `packaging.metadata.parse_email` parses them.
 
-    Raises UnusableFile if one that is needed cannot be read.
+    Raises UnusableFile if a field of `_FIELDS` cannot be read.
     """
     # The description, which is not needed, may be a megabyte in any encoding.
     end = _END.search(content)
@@ -112,7 +118,10 @@ def _parsed_header(content: bytes, release: FileRelease) -> RawMetadata:
 
 
 def check_release(name: str, version: str, release: FileRelease, where: str) -> None:
-    """Raise WrongRelease unless name and version are those in the file's name."""
+    """Raise WrongRelease unless name and version in metadata are equal to those in the file name.
+
+    `where` is the address of the metadata, which the error names.
+    """
     is_project = text.name(name) == release.project
     if is_project and text.version(version) == text.version(release.version):
         return
@@ -134,9 +143,10 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
 
 
 def check_texts(metadata: CoreMetadata, filename: str) -> None:
-    """Raise UnusableFile for an invalid requirement or Requires-Python, or too many requirements.
+    """Raise UnusableFile for metadata whose texts are invalid, too many or too long.
 
-    See PEP 508 and PEP 440 for what is valid.
+    The texts are the requirements (PEP 508), Requires-Python (PEP 440) and the extras. `filename`
+    is named in the error.
     """
     requirements = metadata.requires_dist
     _check_count(len(requirements), "requirements", filename)
@@ -170,23 +180,24 @@ def check_texts(metadata: CoreMetadata, filename: str) -> None:
         )
 
 
-def _check_count(count: int, what: str, filename: str) -> None:
+def _check_count(count: int, subject: str, filename: str) -> None:
+    """Raise UnusableFile for more than MOST_REQUIREMENTS texts of a kind, which `subject` names."""
     if count > MOST_REQUIREMENTS:
         raise UnusableFile(
-            f"{filename} has {count} {what}; more than {MOST_REQUIREMENTS} are not read"
+            f"{filename} has {count} {subject}; more than {MOST_REQUIREMENTS} are not read"
         )
 
 
 def _brief(line: str) -> str:
-    """Return what may be shown of a line of metadata: not all of a long one, and no password."""
+    """Return a line of metadata for a message: without passwords, and cut if it is long."""
     line = without_secrets(line)
     return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…"
 
 
 # pyproject.toml
 
-# The build requirements of a source tree without build-system.requires (PEP 518: setuptools and
-# wheel).
+# The build requirements of a source tree without build-system.requires. PEP 518 names setuptools
+# and wheel.
 LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 
 # The fields of [project] that a lock needs.
@@ -194,10 +205,14 @@ _NEEDED: Final = ("dependencies", "optional-dependencies", "requires-python")
 
 
 class _BuildSystem(msgspec.Struct):
+    """The table [build-system] of a pyproject.toml (PEP 518)."""
+
     requires: list[str] | None = None
 
 
 class _Project(msgspec.Struct, rename="kebab"):
+    """The keys of the table [project] of a pyproject.toml that are read (PEP 621)."""
+
     name: str
     version: str = ""
     dynamic: list[str] = []
@@ -207,10 +222,15 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 
 def read_pyproject(content: bytes, release: FileRelease) -> Archive:
-    """Return what a pyproject.toml says of its source tree. Raises UnusableFile."""
+    """Return the static metadata and the build requirements in a pyproject.toml.
+
+    The metadata is None, with the reason, if the file has no [project] table, declares a field of
+    `_NEEDED` dynamic, or names another project than `release`. Raises UnusableFile if the file is
+    invalid.
+    """
     try:
         document = toml.loads(content.decode("utf-8-sig"), toml.SOURCE_TREE)
-    # Besides tomli's own: bytes that are not text, `int` of 5,000 digits.
+    # TOML errors are ValueErrors. So are bytes that are not UTF-8, and integers of 5,000 digits.
     except (ValueError, RecursionError) as error:
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build_requires: tuple[str, ...] | None = None
@@ -244,7 +264,10 @@ def read_pyproject(content: bytes, release: FileRelease) -> Archive:
 def _convert(
     document: dict[str, Any], table: str, shape: type[T], release: FileRelease
 ) -> T | None:
-    """Return a table of a pyproject.toml, None if there is none. Raises UnusableFile."""
+    """Return a table of a pyproject.toml, converted to the type `shape`; None if it is missing.
+
+    Raises UnusableFile if the table does not have that shape.
+    """
     if table not in document:
         return None
     try:
@@ -256,7 +279,10 @@ def _convert(
 
 
 def _of_extra(line: str, extra: str, release: FileRelease) -> str:
-    """Return a requirement as in core metadata: with a marker for the extra."""
+    """Return a requirement of an extra as core metadata has it: with the marker `extra == "…"`.
+
+    A marker of its own is kept and joined with `and`. Raises UnusableFile if the line is invalid.
+    """
     try:
         text.requirement(line)
         requirement = Requirement(line)

@@ -1,11 +1,14 @@
-"""Parser of pages of the simple repository API.
+"""Parse pages of the simple repository API. A page lists the files of one project.
 
-JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and
-PEP 792 is in both. A defect of a single file results in a `Rejection`; one that makes the whole
-page unusable is an IndexFailure.
+A page is JSON (PEP 691, PEP 700) or HTML (PEP 503, 592, 658 and 714; see `html_page`). In both
+formats PEP 629 defines the version of the API, and PEP 792 the status of the project.
 
-Of the files of a page only the names are read at once, since a lock looks at one release in fifty.
-`files_of` reads the rest.
+A defect of a single file results in a `Rejection` of that file. A defect that makes the whole page
+unusable raises IndexFailure.
+
+A page has one entry for each file: an element of `files` in JSON, a link in HTML. `read` parses
+only the file names, since a lock looks at about one release in fifty. `files_of` parses the
+complete entries of one release. `net.remote_pages` and `store.page_cache` call both.
 """
 
 from __future__ import annotations
@@ -33,12 +36,12 @@ from resolver.index.parse.distribution import (
 from resolver.index.parse.html_page import (
     LONGEST,
     MOST_FILES,
-    FileRow,
+    FileEntry,
     Hashes,
     PageError,
     Text,
-    encode_row,
-    row_of_tag,
+    encode_entry,
+    entry_of_tag,
 )
 from resolver.index.parse.variants import VARIANTS_ENDING
 from resolver.model import text
@@ -53,21 +56,22 @@ _JSON_TYPES: Final = (
     "application/json",
     "application/vnd.pypi.simple.latest+json",
 )
-# Characters of the reason for yanking, which a lock repeats.
+# Characters of a reason for yanking that are kept, since a lock repeats it.
 _LONGEST_REASON: Final = 500
 
-# The number of files of a page. A page is read by one thread.
+# `_counts.files` is the number of file entries decoded so far. A page is read by one thread, so
+# each thread has its own count.
 _counts: Final = threading.local()
 
 
 class _TooManyError(Exception):
-    """A page has more files than are read."""
+    """A page has more than MOST_FILES files."""
 
 
 class _Counted(msgspec.Struct, gc=False):
-    """A file on a page, of which nothing is built.
+    """A file entry that is counted, and of which no field is decoded.
 
-    msgspec skips the keys that a type does not have.
+    The type has no fields, so msgspec skips every key.
     """
 
     def __post_init__(self) -> None:
@@ -75,13 +79,13 @@ class _Counted(msgspec.Struct, gc=False):
 
 
 class _Outline(msgspec.Struct):
-    """The files of a page, counted. Other mistakes are found when the page is read."""
+    """A JSON page whose files are only counted. Other defects are found when it is read."""
 
     files: list[_Counted] = []
 
 
 class _Named(msgspec.Struct, gc=False):
-    """A file on a page, of which only the name is built."""
+    """A file entry that is counted, and of which only the name is decoded."""
 
     filename: str
 
@@ -90,91 +94,109 @@ class _Named(msgspec.Struct, gc=False):
 
 
 class _Names(msgspec.Struct):
-    """The names of the files of a page, counted."""
+    """A JSON page whose files are counted and decoded to their names."""
 
     files: list[_Named] = []
 
 
 def _count_file() -> None:
-    """Count a file of the page that is read. Raises _TooManyError."""
+    """Count one more file entry of this thread's page. Raises _TooManyError beyond MOST_FILES."""
     _counts.files += 1
     if _counts.files > MOST_FILES:
         raise _TooManyError
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
+    """The object `meta` of a JSON page."""
+
+    # The version of the API (PEP 629), such as `1.1`.
     api_version: Text
 
 
 class _Page(msgspec.Struct, rename="kebab"):
-    """A page whose files were counted. Keys that are not needed take no memory."""
+    """A JSON page whose files were counted before. Keys without a field here take no memory."""
 
     meta: _Meta
+    # The name of the project, as the page spells it.
     name: Text
+    # The undecoded JSON of each file entry.
     files: list[msgspec.Raw]
-    # May be of any type.
+    # The undecoded value of PEP 792, which may be of any JSON type.
     project_status: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Status(msgspec.Struct):
+    """The object `project-status` of a JSON page (PEP 792)."""
+
+    # Empty if the page does not state it.
     status: str = ""
+    # Why the project has this status; empty if the page does not state it.
     reason: str = ""
 
 
 class _Filename(msgspec.Struct):
+    """A file entry of which only the name is decoded, without counting it."""
+
     filename: str
 
 
 class WrittenPage(NamedTuple):
-    """A page of which the files were sorted by their names alone."""
+    """A page whose files were sorted into releases by name. Their other fields are not decoded."""
 
     # The address that links are relative to.
     base: str
-    # The files of each release as they were sent, for `stored` and then `files_of`; the newest
-    # first. The key is the version as the first file name spells it. They are parts of the page.
+    # The undecoded file entries by version, the newest version first. The key is the version as
+    # the file names spell it. `stored`, then `files_of`, make a file of an entry. An entry of type
+    # msgspec.Raw keeps the whole page in memory.
     releases: dict[str, list[Written]]
+    # The files that no release can use, with the reasons.
     rejections: tuple[Rejection, ...]
+    # The status of the project (PEP 792).
     project_status: ProjectStatus
-    # The lists of variants by version, as in `Page`.
+    # For each version with variant wheels, the file that lists its variants (PEP 825); None if the
+    # page has no such file.
     variant_files: dict[str, File | None]
 
 
 def _alone(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct]:
-    """Return the type of a row that has only this field, under the same key."""
+    """Return a struct type that has only `field`, under the same JSON key."""
     kind = (field.name, field.type, field.default)
-    return msgspec.defstruct("Row", [kind], rename={field.name: field.encode_name})
+    return msgspec.defstruct("Entry", [kind], rename={field.name: field.encode_name})
 
 
-# A file on a page as it was sent: JSON, or the tag of a link.
+# An undecoded file entry, as the index sent it: a JSON object, or the `<a …>` tag of a link.
 Written = bytes | msgspec.Raw
 
-# Bytes of a file on a page beyond which its keys that are not needed are dropped. The files of
-# public indexes have half of it.
+# Bytes of an entry. A longer one is stored without the keys that are not needed. The entries of
+# public indexes have half of that.
 _LONGEST_WRITTEN: Final = 2 << 10
 
 _ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_page = msgspec.json.Decoder(_Page).decode
-_decode_row = msgspec.json.Decoder(FileRow).decode
+_decode_entry = msgspec.json.Decoder(FileEntry).decode
 _decode_outline = msgspec.json.Decoder(_Outline).decode
 _decode_names = msgspec.json.Decoder(_Names).decode
 _decode_filename = msgspec.json.Decoder(_Filename).decode
-# A reader of each other field by itself, which skips the rest of a row.
+# A decoder for each field but the file name, which skips all other keys of an entry.
 _FIELDS: Final = [
     (field.name, msgspec.json.Decoder(_alone(field)).decode)
-    for field in msgspec.structs.fields(FileRow)
+    for field in msgspec.structs.fields(FileEntry)
     if not field.required
 ]
 
 
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
-    """Read the page of `project` that `index` sent from `url`, the last one after redirects.
+    """Return the page of a project, with the fields of all its files.
 
-    Raises IndexFailure.
+    `index` is the name of the index that sent `body`. `url` is the address of the page after
+    redirects. Raises IndexFailure if the page cannot be used.
     """
     written = read(body, content_type, project=project, index=index, url=url)
     releases = {}
-    for version, rows in written.releases.items():
-        releases[version] = files_of([stored(row, written.base) for row in rows], written.base)
+    for version, entries in written.releases.items():
+        releases[version] = files_of(
+            [stored(entry, written.base) for entry in entries], written.base
+        )
     return Page(
         project=project,
         index=index,
@@ -188,7 +210,10 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
 def read(
     body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str
 ) -> WrittenPage:
-    """Read a page as `parse` does, but of its files only the names. Raises IndexFailure."""
+    """Return a page of which only the names of the files are decoded.
+
+    It has the same arguments as `parse`. Raises IndexFailure if the page cannot be used.
+    """
     try:
         return _read(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, url)
     except PageError as error:
@@ -210,7 +235,11 @@ def read(
 
 
 def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> WrittenPage:
-    """Read a page. Raises PageError, and what msgspec raises for JSON."""
+    """Return a page as `read` does, for a body without a byte order mark.
+
+    Raises PageError if the page cannot be used, and the exceptions of `_ODD` and RecursionError if
+    it is JSON that cannot be decoded.
+    """
     media_type = content_type.partition(";")[0].strip().lower()
     if not body.strip():
         raise PageError(phrase("The page is empty."))
@@ -221,14 +250,15 @@ def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> 
                 media_type=media_type,
             )
         )
-    rows: Iterable[tuple[str, Written]]
+    entries: Iterable[tuple[str, Written]]
     if media_type in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        rows, status = _read_json(body, project)
+        entries, status = _read_json(body, project)
     else:
-        rows, status, url = html_page.read(body, url)
-    found = _sorted_out(rows, project)
+        entries, status, url = html_page.read(body, url)
+    found = _sorted_out(entries, project)
     rejections = found.rejections
-    if rejections and not found.rows and all(_is_foreign(row, project) for row in rejections):
+    has_rejections_only = bool(rejections) and not found.entries
+    if has_rejections_only and all(_is_foreign(file, project) for file in rejections):
         raise PageError(
             phrase(
                 "Every file on it belongs to another project, for example {file}.",
@@ -249,7 +279,10 @@ def _read(body: bytes, content_type: str, project: NormalizedName, url: str) -> 
 def _read_json(
     body: bytes, project: NormalizedName
 ) -> tuple[Iterable[tuple[str, Written]], ProjectStatus]:
-    """Return the files on a JSON page, and its project's status. Raises as `_read` does."""
+    """Return the file names of a JSON page with their entries, and the status of the project.
+
+    Raises the exceptions of `_read`.
+    """
     names = _names(body)
     page = _decode_page(body)
     version = page.meta.api_version
@@ -263,18 +296,19 @@ def _read_json(
     if text.name(page.name) != project:
         raise PageError(phrase("It is a page for another project, `{name}`.", name=page.name))
     if names is None:
-        names = [_decode_filename(row).filename for row in page.files]
+        names = [_decode_filename(entry).filename for entry in page.files]
     return zip(names, page.files, strict=True), _project_status(page.project_status)
 
 
 def _names(body: bytes) -> list[str] | None:
-    """Return the names of the files of a JSON page; None if one of them cannot be read.
+    """Return the file names of a JSON page; None if they cannot be decoded all at once.
 
-    Raises PageError if there are too many, and what msgspec raises if it is no JSON.
+    Raises PageError for more than MOST_FILES files, and the exceptions of `_ODD` if the page is not
+    JSON with a list `files`.
     """
     _counts.files = 0
     try:
-        return [row.filename for row in _decode_names(body).files]
+        return [entry.filename for entry in _decode_names(body).files]
     except _TooManyError:
         raise PageError(phrase("It has more than {limit} files.", limit=MOST_FILES)) from None
     except _ODD:
@@ -288,7 +322,7 @@ def _names(body: bytes) -> list[str] | None:
 
 
 def _project_status(raw: msgspec.Raw) -> ProjectStatus:
-    """Return the status in a JSON page.
+    """Return the status in a JSON page; ACTIVE if it is missing, invalid or too long.
 
     PEP 792: "If no status is explicitly noted, then the project is considered to be in the active
     state."
@@ -302,81 +336,89 @@ def _project_status(raw: msgspec.Raw) -> ProjectStatus:
     return ProjectStatus(value.status, value.reason) if value.status else ACTIVE
 
 
-def _row(raw: Written) -> FileRow:
-    """Return a file on a page without values of another type or length.
+def _entry(raw: Written) -> FileEntry:
+    """Return a decoded JSON entry. Fields with a value of a wrong type or length are left out.
 
-    A `yanked` of another type counts as true. Raises msgspec.DecodeError without a file name.
+    A `yanked` of a wrong type counts as true. Raises msgspec.DecodeError if the entry has no file
+    name.
     """
     try:
-        return _decode_row(raw)
+        return _decode_entry(raw)
     except _ODD:
         pass
-    row = FileRow(_decode_filename(raw).filename)
+    entry = FileEntry(_decode_filename(raw).filename)
     for name, decode in _FIELDS:
         try:
-            setattr(row, name, getattr(decode(raw), name))
+            setattr(entry, name, getattr(decode(raw), name))
         except _ODD:
             if name == "yanked":
-                row.yanked = True
-    return row
+                entry.yanked = True
+    return entry
 
 
 def files_of(written: Iterable[bytes], base: str) -> tuple[File, ...]:
-    """Return the files of a release, of which a page at `base` has these rows.
+    """Return the files of a release from its stored entries.
 
-    What is listed twice alike is one file.
+    Links are relative to the address `base`. Entries with the same file name and sha256 result in
+    one file, the first of them. A link that leads to no file is left out.
     """
     files: dict[tuple[str, str], File] = {}
-    for one in written:
-        row = _written_row(one)
-        if row is not None:
-            file = _file(row, base)
+    for stored_entry in written:
+        entry = _parsed_entry(stored_entry)
+        if entry is not None:
+            file = _file(entry, base)
             files.setdefault((file.filename, file.sha256), file)
     return tuple(files.values())
 
 
-def _written_row(written: bytes) -> FileRow | None:
-    """Return a row of a page; None for a link that leads to no file."""
-    return row_of_tag(written) if written.startswith(b"<") else _row(written)
+def _parsed_entry(written: bytes) -> FileEntry | None:
+    """Return a decoded entry; None for a link that leads to no file."""
+    return entry_of_tag(written) if written.startswith(b"<") else _entry(written)
 
 
 def stored(sent: Written, base: str) -> bytes:
-    """Return a row of a page as it is kept, without credentials and without what is not needed."""
+    """Return an entry in the form in which it is kept in the cache.
+
+    It has no credentials in its address. If it is long, the keys that are not needed are dropped.
+    `base` is the address that its link is relative to.
+    """
     written = bytes(sent)
     if written.startswith(b"<"):  # a plain link has no credentials
         return written
     is_short = len(written) <= _LONGEST_WRITTEN
     if is_short and b"@" not in written and b"\\" not in written:
         return written
-    row = _row(written)
-    url = _followed(row.url, base)
+    entry = _entry(written)
+    url = _followed(entry.url, base)
     # It is joined once more when it is read, which may give a host to an address without one.
-    row.url = url if _followed(url, base) == url else NOWHERE
-    return encode_row(row)
+    entry.url = url if _followed(url, base) == url else NOWHERE
+    return encode_entry(entry)
 
 
 class _Sorted(NamedTuple):
-    """The files of a page, sorted by their names."""
+    """The file entries of a page, sorted by file name."""
 
-    # The rows by version as written.
-    rows: dict[str, list[Written]]
-    # These versions have wheels with a label.
+    # The entries of each version. The key is the version as the file names spell it.
+    entries: dict[str, list[Written]]
+    # The versions that have variant wheels, which have a label in their names (PEP 825).
     labelled: set[str]
+    # The files whose names rule them out.
     rejections: list[Rejection]
-    # What may be a list of variants, by name. It is among the rejected files, too.
+    # File name and entry of each file that may list the variants of a release. `rejections` has
+    # these files, too.
     tables: list[tuple[str, Written]]
 
 
-def _sorted_out(rows: Iterable[tuple[str, Written]], project: NormalizedName) -> _Sorted:
-    """Return the files of a page, of which the names are given."""
+def _sorted_out(entries: Iterable[tuple[str, Written]], project: NormalizedName) -> _Sorted:
+    """Return the entries sorted by file name, from pairs of a file name and its entry."""
     found = _Sorted({}, set(), [], [])
-    for filename, written in rows:
+    for filename, written in entries:
         version = _version_of(filename, project)
         if isinstance(version, str):
-            if version in found.rows:
-                found.rows[version].append(written)
+            if version in found.entries:
+                found.entries[version].append(written)
             else:
-                found.rows[version] = [written]
+                found.entries[version] = [written]
             if label_of(filename):
                 found.labelled.add(version)
             continue
@@ -387,27 +429,28 @@ def _sorted_out(rows: Iterable[tuple[str, Written]], project: NormalizedName) ->
 
 
 def _releases(found: _Sorted, base: str) -> tuple[dict[str, list[Written]], list[str]]:
-    """Return the rows by version, newest first, and the versions with variant wheels.
+    """Return the entries by version, newest first, and the versions that have variant wheels.
 
-    Files without a valid version are added to the rejections. Of several spellings of a version,
-    the key is the one that sorts first, whatever the order of the page.
+    If the file names spell a version in several ways, the key is the spelling that sorts first as
+    text, so that the order of the page does not matter. Files whose version violates PEP 440 are
+    added to `found.rejections`.
     """
     spellings: dict[Version, list[str]] = {}
-    for spelling, rows in found.rows.items():
+    for spelling, entries in found.entries.items():
         version = text.version(spelling)
         if version is not None:
             spellings.setdefault(version, []).append(spelling)
             continue
-        for file in files_of(map(bytes, rows), base):
+        for file in files_of(map(bytes, entries), base):
             found.rejections.append(Rejection(file.filename, RejectionReason.VERSION, spelling))
     releases: dict[str, list[Written]] = {}
     labelled: list[str] = []
     for version in sorted(spellings, reverse=True):
         keys = sorted(spellings[version])
-        rows_of_version: list[Written] = []
+        entries_of_version: list[Written] = []
         for key in keys:
-            rows_of_version += found.rows[key]
-        releases[keys[0]] = rows_of_version
+            entries_of_version += found.entries[key]
+        releases[keys[0]] = entries_of_version
         if not found.labelled.isdisjoint(keys):
             labelled.append(keys[0])
     return releases, labelled
@@ -419,9 +462,10 @@ def _variant_files(
     project: NormalizedName,
     base: str,
 ) -> dict[str, File | None]:
-    """Return the list of variants of each release that has variant wheels.
+    """Return for each version in `labelled` the file that lists its variants (PEP 825).
 
-    None stands for a release without a list.
+    The value is None if there is no such file. `tables` has the files that may be lists. If there
+    are several for one version, the first is used.
     """
     variant_files: dict[str, File | None] = dict.fromkeys(labelled)
     if not variant_files:
@@ -443,13 +487,13 @@ def _variant_files(
 def _without_tables(
     rejections: Sequence[Rejection], variant_files: Mapping[str, File | None]
 ) -> tuple[Rejection, ...]:
-    """Return the rejections without those lists of variants that are used."""
+    """Return the rejections without the lists of variants that are in use."""
     names = {file.filename for file in variant_files.values() if file is not None}
     return tuple(rejection for rejection in rejections if rejection.filename not in names)
 
 
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
-    """Return the version in a file's name, or why the file cannot be used."""
+    """Return the version in a file name as written, or why the file cannot be used."""
     wheel = distribution_and_version(filename)
     if wheel is not None:
         distribution, version = wheel
@@ -470,44 +514,50 @@ def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
 
 
 def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
-    """Return whether a rejected file is of another project."""
+    """Return whether a rejected file belongs to another project, by its name."""
     if rejection.reason is RejectionReason.FORMAT:
         return not starts_with_project(rejection.filename, project)
     return rejection.reason is RejectionReason.FOREIGN
 
 
-def _file(row: FileRow, base: str) -> File:
-    """Return a file on a page with its address made absolute."""
+def _file(entry: FileEntry, base: str) -> File:
+    """Return the file of a decoded entry. Its address is made absolute with `base`."""
     # PEP 714: core-metadata wins over its older name if both are present.
-    metadata = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
+    metadata = entry.dist_info_metadata if entry.core_metadata is None else entry.core_metadata
     return File(
-        filename=row.filename,
-        url=_followed(row.url, base),
-        sha256="" if row.hashes is None else _sha256(row.hashes),
-        size=row.size,
-        requires_python=row.requires_python or "",
-        yanked=_reason_for_yanking(row.yanked),
-        uploaded=row.upload_time or "",
+        filename=entry.filename,
+        url=_followed(entry.url, base),
+        sha256="" if entry.hashes is None else _sha256(entry.hashes),
+        size=entry.size,
+        requires_python=entry.requires_python or "",
+        yanked=_reason_for_yanking(entry.yanked),
+        uploaded=entry.upload_time or "",
         metadata=_metadata_sha256(metadata),
     )
 
 
 def _reason_for_yanking(yanked: str | bool | None) -> str | None:
-    """Return why a file is yanked, empty without a reason; None if it is not yanked."""
+    """Return the reason why a file is yanked, which may be empty; None if it is not yanked."""
     if not yanked:
         return None
     return "" if yanked is True else yanked[:_LONGEST_REASON]
 
 
 def _metadata_sha256(metadata: Hashes | bool | None) -> str | None:
-    """Return the sha256 of a `.metadata` file, empty without one; None if there is no such file."""
+    """Return the sha256 of a `.metadata` file (PEP 714).
+
+    It is empty if the index states no sha256, and None if the index does not offer the file.
+    """
     if metadata is None or metadata is False:
         return None
     return "" if metadata is True else _sha256(metadata)
 
 
 def _followed(address: str | None, base: str) -> str:
-    """Return the address of a link, without credentials; NOWHERE if it must not be followed."""
+    """Return the absolute address of a link, without credentials and fragment.
+
+    Return NOWHERE if the address is missing or must not be followed.
+    """
     if address is None:
         return NOWHERE
     try:
@@ -517,7 +567,7 @@ def _followed(address: str | None, base: str) -> str:
 
 
 def _sha256(hashes: Hashes) -> str:
-    """Return the sha256, empty if it is invalid."""
+    """Return the sha256 in lower case; empty if it is not 64 hexadecimal digits."""
     digest = hashes.sha256.strip().lower()
     is_valid = len(digest) == 64 and not digest.strip("0123456789abcdef")
     return digest if is_valid else ""

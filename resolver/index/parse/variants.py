@@ -1,9 +1,11 @@
-"""The JSON of wheel variants (PEP 825, a draft).
+"""Read the JSON that describes wheel variants (PEP 825, a draft).
 
-An index has it as `NAME-VERSION-variants.json`, a wheel as `variant.json`. Both have the same
-structure. The labels with their properties and the order of namespaces are read. The draft reserves
-versions of the format that begin with 0; today's tools write several of them (0.0.3, 0.1.1, 0.2.0),
-in all of which these two parts are the same, so any version of 0 or 1 is read.
+An index has the file `NAME-VERSION-variants.json`, which describes the variants of a release. A
+wheel has the member `variant.json`, which describes itself. Both have the same structure. Two parts
+are read: the properties of each label, and the order of namespaces.
+
+The draft reserves the versions 0.x of the format. Tools write several of them (0.0.3, 0.1.1,
+0.2.0), in which these two parts are the same. So every version 0.x and 1.x is read.
 """
 
 from __future__ import annotations
@@ -20,23 +22,30 @@ from resolver.model.variant import NULL, VariantTable, is_feature, is_label, is_
 VARIANTS_ENDING: Final = "-variants.json"
 # The name of the file in the .dist-info folder of a wheel.
 MEMBER: Final = "variant.json"
-# Bytes of a list; lists of real releases have less than a thousand.
+# Bytes of a file; those of real releases have fewer than a thousand.
 TABLE_LIMIT: Final = 64 << 10
 
+# Limits of one file.
 _MOST_LABELS: Final = 1_000
 _MOST_FEATURES: Final = 100
 _MOST_VALUES: Final = 1_000
 _LONGEST: Final = 100  # characters of a label, namespace, feature or value
 _VERSION: Final = re.compile(r"v?(\d{1,4})(?:\.\d{1,4})*\.json\Z", re.ASCII)
 
+# The values of each feature of a namespace.
 _Values = dict[str, list[str]]
 
 
 class _Priorities(msgspec.Struct, frozen=True):
+    """The object `default-priorities`."""
+
+    # Namespaces, the most important first.
     namespace: tuple[str, ...] = ()
 
 
 class _Table(msgspec.Struct, rename={"schema": "$schema", "priorities": "default-priorities"}):
+    """The file as JSON. `variants` has label, namespace, feature and values, one in another."""
+
     variants: dict[str, dict[str, _Values]]
     schema: str = ""
     priorities: _Priorities = _Priorities()
@@ -46,7 +55,7 @@ _decode: Final = msgspec.json.Decoder(_Table).decode
 
 
 def read_table(content: bytes, filename: str) -> VariantTable:
-    """Return the variants in a file. Raises UnusableFile."""
+    """Return the variants that a file describes. Raises UnusableFile if it is invalid."""
     if len(content) > TABLE_LIMIT:
         raise UnusableFile(f"{filename} has more than {TABLE_LIMIT} bytes")
     try:
@@ -76,7 +85,10 @@ def read_table(content: bytes, filename: str) -> VariantTable:
 def _properties(
     label: str, namespaces: Mapping[str, _Values], filename: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the properties of one variant: values by feature. Raises UnusableFile."""
+    """Return the properties of one variant: the sorted values of each feature.
+
+    A feature is written `NAMESPACE :: NAME`. Raises UnusableFile if a name or value is invalid.
+    """
     if len(label) > _LONGEST or not is_label(label):
         raise _refusal(filename, f"`{label[:_LONGEST]}` is no label of a variant")
     properties = {}
@@ -104,13 +116,15 @@ def _check_values(values: Sequence[str], feature: str, filename: str) -> None:
 
 
 def _refusal(filename: str, why: str) -> UnusableFile:
+    """Return the error for an invalid file; `why` is an English clause."""
     return UnusableFile(f"{filename} is no list of variants: {why}")
 
 
 def own_properties(content: bytes, label: str, filename: str) -> dict[str, tuple[str, ...]]:
-    """Return what the `variant.json` of a wheel says of it.
+    """Return the properties of a variant wheel from its `variant.json`: the values of each feature.
 
-    Raises UnusableFile if it is of another label.
+    `label` is the label in the name of the wheel. Raises UnusableFile if the content is invalid, or
+    describes any other label.
     """
     table = read_table(content, f"{MEMBER} of {filename}")
     if list(table.variants) != [label]:

@@ -1,4 +1,8 @@
-"""Members of a wheel: its metadata, the properties of a variant, and texts."""
+"""Read single members of a wheel: METADATA, `variant.json` (PEP 825), and texts.
+
+The file may be a `RangeFile`, of which only parts were fetched. Then each function raises
+MissingSpanError if it needs a part that is missing; the caller fetches that, and calls again.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +26,20 @@ from resolver.index.parse.variants import MEMBER, TABLE_LIMIT
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 
-METADATA_LIMIT: Final = 16 << 20
-_TEXT_LIMIT: Final = 128 << 20  # of a member that is searched for a text
+METADATA_LIMIT: Final = 16 << 20  # bytes
+_TEXT_LIMIT: Final = 128 << 20  # bytes of a member that `wheel_text` returns
 _METADATA: Final = "METADATA"
 _METADATA_AT_TOP: Final = re.compile(rf"[^/]*\.dist-info/{_METADATA}", re.DOTALL)
-_MOST_SHOWN: Final = 3
-# A member's header is followed by its name and a short extra field.
+_MOST_SHOWN: Final = 3  # folders that a message names
+# Bytes of the header before a member's content, apart from the name: 30, and an extra field.
 _LOCAL_HEADER: Final = 30 + 1024
 
 
 def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
-    """Return METADATA of a wheel. Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    """Return the content of METADATA in a wheel.
+
+    Raises UnusableFile if the wheel or METADATA cannot be read, and MissingSpanError.
+    """
     content = _dist_info_member(file, release, _METADATA, METADATA_LIMIT)
     if content is None:
         raise UnusableFile(
@@ -42,9 +49,9 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 
 
 def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
-    """Return `variant.json` of a variant wheel (PEP 825).
+    """Return the content of `variant.json` in a variant wheel (PEP 825).
 
-    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    Raises UnusableFile if the wheel or the member cannot be read, and MissingSpanError.
     """
     content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
     if content is None:
@@ -55,9 +62,10 @@ def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 def _dist_info_member(
     file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int
 ) -> bytes | None:
-    """Return a file of a wheel's .dist-info folder, None if it is longer than the limit.
+    """Return the content of the file `name` in a wheel's .dist-info folder.
 
-    Raises UnusableFile and MissingSpanError.
+    None if it has more than `limit` bytes. Raises UnusableFile if it is missing or cannot be read,
+    and MissingSpanError.
     """
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
     with readable(release.filename, "wheel"):
@@ -79,7 +87,10 @@ def _dist_info_member(
 
 
 def _dist_info_path(names: Sequence[str], release: FileRelease, name: str) -> str:
-    """Return the path of a file of a wheel's .dist-info folder. Raises UnusableFile."""
+    """Return the path of the file `name` in a wheel's .dist-info folder.
+
+    `names` are the names of all members. Raises UnusableFile if there is no such file or folder.
+    """
     path = f"{_dist_info_folder(names, release)}/{name}"
     if path not in names:
         raise UnusableFile(f"{release.filename} has no {name}")
@@ -87,11 +98,11 @@ def _dist_info_path(names: Sequence[str], release: FileRelease, name: str) -> st
 
 
 def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | None:
-    """Return a member of a wheel as text; None if there is no such member.
+    """Return the member at `path` of a wheel as text; None if there is no such member.
 
-    The text has a mark for each byte that is not UTF-8. A file of the .dist-info folder may be
-    named without the folder: RECORD, METADATA, entry_points.txt. Raises UnusableFile, and
-    MissingSpanError of a RangeFile.
+    Bytes that are not UTF-8 become U+FFFD. A file of the .dist-info folder may be named without the
+    folder: RECORD, METADATA, entry_points.txt. Raises UnusableFile if the wheel cannot be read, and
+    MissingSpanError.
     """
     source = Guarded(file, one_read=max(DIRECTORY_LIMIT, _TEXT_LIMIT), position=ANYWHERE)
     with readable(filename, "wheel"):
@@ -108,12 +119,15 @@ def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | N
 
 
 def _request_member(source: Guarded, info: zipfile.ZipInfo) -> None:
-    """Read a member at the position, so that a RangeFile requests all of it at once."""
+    """Read the member at the position, so that one MissingSpanError is about all of it."""
     source.read(_LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
 
 
 def _member_name(names: Sequence[str], path: str) -> str | None:
-    """Return the name of the member that a path means; None if there is none."""
+    """Return the name of the member at `path`, which may lack the .dist-info folder.
+
+    None if there is no such member, or several .dist-info folders have it.
+    """
     if path in names:
         return path
     if "/" in path:
@@ -124,9 +138,9 @@ def _member_name(names: Sequence[str], path: str) -> str | None:
 
 
 def _dist_info_folder(names: Iterable[str], release: FileRelease) -> str:
-    """Return the folder of METADATA.
+    """Return the .dist-info folder of a wheel: the folder at the top that has METADATA.
 
-    Raises UnusableFile if there are several .dist-info folders, like pip and uv.
+    Raises UnusableFile if there are several, as pip and uv do, or none of the project.
     """
     folders: list[str] = []
     for name in names:
@@ -147,6 +161,6 @@ def _dist_info_folder(names: Iterable[str], release: FileRelease) -> str:
 
 
 def _project_of(folder: str) -> str:
-    """Return the project that a .dist-info folder names."""
+    """Return the project in the name of a .dist-info folder, normalized (PEP 503)."""
     distribution = folder.removesuffix(".dist-info").rpartition("-")[0]
     return text.name(distribution)

@@ -1,1 +1,1 @@
-"""What is kept on disk: the cache, and what it has of pages and files. Asks no network."""
+"""Keep pages and contents of files on the disk, between runs. No module here uses the network."""

@@ -1,8 +1,8 @@
-"""The cache: a sqlite file of contents by kind and key, which processes share.
+"""The cache: a sqlite file with values by kind and key, which several processes can share.
 
-Each content has a digest of itself, kind and key, so that a damaged or misplaced one counts as
-absent. A cache that cannot be used is no error: there is one warning, and the run continues without
-it, or with a new one if the file is damaged.
+Each value is stored with a digest of the value, its kind and its key. A value that is damaged or
+in the wrong place counts as missing. A cache that cannot be used is not an error: a warning is
+given, and the run continues without a cache, or with a new file if the old one is damaged.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ from resolver.owned_folder import OwnedFolder
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 FILE: Final = "cache-3.sqlite3"  # another schema needs another number
+# The name under which a damaged file is kept.
 DAMAGED: Final = f"{FILE}.damaged"
-# Bytes of contents. If there are more, those go that were not used for longest.
+# Bytes of all values. If there are more, the values that were not used for the longest time are
+# removed.
 LIMIT: Final = 1 << 30
 
-# What sqlite has beside the file: it opens each of them by its name, and would wait for a pipe.
+# The files that sqlite has beside its file. It opens them by their names, and would wait forever
+# for a pipe in place of one.
 _COMPANIONS: Final = (f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
-# In messages of errors that are not about the content of the file.
+# Occurs in messages of sqlite errors that do not mean that the file is damaged.
 _NOT_OF_CONTENT: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
-# Seconds to wait for other processes, each of which writes for a few milliseconds.
+# Seconds to wait for other processes that write; one usually writes for a few milliseconds.
 _PATIENCE: Final = 30.0
-# Contents have their own table, so that they are not rewritten when `used`, a day since 1970, is
-# updated.
+# Values are in a table of their own, `contents`. So they are not written again when the day of
+# their last use, `used` (in days since 1970), is updated.
 _SCHEMA: Final = (
     (
         "CREATE TABLE IF NOT EXISTS entries "
@@ -58,7 +61,7 @@ DELETE FROM entries WHERE id IN (
 )
 """
 
-# The exceptions of msgspec's decoders.
+# The exceptions that msgspec's decoders raise for invalid values.
 ODD: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
@@ -67,7 +70,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def default_folder() -> Path:
-    """Return the folder of the cache: ASCEND_LOCK_CACHE, or the platform's folder for caches."""
+    """Return the folder of the cache: that in ASCEND_LOCK_CACHE, or the usual one of the system."""
     folder = os.environ.get(VARIABLE)
     if folder:
         return Path(folder)
@@ -80,26 +83,28 @@ def default_folder() -> Path:
 
 
 class Cache:
-    """Values by kind and key. May be used from any thread; never raises."""
+    """Values by kind and key. It may be used from any thread, and its methods never raise."""
 
     def __init__(self, folder: Path | None, warn: Callable[[Message], None]) -> None:
-        """Use the file in `folder`; with None nothing is cached.
+        """Use the cache's file in `folder`; None means that nothing is cached.
 
         `warn` is called if the file cannot be used.
         """
-        # None also after it could not be opened.
+        # Set to None if the file cannot be opened.
         self._folder = folder
         self._warn = warn
+        # False after a failure to write.
         self._writes = True
-        # Whether a damaged file was renamed.
+        # Whether a damaged file was renamed in this run.
         self._has_set_aside = False
+        # Opened when it is first needed.
         self._connection: sqlite3.Connection | None = None
-        # The entries that were read today and not before.
+        # The ids of entries that this run read, and whose day of use must be updated.
         self._used: set[int] = set()
         self._lock = threading.RLock()
 
     def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
-        """Return the saved value; None without one, or for one of another version's form."""
+        """Return a saved value; None if there is none, if it is damaged, or of another version."""
         name, number = _named(kind, key)
         entry = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
         if entry is None:
@@ -115,7 +120,7 @@ class Cache:
             return None
 
     def save(self, kind: str, key: str, value: object) -> None:
-        """Store a value as MessagePack, replacing any before it."""
+        """Store a value as MessagePack. A value with the same kind and key is replaced."""
         name, number = _named(kind, key)
         content = _encode(value)
         entry = number, kind, _today(), len(content), _digest(name, content)
@@ -129,7 +134,7 @@ class Cache:
             self._do(write)
 
     def clear(self) -> None:
-        """Remove everything; other processes may be using it."""
+        """Remove all values and damaged files. Other processes may use the cache meanwhile."""
         self._do(lambda connection: connection.executescript("DELETE FROM entries; VACUUM"))
         if self._folder is not None:
             with suppress(OSError), OwnedFolder.open(self._folder) as folder:
@@ -137,9 +142,9 @@ class Cache:
                     folder.remove(f"{name}.damaged")
 
     def close(self) -> None:
-        """Update the days of use, evict what exceeds the limit, close the file.
+        """Update the days of use, remove values beyond the limit, and close the file.
 
-        It is opened again when it is used.
+        The next use opens it again.
         """
         with self._lock:
             if self._connection is not None and self._writes:
@@ -149,6 +154,7 @@ class Cache:
                 self._connection = None
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
+        """Update the days of use, and remove the oldest values if all together exceed the limit."""
         with connection:
             used = [(_today(), number) for number in self._used]
             connection.executemany("UPDATE entries SET used = ? WHERE id = ?", used)
@@ -158,9 +164,10 @@ class Cache:
                 connection.execute(_EVICT, (LIMIT // 4 * 3,))
 
     def _do(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Return what `act` does with the file, which is opened if necessary.
+        """Call `act` with the connection to the file, which is opened if necessary.
 
-        None if that is not possible.
+        Returns the result of `act`; None if the file cannot be used. A damaged file is replaced by
+        a new one.
         """
         with self._lock:
             if self._folder is None:
@@ -172,10 +179,10 @@ class Cache:
             except OSError as error:
                 self._give_up(error)
                 return None
-            # The second: a message quotes a damaged file.
+            # UnicodeDecodeError: the message of an sqlite error quotes a damaged file.
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 why = str(error) if isinstance(error, sqlite3.OperationalError) else ""
-                if "locked" in why:  # for so long as no other process should write
+                if "locked" in why:  # another process has written for longer than _PATIENCE
                     return None
                 if any(word in why for word in _NOT_OF_CONTENT):
                     self._give_up(error)
@@ -185,7 +192,7 @@ class Cache:
             return self._do(act)
 
     def _give_up(self, error: Exception) -> None:
-        """Write nothing more; if the file could not be opened, read nothing, either."""
+        """Stop writing, with a warning. If the file could not be opened, stop reading as well."""
         if self._writes:
             why = getattr(error, "strerror", None) or error
             self._warn(message("cache.readonly", folder=self._folder, why=why, variable=VARIABLE))
@@ -194,9 +201,9 @@ class Cache:
             self._folder = None
 
     def _begin_anew(self, error: Exception) -> bool:
-        """Rename a damaged file, so that a new one takes its place.
+        """Rename a damaged file, so that a new one can be made, and return whether that was done.
 
-        Returns False if that was done before or cannot be done.
+        False if a file was renamed in this run before, or if it cannot be renamed.
         """
         assert self._folder is not None  # noqa: S101
         if self._connection is not None:
@@ -220,10 +227,10 @@ class Cache:
 def set_aside(
     folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]
 ) -> None:
-    """Rename what is of another kind and in the place of something of the cache, with a warning.
+    """Rename a file or folder of the cache that is not of the expected kind, and warn about it.
 
-    A pipe would be waited for, a link leads elsewhere, and a file with another name (a hard link)
-    is somebody else's, too: sqlite would write to it. Raises OSError.
+    sqlite would wait for a pipe, and would write to the target of a symbolic link. A file with
+    several hard links is renamed, too, since it also belongs to somebody else. Raises OSError.
     """
     aside = folder.set_aside(name, expected)
     if aside:
@@ -231,7 +238,10 @@ def set_aside(
 
 
 def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connection:
-    """Open the file, or create it. Raises sqlite3.Error and OSError."""
+    """Open the cache's file in a folder, or create it. Raises sqlite3.Error and OSError.
+
+    If the user may not write to it, it is opened for reading only.
+    """
     path = folder / FILE
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
@@ -245,15 +255,15 @@ def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connect
     address = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
     try:
-        connection.text_factory = bytes  # whatever is in a damaged file can be read
+        connection.text_factory = bytes  # texts in a damaged file may not be UTF-8
         if is_writable:
             connection.execute("PRAGMA journal_mode = WAL")
-            # What a power cut damages counts as absent.
+            # Not synced to the disk: a value that a power failure damages counts as missing.
             connection.execute("PRAGMA synchronous = OFF")
             for statement in _SCHEMA:
                 connection.execute(statement)
-        rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        schema = b";".join(sql for (sql,) in rows)
+        statements = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        schema = b";".join(sql for (sql,) in statements)
         if schema.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
             raise sqlite3.DatabaseError("it has other tables")
     except BaseException:
@@ -263,18 +273,18 @@ def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connect
 
 
 def _named(kind: str, key: str) -> tuple[bytes, int]:
-    """Return kind and key of a content as bytes, and the id of its entry.
+    """Return kind and key of a value as bytes, and the id of its entry.
 
-    The id is a hash, as addresses in keys may be secret.
+    The id is a hash of them, since a key may contain a secret address.
     """
     name = f"{kind}\0{key}\0".encode("utf-8", "surrogatepass")
     return name, int.from_bytes(sha256(name).digest()[:8], "big", signed=True)
 
 
 def _digest(name: bytes, content: bytes) -> bytes:
-    """Return a digest of name and content.
+    """Return a digest of a value, `content`, and its kind and key, `name`.
 
-    It is against accidents, not against anyone who may write to the file.
+    It detects accidents. It is no protection against somebody who can write to the file.
     """
     digest = sha256(name)
     digest.update(content)
@@ -282,4 +292,5 @@ def _digest(name: bytes, content: bytes) -> bytes:
 
 
 def _today() -> int:
+    """Return the number of days since 1970."""
     return int(time.time()) // _DAY

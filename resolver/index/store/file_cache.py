@@ -1,7 +1,8 @@
-"""Contents of files that need not be requested.
+"""Store contents of files in the cache, and return those that need not be requested.
 
-They are from the cache, or from the readings that ship with the facts. Imports neither asyncio nor
-an HTTP client, for offline runs.
+These are the contents in the cache, and the readings that ship with the facts (`readings`,
+`linkage_readings`). Neither asyncio nor an HTTP client is imported, so that offline runs start
+quickly.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from resolver.model.variant import VariantTable
 
 
 class FileHash(msgspec.Struct, array_like=True, gc=False):
-    """The hash of a file whose page has no sha256."""
+    """The sha256 of a file whose page has none, from its last download."""
 
     sha256: str
+    # In bytes.
     size: int
-    # The validators of the answer that had the file.
+    # The ETag and Last-Modified of the answer that had the file, with which its server is asked
+    # whether it has changed.
     etag: str
     modified: str
 
@@ -39,8 +42,8 @@ class FileHash(msgspec.Struct, array_like=True, gc=False):
         return replace(file, sha256=self.sha256, size=self.size)
 
 
-# A text is the reason why a file cannot be used, if it is in the bytes of the file. So the text of
-# a member is in a tuple.
+# Decoders of contents. A `str` in place of a content is the reason why the file cannot be used. So
+# the text of a member is in a tuple.
 _METADATA: Final[Decoder[CoreMetadata | str]] = Decoder(CoreMetadata | str)
 _ARCHIVE: Final[Decoder[Archive | str]] = Decoder(Archive | str)
 _LINKAGE: Final[Decoder[Linkage | str]] = Decoder(Linkage | str)
@@ -52,28 +55,30 @@ T = TypeVar("T")
 
 
 class FileCache:
-    """Contents of files. May be used from any thread.
+    """The contents of files. It may be used from any thread.
 
-    What cannot be stored is not: a content without a hash may change.
+    A method returns None for a content that is not known, and raises UnusableFile if the stored
+    content is the reason why the file cannot be used. A content of a file without a sha256 is not
+    stored, since the file may change.
     """
 
     def __init__(
         self, cache: Cache, readings: Path | None = None, linkage: Path | None = None
     ) -> None:
-        """Use a cache, and the folders of readings of archives and of wheels' binaries.
+        """Use a cache, and the folders with readings of source archives and of wheels' binaries.
 
-        The readings of a project are loaded when a file of it is first asked for.
+        The readings of a project are loaded when a content of one of its files is first needed.
         """
         self._cache = cache
         self.shipped_linkage = ShippedLinkage(linkage)
         self._folder = readings
-        # By project and sha256.
+        # The readings of source archives, by project and sha256.
         self._readings: dict[str, dict[str, ArchiveReading]] = {}
 
     def metadata(self, file: File, release: FileRelease) -> CoreMetadata | None:
-        """Return a wheel's metadata, None if it is not known.
+        """Return the metadata of a wheel; None if it is not known.
 
-        Raises UnusableFile, and WrongRelease if the metadata is of another release.
+        Raises UnusableFile, and WrongRelease if the metadata is for another release.
         """
         for separate in (True, False):
             key = _metadata_key(file, separate=separate)
@@ -86,24 +91,24 @@ class FileCache:
     def store_metadata(
         self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool
     ) -> None:
-        """Store the metadata of a wheel, or why there is none.
+        """Store the metadata of a wheel, or why it cannot be used.
 
-        `separate` says that it is from a `.metadata` file.
+        `separate` says that it is from a `.metadata` file (PEP 658) whose sha256 the page has.
         """
         self._save("metadata", _metadata_key(file, separate=separate), value)
 
     def variants(self, file: File) -> VariantTable | None:
-        """Return a list of variants, of an index or in a wheel; None if it is not known."""
+        """Return the variants in an index's list or in a wheel (PEP 825); None if not known."""
         if not file.sha256:
             return None
         return self._cache.load("variants", file.sha256, _VARIANTS)
 
     def store_variants(self, file: File, value: VariantTable) -> None:
-        """Store a list of variants."""
+        """Store the variants in an index's list or in a wheel."""
         self._save("variants", file.sha256, value)
 
     def linkage(self, file: File) -> Linkage | None:
-        """Return the linkage of a wheel, None if it is not known. Raises UnusableFile."""
+        """Return the linkage of a wheel; None if it is not known. Raises UnusableFile."""
         shipped = self.shipped_linkage.get(file)
         if shipped is not None:
             return shipped
@@ -114,7 +119,7 @@ class FileCache:
         self._save("linkage", file.sha256, value)
 
     def archive(self, file: File) -> Archive | None:
-        """Return the static contents of a source archive, None if they are not known.
+        """Return the static metadata of a source archive; None if it is not known.
 
         Raises UnusableFile.
         """
@@ -125,11 +130,11 @@ class FileCache:
         return None if reading is None else reading.archive
 
     def store_archive(self, file: File, value: Archive | UnusableFile) -> None:
-        """Store the static contents of a source archive, or why there are none."""
+        """Store the static metadata of a source archive, or why the archive cannot be used."""
         self._save("archive", file.sha256, value)
 
     def member(self, file: File, path: str) -> str | None:
-        """Return the text of a file in a source archive, None if it is not known.
+        """Return the text of the file at `path` in a source archive; None if it is not known.
 
         Raises UnusableFile.
         """
@@ -140,12 +145,12 @@ class FileCache:
         return None if reading is None else reading.member(path)
 
     def store_member(self, file: File, path: str, value: str | UnusableFile) -> None:
-        """Store the text of a file in a source archive, or why there is none."""
+        """Store the text of the file at `path` in a source archive, or why it cannot be used."""
         member = (value,) if isinstance(value, str) else value
         self._save("text", _member_key(file, path), member)
 
     def reading(self, file: File) -> ArchiveReading | None:
-        """Return the reading of an archive, None if there is none.
+        """Return the reading of a source archive that ships with the facts; None if there is none.
 
         Raises InputError if the readings of its project are invalid.
         """
@@ -162,22 +167,22 @@ class FileCache:
         return reading
 
     def hashed(self, file: File) -> FileHash | None:
-        """Return the hash, at its last download, of a file whose page has none."""
+        """Return the sha256 at its last download of a file whose page has none; None if unknown."""
         return self._cache.load("hash", file.url, _HASH)
 
     def store_hash(self, file: File, value: FileHash) -> None:
-        """Store the hash of a file whose page has none."""
+        """Store the sha256 of a file whose page has none."""
         self._cache.save("hash", file.url, value)
 
     def _save(self, kind: str, key: str, value: object) -> None:
-        """Store a content, or the reason why there is none; nothing without a key."""
+        """Store a content, or the reason why it cannot be used. An empty key stores nothing."""
         if key:
             self._cache.save(kind, key, str(value) if isinstance(value, UnusableFile) else value)
 
     def _load(self, kind: str, key: str, decoder: Decoder[T | str]) -> T | None:
-        """Return a content, None without a key.
+        """Return a stored content; None if there is none, or for an empty key.
 
-        Raises UnusableFile if the reason is stored why there is none.
+        Raises UnusableFile if the stored value is a reason.
         """
         if not key:
             return None
@@ -188,10 +193,11 @@ class FileCache:
 
 
 def _metadata_key(file: File, *, separate: bool) -> str:
-    """Return the key of a wheel's metadata, empty if it cannot be stored.
+    """Return the key of a wheel's metadata in the cache; empty if it must not be stored.
 
-    It has the hash of the `.metadata` file, or else the address: metadata that one index gives for
-    a file must not be attributed to another, even if both list the same sha256.
+    It contains the sha256 of the `.metadata` file (`separate`), or otherwise the address of the
+    wheel. So metadata that one index gives for a wheel is never used for another index, even if
+    both list the same sha256 of the wheel.
     """
     if separate:
         return f"{file.sha256 or file.filename}\0{file.metadata}" if file.metadata else ""
@@ -199,5 +205,5 @@ def _metadata_key(file: File, *, separate: bool) -> str:
 
 
 def _member_key(file: File, path: str) -> str:
-    """Return the key of a file in a source archive, empty if it cannot be stored."""
+    """Return the key of a file in a source archive; empty if it must not be stored."""
     return f"{file.sha256}/{path}" if file.sha256 else ""

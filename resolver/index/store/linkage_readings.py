@@ -1,7 +1,7 @@
-"""Readings of wheels' binaries that ship with the facts, in a `PROJECT.json` for each project.
+"""Read and write the linkage of wheels that ships with the facts, called readings.
 
-A lock of wheels that are in them fetches nothing for linkage. One line is one wheel, as symbols are
-long texts.
+Each project has a file `PROJECT.json` with one line for each wheel. For a wheel with a reading,
+nothing is fetched to learn its linkage. `facts read-linkage` makes the files.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from resolver.model.linkage import SYMBOL_BYTES, TORCH, Linkage, SharedObject
 from resolver.model.release import File
 from resolver.phrase import phrase
 
-_LARGEST: Final = 64 << 20
-# What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not
-# depend on Python, and the symbols of libtorch_python.so were the same in the wheels of 2.8.0 for
-# 3.10, 3.11 and 3.12.
+_LARGEST: Final = 64 << 20  # bytes of a file
+# For this project, a reading of the wheel for one Python is used for those for all Pythons:
+# libtorch_cpu.so and libc10.so do not depend on Python, and the symbols of libtorch_python.so were
+# the same in the wheels of 2.8.0 for 3.10, 3.11 and 3.12.
 _SAME_FOR_ALL_PYTHONS: Final = TORCH
 
 
 class LinkageReading(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The linkage of one wheel, as it is stored."""
+    """The linkage of one wheel, in the form of the JSON file of its project."""
 
-    # The name of the wheel.
+    # The file name of the wheel.
     file: str
+    # The sha256 of the wheel.
     sha256: str
     # The binaries in the wheel.
     objects: tuple[SharedObject, ...]
@@ -46,7 +47,10 @@ _decode: Final = msgspec.json.Decoder(tuple[LinkageReading, ...]).decode
 
 
 def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading, ...]:
-    """Return the readings of a project's wheels, none if there is no file. Raises InputError."""
+    """Return the readings of a project's wheels from a folder; none if it has no file for it.
+
+    Raises InputError if the file is invalid.
+    """
     path = folder / f"{project}.json"
     try:
         readings = _decode(files.read(path, _LARGEST))
@@ -67,7 +71,7 @@ def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading
 
 
 def _check(reading: LinkageReading, project: NormalizedName) -> None:
-    """Raise ValueError for a reading that no wheel of the project can have."""
+    """Raise ValueError for a reading of another project, or with symbols that are cut off."""
     if _project(reading.file) != project:
         raise ValueError(
             phrase("{file} is not a wheel of {project}", file=reading.file, project=project)
@@ -86,9 +90,10 @@ def _check(reading: LinkageReading, project: NormalizedName) -> None:
 def write_linkages(
     readings: Iterable[LinkageReading], folder: Path, project: NormalizedName
 ) -> None:
-    """Write a project's file atomically, or remove it if there are no readings.
+    """Write a project's file in a folder atomically, or remove it if there are no readings.
 
-    The folder of facts is named, those in it are not: no link there is followed. Raises OSError.
+    `folder` is in the folder of the facts; neither it nor the file may be a symbolic link. Raises
+    OSError.
     """
     name = f"{folder.name}/{project}.json"
     lines = [
@@ -102,20 +107,21 @@ def write_linkages(
 
 
 class ShippedLinkage:
-    """The shipped readings, which are loaded by project when a wheel is first asked for."""
+    """The readings that ship with the facts, loaded for each project when first needed."""
 
     def __init__(self, folder: Path | None) -> None:
+        """Use the readings in a folder; None means that there are none."""
         self._folder = folder
         self._by_sha256: dict[NormalizedName, dict[str, Linkage]] = {}
         self._by_platform: dict[NormalizedName, dict[tuple[str, str], Linkage]] = {}
 
     def get(self, file: File) -> Linkage | None:
-        """Return the linkage of a wheel, None if it is not shipped.
+        """Return the linkage of a wheel; None if there is no reading of it.
 
         Raises InputError if the readings of its project are invalid.
         """
         if file.filename.endswith("-any.whl"):
-            return Linkage()  # it says that it has no binaries
+            return Linkage()  # a wheel for any platform has no binaries
         if self._folder is None or not file.is_wheel:
             return None
         project = _project(file.filename)
@@ -129,6 +135,7 @@ class ShippedLinkage:
         return reading
 
     def _load(self, folder: Path, project: NormalizedName) -> None:
+        """Load the readings of a project. Raises InputError."""
         readings = read_linkages(folder, project)
         self._by_sha256[project] = {reading.sha256: reading.linkage for reading in readings}
         self._by_platform[project] = {
@@ -137,13 +144,16 @@ class ShippedLinkage:
 
 
 def _project(filename: str) -> NormalizedName | None:
-    """Return the project of a wheel, None for a name that no index gives to one."""
+    """Return the project in the file name of a wheel; None if it is not the name of a wheel."""
     parts = wheel_parts(filename)
     return canonicalize_name(parts.distribution) if parts is not None else None
 
 
 def _release_and_platform(filename: str) -> tuple[str, str]:
-    """Return the version and the processor of a wheel."""
+    """Return the version and the platform in a wheel's file name; both are empty for another file.
+
+    All platform tags for aarch64 become `aarch64`. Other tags are returned unchanged.
+    """
     parts = wheel_parts(filename)
     if parts is None:
         return "", ""

@@ -1,8 +1,9 @@
-"""Readings: the metadata of source archives and wheels that ships with the facts.
+"""Read and write the metadata of source archives and wheels that ships with the facts: readings.
 
-Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256:
-the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. Readings of wheels of
-paired releases are for `ascend-lock matrix show`; no lock uses them.
+Each project has a file `PROJECT.json`. A source archive is downloaded only if no reading has its
+sha256: the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. The readings of
+wheels are about releases that belong in pairs. Only `ascend-lock matrix show` uses them; locks do
+not.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from resolver.phrase import Phrase, literal, phrase
 
 T = TypeVar("T")
 
-_LARGEST: Final = 16 << 20
+_LARGEST: Final = 16 << 20  # bytes of a file
 
 
 class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """`CoreMetadata`, as stored."""
+    """The fields of `CoreMetadata`, as a reading has them."""
 
     name: str
     version: str
@@ -39,51 +40,58 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
 
 class ArchiveReading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """What was read of one source archive."""
+    """The reading of one source archive: its static metadata, and the texts of some files in it."""
 
-    # The name of the archive.
+    # The file name of the archive.
     file: str
+    # The sha256 of the archive.
     sha256: str
-    # The fields of an `Archive`.
+    # These are the fields of an `Archive`.
     metadata: _Static | None
     build_requires: tuple[str, ...] | None
     why_dynamic: str
-    # The texts of members as lines, by path.
+    # The lines of files in the archive, by their path below the top folder.
     texts: dict[str, list[str]]
 
     @property
     def archive(self) -> Archive:
-        """Return the static contents of the archive."""
+        """Return the static metadata of the archive."""
         metadata = None
         if self.metadata is not None:
             metadata = CoreMetadata(**asdict(self.metadata))
         return Archive(metadata, self.build_requires, self.why_dynamic)
 
     def member(self, path: str) -> str | None:
-        """Return the text of a file in the archive, None if it was not read."""
+        """Return the text of the file at `path` in the archive; None if it was not read."""
         lines = self.texts.get(path)
         return None if lines is None else "\n".join(lines)
 
 
 class _Archives(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of a file with readings of source archives."""
+
     archives: list[ArchiveReading]
 
 
 class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was read of the wheels of one release."""
+    """The reading of the wheels of one release."""
 
     version: str
-    # The name of the wheel whose metadata was read.
+    # The file name of the wheel whose metadata was read.
     file: str
+    # The sha256 of that wheel.
     sha256: str
-    # The requirements in its metadata that pin another project.
+    # The requirements in its metadata that pin another project to one version.
     pins: tuple[str, ...]
-    # The names of all wheels of the release.
+    # The file names of all wheels of the release.
     wheels: tuple[str, ...]
 
 
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
-    """Return the reading of an archive and of the texts of its members, by path."""
+    """Return the reading of a source archive, from its metadata and the texts of files in it.
+
+    The keys of `texts` are their paths below the top folder.
+    """
     static = None
     metadata = archive.metadata
     if metadata is not None:
@@ -101,9 +109,13 @@ def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> A
 
 
 def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]:
-    """Return the readings of a project's archives, none if there is no file. Raises InputError."""
+    """Return the readings of a project's source archives; none if the folder has no file for it.
+
+    Raises InputError if the file is invalid.
+    """
 
     def decode(content: bytes) -> list[ArchiveReading]:
+        """Return the readings in a file. Raises ValueError and UnusableFile."""
         readings = msgspec.json.decode(content, type=_Archives).archives
         for reading in readings:
             _check(reading, project)
@@ -119,9 +131,10 @@ def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]
 
 
 def read_wheels(folder: Path, project: NormalizedName) -> list[WheelReading]:
-    """Return the readings of a project's wheels, newest release first; none if there is no file.
+    """Return the readings of a project's wheels, in the order of the file: newest release first.
 
-    Raises InputError.
+    There are none if the folder has no file for the project. Raises InputError if the file is
+    invalid.
     """
     return _read(
         folder,
@@ -139,7 +152,10 @@ def _read(
     content: Phrase,
     commands: Phrase,
 ) -> list[T]:
-    """Return the readings in a project's file, none if there is no file. Raises InputError."""
+    """Return the readings in a project's file; none if there is no file.
+
+    `content` and `commands` are parts of the error's message and hint. Raises InputError.
+    """
     path = folder / f"{project}.json"
     try:
         return decode(files.read(path, _LARGEST))
@@ -156,12 +172,12 @@ def _read(
 
 
 def _again(project: NormalizedName) -> str:
-    """Return the command that makes the readings of a project again."""
+    """Return the command with which a user makes the readings of a project again."""
     return f"ascend-lock facts read {project} --anew"
 
 
 def _check(reading: ArchiveReading, project: NormalizedName) -> None:
-    """Raise ValueError or UnusableFile for a reading that no archive of the project can have."""
+    """Raise ValueError for a reading of another project, and UnusableFile for invalid metadata."""
     if text.name(reading.file.rpartition("-")[0]) != project:
         raise ValueError(
             phrase("{file} is not an archive of {project}", file=reading.file, project=project)
@@ -182,16 +198,23 @@ def _check(reading: ArchiveReading, project: NormalizedName) -> None:
 def write_archives(
     readings: Sequence[ArchiveReading], folder: Path, project: NormalizedName
 ) -> None:
-    """Write a project's file atomically, through no link to its folder. Raises OSError."""
+    """Write a project's file with readings of source archives atomically.
+
+    `folder` and the file must not be symbolic links. Raises OSError.
+    """
     _write(_Archives(list(readings)), folder, project)
 
 
 def write_wheels(readings: Sequence[WheelReading], folder: Path, project: NormalizedName) -> None:
-    """Write a project's file atomically, through no link to its folder. Raises OSError."""
+    """Write a project's file with readings of wheels atomically.
+
+    `folder` and the file must not be symbolic links. Raises OSError.
+    """
     _write(list(readings), folder, project)
 
 
 def _write(content: object, folder: Path, project: NormalizedName) -> None:
+    """Write a project's file as JSON. Raises OSError."""
     document = json_text(msgspec.to_builtins(content), indent=1, sort_keys=False) + "\n"
-    # the folder of facts is named, those in it are not
+    # `write_below` follows no symbolic link below the folder of the facts, `folder.parent`.
     files.write_below(folder.parent, f"{folder.name}/{project}.json", document.encode())

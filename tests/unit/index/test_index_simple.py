@@ -474,7 +474,7 @@ def test_html_page_plain_link_is_what_the_parser_finds() -> None:
             match = html_page._PLAIN_LINK.fullmatch(tag)
             if match is not None and match[1] not in (b".", b".."):
                 (node,) = html_page._parsed([tag])
-                row = html_page._row(node.attributes)
+                row = html_page._entry(node.attributes)
                 assert row is not None
                 assert row.filename == match[1].decode()
                 plain += 1
