@@ -94,52 +94,61 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 # --- address
 #
-# Addresses (URLs): split into parts, and joined.
+# Functions that split and join addresses (URLs).
 #
-# Whatever a text holds, these functions return a result or raise AddressError. urllib raises several
-# kinds of exceptions, some of them only when a part of the result is read. So no other module calls
-# its parser, which ruff's rule TID251 checks; `index/net/sendable` alone calls that of httpx.
+# For any text they return a result or raise AddressError. The parser of urllib raises several kinds
+# of exceptions, some of them only when a part of the result is read. So no other module calls it,
+# which ruff's rule TID251 checks. Only `index/net/sendable` calls the parser of httpx.
 #
 # verify.py contains this module, so it uses only the standard library.
 
 class AddressError(ValueError):
-    """A text is no address. The message is a clause that quotes nothing of the text."""
+    """A text is not an address.
+
+    The message is a clause ("it cannot be read"). It does not quote the text, which may contain a
+    password.
+    """
 
     def __init__(self) -> "None":
         super().__init__("it cannot be read")
 
 
 class Address(NamedTuple):
-    """The parts of an address. A text is empty if the address has no such part."""
+    """The parts of an address. A part that the address does not have is an empty text."""
 
-    # In lower case.
+    # The scheme, in lower case.
     scheme: "str"
     # User, password, host and port, as written.
     netloc: "str"
-    # In lower case, without the brackets of IPv6.
+    # The host, in lower case and without the brackets of IPv6.
     host: "str"
+    # The port; None if the address has none.
     port: "int | None"
+    # The path, with its first slash.
     path: "str"
+    # The query, without `?`.
     query: "str"
+    # The fragment, without `#`.
     fragment: "str"
-    # None if there is no `@`.
+    # The user; None if there is no `@`.
     user: "str | None"
-    # None if there is no `:` before an `@`.
+    # The password; None if there is no `:` before an `@`.
     password: "str | None"
 
     def without_query(self) -> "str":
-        """Return the address without query and fragment."""
+        """Return the address as text, without query and fragment."""
         return urlunsplit((self.scheme, self.netloc, self.path, "", ""))
 
 
-# Each request splits its address several times. Longer ones, of which an index may send any number,
-# are not kept.
+# Each request splits its address several times, so results are cached. Longer addresses are not
+# cached, since an index may send any number of them.
 _LONGEST_KEPT = 1000
+# How many addresses are cached.
 _KEPT = 1000
 
 
 def split(url: "str") -> "Address":
-    """Return the parts of an address. Raises AddressError."""
+    """Return the parts of an address. Raises AddressError if the text is not an address."""
     return _split(url) if len(url) > _LONGEST_KEPT else _split_and_keep(url)
 
 
@@ -150,7 +159,7 @@ def _split(url: "str") -> "Address":
             scheme=parts.scheme,
             netloc=parts.netloc,
             host=parts.hostname or "",
-            # urllib parses the port only here, and may refuse it
+            # `urlsplit` does not parse the port; reading this attribute may raise ValueError.
             port=parts.port,
             path=parts.path,
             query=parts.query,
@@ -166,7 +175,10 @@ _split_and_keep = lru_cache(_KEPT)(_split)
 
 
 def join(base: "str", reference: "str") -> "str":
-    """Return the address of a link on the page at `base`. Raises AddressError."""
+    """Return the absolute address of a link on the page with the address `base`.
+
+    Raises AddressError if one of the two is not an address.
+    """
     try:
         return urljoin(base, reference)
     except ValueError:
@@ -175,21 +187,23 @@ def join(base: "str", reference: "str") -> "str":
 
 # --- redaction
 #
-# What people may see of addresses: no user, password, query or fragment.
+# Functions that remove secrets from addresses: user, password, query and fragment.
 #
-# This holds however badly an address is written. If it is not certain where its host begins, only
-# its scheme is shown.
+# They also work for addresses that are badly written. If it is uncertain where the host of an address
+# begins, only its scheme is shown.
 #
-# The texts are anybody's, so a long one is cut before it is looked at, and every regular expression
-# takes time in proportion to the length of its text.
+# The texts may come from anybody. So a long text is cut first, and each regular expression takes time
+# in proportion to the length of its text.
 #
 # verify.py contains this module, so it uses only the standard library.
 
 # The most characters of a text that are looked at. A path has at most 4,096.
 LONGEST = 5_000
 
+# User and password of an address.
 _USER = re.compile(r"://[^\s/?#\"']*@")
-# No scheme is longer; without a limit, each letter of a long text would be tried as its beginning.
+# A scheme. No scheme is longer than 31 characters. Without a limit, the expression would take time
+# in proportion to the square of a text's length.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 _KNOWN_SCHEME = re.compile(r"(https?|ssh|file)://", re.IGNORECASE)
 # The beginning of a query, of a fragment or of parameters.
@@ -197,28 +211,30 @@ _QUERY = re.compile(r"[?#;]")
 _COMMIT_HASH = re.compile(r"[0-9a-f]{40}")
 # A host with a port, or nothing, as in file:///path. Anything else may be part of a password.
 _HOST = re.compile(r"(?P<name>[\w.-]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
-# What ends in `…` was cut, perhaps before the `@` after a password.
+# A path. It has no `…`: a text that ends with `…` was cut, perhaps before the `@` after a password.
 _PATH = re.compile(r"[^\"'`<>\\@…]*")
 _REVISION = re.compile(r"[\w.+-]*")
-# A revision that is no name of a host.
+# A revision that cannot be the name of a host.
 _TAG = re.compile(r"v[0-9][\w.+-]*")
-# A text is cut at no other white space: a password may have it.
+# A word of a line. Other white space does not end a word, since a password may contain it.
 _WORD = re.compile(r"[^ \t\n]+")
-# What a word has that may hold an address, besides `//` before a letter or digit.
+# Characters that show that a word may contain an address, besides `//` before a letter or digit.
 _ADDRESS_MARK = re.compile(r"[A-Za-z]:/|[^@]@+[^@]")
 _WORD_CHARACTER = re.compile(r"\w")
 _OPENING = "([{<\"'`"
 _CLOSING = ")]}>\"'`,.;:"
-# What a word has that may end an address whose password has spaces.
+# Characters that show that a word may be the end of an address whose password contains spaces.
 _LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
+# What may stand before an address in a word, such as `url=`.
 _BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
 
 
 def shown_address(address: "str") -> "str":
-    """Return what may be shown of an address: scheme, host and path.
+    """Return the scheme, the host and the path of an address, without secrets.
 
-    User, password, query and fragment may be secrets, and need not be escaped properly. If it is
-    not certain where the host begins, or whether the path is one, only the scheme is left.
+    User, password, query and fragment may be secrets, and they may be written without proper
+    escapes. If it is uncertain where the host begins, or whether the rest is really a path, only
+    the scheme and `…` are returned.
     """
     match = _SCHEME.match(address)
     scheme = match[0] if match else ""
@@ -230,17 +246,21 @@ def shown_address(address: "str") -> "str":
     lacks_host = at != "" and host_and_port == ""
     if host is None or lacks_host or "@" in query:
         return f"{scheme}…"
-    # `me:12/…@host` has a user and a password
+    # In `me:12/…@host`, `me` is a user and `12/…` a password.
     may_be_user = host["port"] is not None and not at
     if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
-    # what is left of user and password
+    # `…@` shows that there was a user: it was removed before, or the address has no scheme.
     hidden = "…@" if user == "…" or (at and not scheme) else ""
     return f"{scheme}{hidden}{host_and_port}{slash}{path}"
 
 
 def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
-    """Return whether a path, which may end in a revision of git, is certainly no password."""
+    """Return whether a text is certainly a path, and not a part of a password.
+
+    With `is_git` it may end in `@` and a revision of git. `may_follow_user` is set if what stands
+    before it may be a user instead of a host.
+    """
     before_revision, at, revision = path.partition("@")
     if _PATH.fullmatch(before_revision) is None:
         return False
@@ -252,19 +272,19 @@ def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
 
 
 def is_certain(address: "str") -> "bool":
-    """Return whether it is certain what of an address is host and path, and what a secret."""
+    """Return whether it is certain which parts of an address are host, path and secrets."""
     return "…" not in shown_address(address)
 
 
 def without_secrets(text: "str") -> "str":
-    """Return the text with each address in it as `shown_address` shows it.
+    """Return a text in which each address is replaced by what `shown_address` returns.
 
-    An address goes on to the next white space, whatever quotes are in it, since a password may have
-    any character. If there is an `@` later in its line that is in no other address, it goes on to
-    the last such `@`, since a password may have spaces.
+    An address ends at the next white space, even if quotes come before it, since a password may
+    contain any character. A password may also contain spaces. So if an `@` that belongs to no other
+    address follows in the same line, the address ends at the word of the last such `@`.
 
-    Of a text of more than `LONGEST` characters, only the beginning is looked at and returned. The
-    word that is cut is left out, and the last address of the line is taken to go on behind the cut.
+    A text of more than `LONGEST` characters is cut. A word at the cut is left out, and the last
+    address of the cut line counts as if it went on behind the cut.
     """
     if len(text) <= LONGEST:
         return _redacted(text)
@@ -285,7 +305,10 @@ def _line_without_secrets(line: "str", *, is_cut: "bool" = False) -> "str":
 
 
 def _loose_end(line: "str") -> "int":
-    """Return where the last word ends that may end an address before it, 0 if there is none."""
+    """Return the end of the last word in a line that may be the end of an address before it.
+
+    The result is 0 if there is no such word.
+    """
     end = 0
     for word in _WORD.finditer(line):
         if _LOOSE_MARK.search(word[0]) and not _KNOWN_SCHEME.search(word[0]):
@@ -294,9 +317,9 @@ def _loose_end(line: "str") -> "int":
 
 
 def _shown_pieces(line: "str", loose_end: "int") -> "Iterator[str]":
-    """Yield what may be shown of a line.
+    """Yield the pieces of a line without secrets.
 
-    An address with a scheme goes on to `loose_end` if it ends before it.
+    An address with a scheme whose word ends before `loose_end` counts as ending there.
     """
     end = 0
     for word in _WORD.finditer(line):
@@ -314,20 +337,21 @@ def _shown_pieces(line: "str", loose_end: "int") -> "Iterator[str]":
 
 
 def _may_hold_address(word: "str") -> "bool":
+    """Return whether a word may contain an address."""
     slashes = word.find("//")
     has_location = slashes >= 0 and _WORD_CHARACTER.search(word, slashes) is not None
     return has_location or _ADDRESS_MARK.search(word) is not None
 
 
 def _shown_word(word: "str") -> "str":
-    """Return what may be shown of a word that may have an address in it."""
+    """Return a word that may contain an address, without secrets."""
     opened = word.lstrip(_OPENING)
     inner = opened.rstrip(_CLOSING)
     opening = word[: len(word) - len(opened)]
     closing = opened[len(inner) :]
     before_at = inner.rpartition("@")[0]
     is_file = inner.startswith("/") and not inner.startswith("//") and ":" not in before_at
-    # `@` by itself, or before a revision
+    # The word is `@` alone, or `@` before a revision.
     is_revision = not before_at and "/" not in inner
     if is_file or is_revision:
         return word
@@ -341,25 +365,28 @@ def _shown_word(word: "str") -> "str":
 
 
 def without_users(text: "str") -> "str":
-    """Return the text without user and password in its addresses, else unchanged, for a digest."""
+    """Return a text without user and password in its addresses, and otherwise unchanged.
+
+    It is used for digests. It is not safe for showing a text to people: see `without_secrets`.
+    """
     return _USER.sub("://", text)
 
 
 # --- pip
 #
-# The environment that pip is started with: only settings that say how an index is reached.
+# The environment variables with which pip is started: only settings about reaching an index.
 #
-# pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
-# projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
-# configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for.
+# pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, and
+# even projects to build (`[wheel] editable`). A lock has none of these. So pip is started without
+# configuration files and without PIP_* variables, except for the allowed settings. Which values these
+# have is asked of pip itself.
 #
-# It does not run either where one of these addresses, or a proxy of the environment, cannot be read:
-# pip's own error would show it, with its password.
+# pip is not started at all if the address of the index or of a proxy cannot be read: pip's error
+# would show the address with its password.
 #
 # verify.py contains this module, so it uses only the standard library.
 
-# The settings that pip gets. Each is an option of `pip install`.
+# The settings that are passed to pip. Each is an option of `pip install`.
 ALLOWED_SETTINGS = (
     "index-url",
     "proxy",
@@ -373,28 +400,32 @@ ALLOWED_SETTINGS = (
 )
 # Other names of these options in pip.
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-# The sections that apply to `pip install`, the highest precedence last. `:env:` has the PIP_*
-# variables.
+# The sections of pip's configuration that apply to `pip install`, the highest precedence last.
+# `:env:` are the PIP_* variables.
 PIP_SECTIONS = ("global", "install", ":env:")
 
-# The schemes of an index, and of a proxy as pip's libraries know them.
+# The schemes of an index that pip can use.
 _INDEX_SCHEMES = ("https", "http", "file")
+# The schemes of a proxy that pip's libraries can use.
 _PROXY_SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
-# The variables of proxies that pip reads, in lower case as well.
+# The variables of proxies that pip reads. It also reads them in lower case.
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-# Urllib3 takes a backslash for the end of the host, and urllib does not.
+# Characters that make an address ambiguous: for urllib3 a backslash ends the host, and for urllib
+# it does not.
 _MISREAD = re.compile(r"[\s\\]")
-# What the output for install.sh begins with if a setting is refused. No variable has such a name.
+# The beginning of the output for install.sh if a setting is refused. No variable has such a name.
 REFUSED = "!"
 
+# The variables with which pip reads no configuration file and asks no questions.
 _NO_FILES = {
     "PIP_CONFIG_FILE": os.devnull,
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
-# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`,
-# `user`, `version`. An option `log` would write passwords into a file.
+# A program that prints all settings of pip as JSON. It uses the class with which every command of
+# pip reads them. `pip config list` is not used: the options `isolated`, `quiet`, `user` and
+# `version`, which may be set, would hide settings from it, and `log` would write passwords into a
+# file.
 _LIST_SETTINGS = """
 import json
 from pip._internal.configuration import Configuration
@@ -410,20 +441,21 @@ print(json.dumps(settings))
 
 
 class RefusedAddressError(ValueError):
-    """A setting is no address that pip can use."""
+    """A setting of pip or a proxy variable is not an address that pip can use."""
 
     def __init__(self, setting: "str", shown: "str") -> "None":
         super().__init__(f"{setting} is no address: {shown}")
-        # The setting or variable.
+        # The name of the setting or variable.
         self.setting = setting
-        # What may be shown of its value.
+        # Its value without secrets (see `redaction.shown_address`).
         self.shown = shown
 
 
 def allowed_settings(sections: "Mapping[str, Mapping[str, str]]") -> "dict[str, str]":
-    """Return the allowed settings by name, from all settings by section and name.
+    """Return the allowed settings by name.
 
-    As in pip, an empty value counts as none.
+    `sections` has all settings of pip by section and name. As in pip, an empty value counts as no
+    value.
     """
     settings = {}
     for section in PIP_SECTIONS:
@@ -435,7 +467,10 @@ def allowed_settings(sections: "Mapping[str, Mapping[str, str]]") -> "dict[str, 
 
 
 def by_section(settings: "Mapping[str, str]") -> "dict[str, dict[str, str]]":
-    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
+    """Return settings by section and name.
+
+    The keys of `settings` are `section.name`, as pip has them.
+    """
     sections: "dict[str, dict[str, str]]" = {}
     for key, value in settings.items():
         section, _, name = key.partition(".")
@@ -444,17 +479,21 @@ def by_section(settings: "Mapping[str, str]") -> "dict[str, dict[str, str]]":
 
 
 def without_pip_settings(environ: "Mapping[str, str]") -> "dict[str, str]":
-    """Return the variables for a pip that follows no setting at all."""
+    """Return environment variables with which pip ignores all of its settings.
+
+    `environ` are the present variables. The PIP_* variables are removed from them.
+    """
     others = {name: value for name, value in environ.items() if not name.startswith("PIP_")}
     return {**others, **_NO_FILES}
 
 
 def pip_variables(python: "str", environ: "Mapping[str, str]") -> "dict[str, str]":
-    """Return the PIP_* variables for this interpreter's pip, which is to have no others.
+    """Return the PIP_* variables with which an interpreter's pip is started.
 
-    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
-    password. Raises RefusedAddressError if the index or a proxy is no address.
+    `python` is the interpreter and `environ` its present environment variables. Raises OSError or
+    subprocess.CalledProcessError if pip does not run, or cannot read one of its configuration
+    files. pip's own message is not shown: it quotes lines of the file, which may contain a
+    password. Raises RefusedAddressError if the index or a proxy is not an address that pip can use.
     """
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
         [python, "-I", "-c", _LIST_SETTINGS],
@@ -473,7 +512,7 @@ def pip_variables(python: "str", environ: "Mapping[str, str]") -> "dict[str, str
 
 
 def _require_addresses(settings: "Mapping[str, str]", environ: "Mapping[str, str]") -> "None":
-    """Raise RefusedAddressError if the index or a proxy is no address that pip can use."""
+    """Raise RefusedAddressError if the index or a proxy is not an address that pip can use."""
     index = settings.get("index-url", "")
     if index and not is_index(index):
         raise RefusedAddressError("index-url", shown_address(index))
@@ -483,7 +522,7 @@ def _require_addresses(settings: "Mapping[str, str]", environ: "Mapping[str, str
 
 
 def _proxies(settings: "Mapping[str, str]", environ: "Mapping[str, str]") -> "Iterator[tuple[str, str]]":
-    """Yield each setting or variable of a proxy with its value."""
+    """Yield the name and the value of each setting or variable that names a proxy."""
     variables = [*_PROXY_VARIABLES, *map(str.lower, _PROXY_VARIABLES)]
     for setting, value in (
         ("proxy", settings.get("proxy", "")),
@@ -494,9 +533,10 @@ def _proxies(settings: "Mapping[str, str]", environ: "Mapping[str, str]") -> "It
 
 
 def is_index(written: "str") -> "bool":
-    """Return whether a text is the address of an index, or the path of one in a folder.
+    """Return whether a text is the address of an index, or an absolute path to an index.
 
-    It is certain what of it is the host and what a secret; a query is none of an index.
+    The result is False for an address with a query or fragment, and for an address of which it is
+    uncertain which part is the host and which a secret.
     """
     if not _is_plain(written):
         return False
@@ -509,7 +549,10 @@ def is_index(written: "str") -> "bool":
 
 
 def is_proxy(written: "str") -> "bool":
-    """Return whether a text is the address of a proxy, which need not have a scheme."""
+    """Return whether a text is the address of a proxy. The scheme may be missing.
+
+    The result is False if it is uncertain which part is the host and which a secret.
+    """
     url = _with_scheme(written)
     if not _is_plain(url):
         return False
@@ -518,11 +561,12 @@ def is_proxy(written: "str") -> "bool":
 
 
 def _with_scheme(proxy: "str") -> "str":
+    """Return the address of a proxy; `http` is the scheme if it has none."""
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _is_plain(written: "str") -> "bool":
-    """Return whether every library reads the same host and password in a text."""
+    """Return whether all libraries find the same host and password in an address."""
     if not written.isprintable() or _MISREAD.search(written) or not is_certain(written):
         return False
     try:
@@ -533,34 +577,39 @@ def _is_plain(written: "str") -> "bool":
 
 
 def pip_environment(python: "str", environ: "Mapping[str, str]") -> "dict[str, str]":
-    """Return all variables for this interpreter's pip. Raises what `pip_variables` raises."""
+    """Return all environment variables with which an interpreter's pip is started.
+
+    Raises what `pip_variables` raises.
+    """
     return {**without_pip_settings(environ), **pip_variables(python, environ)}
 
 
 def print_pip_variables() -> "int":
-    """Write `NAME=value` of each variable for install.sh, followed by a zero byte.
+    r"""Print the variables of `pip_variables` for install.sh, and return the exit status.
 
-    If a setting is refused, write only `!SETTING=ADDRESS` with what may be shown of the address.
-    Return the exit status.
+    Each variable is printed as `NAME=value`, followed by `\0`. If a setting is refused, only
+    `!SETTING=ADDRESS` is printed, with the address without secrets. The status is 1 if pip cannot
+    be run, and otherwise 0.
     """
     try:
         variables = pip_variables(sys.executable, os.environ)
-        rows = [os.fsencode(f"{name}={value}\0") for name, value in variables.items()]
+        lines = [os.fsencode(f"{name}={value}\0") for name, value in variables.items()]
     except RefusedAddressError as error:
-        rows = [f"{REFUSED}{error.setting}={error.shown}\0".encode()]
+        lines = [f"{REFUSED}{error.setting}={error.shown}\0".encode()]
     except (OSError, subprocess.CalledProcessError):
         return 1
-    sys.stdout.buffer.write(b"".join(rows))
+    sys.stdout.buffer.write(b"".join(lines))
     sys.stdout.buffer.flush()
     return 0
 
 
 # --- system
 #
-# Versions that do not follow PEP 440, such as those of a driver, and their order.
+# Versions that do not follow PEP 440, such as the versions of a driver, and their order.
 #
-# The room of a vendor parses them.
+# `resolver/ascend/versions.py` parses the texts of such versions. This module compares them.
 
+# The function of each comparison operator.
 SIGNS: "dict[str, Callable[[Any, Any], bool]]" = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -574,30 +623,42 @@ SIGNS: "dict[str, Callable[[Any, Any], bool]]" = {
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class SystemVersion:
-    """A version of a component by the rules of its vendor. `str` gives it as written.
+    """A version of a component by the rules of its vendor.
 
-    Versions with the same key and build are equal, however they are written.
+    Versions with the same key and build are equal, however they are written. `str` returns the
+    version as written.
     """
 
     # The version as written.
     text: "str"
-    # All parts of the version except the build, the most important first.
+    # The sort key of the release: all parts of the version except the build, the most important
+    # first.
     key: "tuple[Any, ...]"
-    # The release line: (8, 5) for 8.5.0.
+    # The numbers of the release line: (8, 5) for 8.5.0.
     line: "tuple[int, ...]"
     # The number of a build; None for a release.
     build: "int | None" = None
 
     def same_release(self, other: "SystemVersion") -> "bool":
-        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
+        """Return whether both are the same release; the build makes no difference.
+
+        8.5.0.B160 and 8.5.0 are the same release.
+        """
         return self.key == other.key
 
     def before(self, other: "SystemVersion") -> "bool":
-        """Return whether this is an earlier release; builds of one release are not earlier."""
+        """Return whether this is an earlier release than `other`.
+
+        The build makes no difference: no build of a release is earlier than another one.
+        """
         return self.key < other.key
 
     def holds(self, sign: "str", other: "SystemVersion") -> "bool":
-        """Return whether `self sign other` is true. Builds count only if `other` has one."""
+        """Return whether the comparison `self sign other` is true.
+
+        `sign` is a key of SIGNS. The builds are compared only if `other` has a build, so
+        8.5.0.B160 == 8.5.0 is true, and 8.5.0 == 8.5.0.B160 is false.
+        """
         if other.build is not None:
             return SIGNS[sign](self, other)
         return SIGNS[sign](self.key, other.key)
@@ -618,28 +679,28 @@ class SystemVersion:
 
 
 def _build_rank(build: "int | None") -> "int":
-    """Return the rank of a build: a release comes before its builds.
+    """Return the rank of a build number in the order of versions; None has the lowest rank.
 
-    PEP 440 has the same order for local versions.
+    So a release without a build comes before its builds, as PEP 440 orders local versions.
     """
     return -1 if build is None else build
 
 
 # --- names
 #
-# Names that Ascend's software has: components, and projects that run on NPUs with a plugin.
+# The names of Ascend's software: components, and projects that run on NPUs with a plugin.
 
-# The components that `checks` finds on a machine, and `activate.sh` activates: the toolkit, the
-# driver with its firmware, and the family of the chip.
+# The components that `checks` can find on a machine: the toolkit, the driver with its firmware, and
+# the family of the chip.
 TOOLKIT = "cann"
 DRIVER = "hdk"
 CHIP = "soc"
 COMPONENTS = (TOOLKIT, DRIVER, CHIP)
-# Where this module can be imported, there is CANN and a driver.
+# If this module can be imported, CANN and a driver are installed and active.
 DEVICE_MODULE = "torch_npu"
-# The plugin of torch, whose facts say which driver each CANN asks for.
+# The plugin of torch. Facts about it say which driver each CANN requires.
 TORCH_PLUGIN = "torch-npu"
-# Findings of `checks` that are warnings.
+# The codes of findings of `checks` and `network` that are only warnings.
 WARNING_CODES = (
     "cann-file-unreadable",
     "cann-half-active",
@@ -653,61 +714,64 @@ WARNING_CODES = (
     "soc-unknown",
     "soc-unnamed",
 )
-# Findings about a chip of which nothing is known, as where an image is built.
+# The codes of findings about a chip that is not known: for example, because an image is built on a
+# machine without NPU.
 UNSEEN_CODES = ("soc-unknown", "soc-unnamed")
-# The components as people write them.
+# The titles of the components in messages.
 TITLES = {TOOLKIT: "CANN", DRIVER: "HDK", CHIP: "SoC"}
-# Other names under which documents speak of a project or a component.
+# Other names that documents use for a project or a component.
 ALIASES = {
     TORCH_PLUGIN: ("torchnpu",),
     DRIVER: ("driver", "firmware", "software version", "驱动", "固件"),
 }
-# How documents write the families of chips, as regular expressions. A claim about a document names
-# a family after this prefix: `soc:A2`.
+# The prefix by which a claim about a document names a family of chips: `soc:A2`.
 CHIP_CLAIM = f"{CHIP}:"
+# How documents spell each family, as regular expressions.
 CHIP_SPELLINGS = {
     "A2": r"(?<![A-Za-z0-9])A2(?![A-Za-z0-9])|910B",
     "A3": r"(?<![A-Za-z0-9])A3(?![A-Za-z0-9])|910_93|910C",
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
-# Longer titles of components, for an SBOM, whose readers may not know the vendor.
+# Longer titles of the components for an SBOM, whose readers may not know the vendor.
 FULL_TITLES = {
     TOOLKIT: "CANN",
     DRIVER: "Ascend HDK",
     CHIP: "Ascend SoC family",
 }
 SUPPLIER = "Huawei"
-# The key for `device` in locks of format 2.
+# The name of the key `device` in locks of format 2.
 FORMER_DEVICE = "npu"
-# The project whose releases the matrix and `pairs` list, and the projects that each is paired with.
+# The project whose releases `matrix` and `pairs` list.
 VLLM_PLUGIN = "vllm-ascend"
+# Each release of VLLM_PLUGIN needs a certain release of each of these projects.
 PARTNERS = ("vllm", "torch", TORCH_PLUGIN, "triton-ascend")
-# Projects whose metadata says nothing of CANN, nor of what to install with them.
+# Projects whose metadata does not say which CANN and which other projects they need.
 NEEDING_FACTS = (TORCH_PLUGIN, VLLM_PLUGIN)
-# Projects that run on NPUs only with a plugin, and the plugin.
+# The plugin of each project that runs on NPUs only with a plugin.
 PLUGINS = {"torch": TORCH_PLUGIN, "vllm": VLLM_PLUGIN}
-# What follows the release in the version of a build of CANN.
+# The number of the build, which follows the release in a version of CANN.
 _BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
 def release_of(version: "str") -> "str":
-    """Return the release of CANN that a version is, or is a build of: 8.5.0 for 8.5.0.B160."""
+    """Return a version of CANN without the number of the build: 8.5.0 for 8.5.0.B160."""
     return _BUILD.sub("", version)
 
 
 # --- versions
 #
-# Versions of CANN and HDK, and their order.
+# Parse versions of CANN and of the driver (HDK), so that they can be compared.
 #
 # They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
-# `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary versions. Their forms are taken from torch_npu's
-# csrc/core/npu/GetCANNInfo.cpp and from version files of drivers. The order of a release line is
+# `8.1.RC1.alpha001` and `25.3.rc1.2` are valid. The grammar is taken from
+# csrc/core/npu/GetCANNInfo.cpp of torch_npu, and from version files of drivers. The order of the
+# versions of a release line X.Y is
 #
 #     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
 #
-# and a version with a suffix alpha, beta or rc comes before the same version without it. That T
-# (test) builds come before RC is an inference from their names.
+# A version with the suffix alpha, beta or rc precedes the same version without it. That T (test)
+# precedes RC is concluded from their names alone.
 
 _FORM = re.compile(
     r"""
@@ -719,26 +783,31 @@ _FORM = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+# The ranks of the stages of a release line; versions with a third number come last.
 _STAGES = {"T": 0, "RC": 1}
 _FINAL_STAGE = 2
+# The ranks of suffixes; versions without a suffix come last.
 _PRES = {"alpha": 0, "beta": 1, "rc": 2}
 _NOT_PRE = (3, 0)
 
 
 class _Key(NamedTuple):
-    """All parts of a version except the build, the most important first."""
+    """The sort key of a version: all its parts except the build, the most important first."""
 
     major: "int"
     minor: "int"
+    # The rank of the stage, and its number (RC1) or the third number of the version.
     stage: "tuple[int, int]"
+    # Further numbers, without zeros at the end.
     patch: "tuple[int, ...]"
+    # The rank of the suffix, and its number.
     pre: "tuple[int, int]"
 
 
 def parse_version(text: "str") -> "SystemVersion":
-    """Return the version of CANN or HDK that a text spells.
+    """Return the version of CANN or HDK in a text.
 
-    Raises ValueError, which quotes the text.
+    Raises ValueError, which quotes the text, if it is not such a version.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
@@ -762,47 +831,48 @@ def parse_version(text: "str") -> "SystemVersion":
 
 # --- search_path
 #
-# Where Python looks for modules, and which files it runs when it starts, by its own site.py.
+# Find out where Python looks for modules, and which files it runs when it starts.
 #
-# verify.py runs without site (`-S`), so that nothing of the environment runs before it is judged.
-# Then site does its work here, but what it would run is noted instead.
+# verify.py runs without Python's module `site` (option -S), so that no code of the environment runs
+# before it is checked. Here the functions of `site` are called to make the search path, but the code
+# that they would run is only noted.
 
-# Python imports these modules when it starts.
+# The modules that Python imports when it starts, if they exist.
 STARTUP_MODULES = ("sitecustomize", "usercustomize")
 
 
 class PathFile(NamedTuple):
     """A `.pth` file that Python reads when it starts."""
 
-    # Its path, the folder without links.
+    # The path of the file. Symbolic links in the path of its folder are resolved.
     path: "str"
-    # Whether Python runs a line of it.
+    # Whether Python executes a line of it.
     runs: "bool"
-    # The folders and archives that it adds to the search path.
+    # The folders and archives that the file adds to the search path.
     entries: "Sequence[str]"
 
     @property
     def folder(self) -> "str":
-        """Return the folder that it is in."""
+        """Return the folder that contains the file."""
         return os.path.dirname(self.path)
 
 
 @dataclass
 class SearchPath:
-    """The folders and archives in which Python looks for modules, in its order."""
+    """The folders and archives in which Python looks for modules, in the order of its search."""
 
-    # As they are on `sys.path`.
+    # The entries of `sys.path`.
     entries: "Sequence[str]" = ()
-    # Those of the interpreter itself, which has its standard library there.
+    # The entries of the interpreter itself, which have its standard library.
     own: "Sequence[str]" = ()
     # The `.pth` files, in the order in which Python reads them.
     path_files: "list[PathFile]" = field(default_factory=list)
 
     @classmethod
     def of_this_python(cls) -> "SearchPath":
-        """Return the search path after what site does when Python starts; `sys.path` is the same.
+        """Return the search path that this Python would have if it had been started with site.
 
-        This Python was started without site.
+        `sys.path` is set to it.
         """
         found = cls(own=tuple(sys.path))
         with found._noting():
@@ -812,7 +882,7 @@ class SearchPath:
 
     @classmethod
     def of_folders(cls, folders: "Sequence[str]") -> "SearchPath":
-        """Return the search path that has these folders alone as site-packages."""
+        """Return a search path with these folders alone, as if they were site-packages."""
         found = cls()
         path = sys.path[:]
         sys.path.clear()
@@ -828,9 +898,10 @@ class SearchPath:
 
     @contextmanager
     def _noting(self) -> "Iterator[None]":
-        """Let site note `.pth` files here and run nothing.
+        """Let the functions of site run no code in the body of `with`; note `.pth` files instead.
 
-        Its functions look each other up, and `exec`, among the names of the module.
+        Functions of site are replaced for this, and so is `exec`, which they look up among the
+        names of their module.
         """
         names = vars(site)
         replaced = {
@@ -839,15 +910,16 @@ class SearchPath:
         lines: "list[str]" = []
 
         def add(folder: "str", name: "str", known: "set[str]") -> "set[str] | None":
+            """Read a `.pth` file as site does, and note it."""
             lines.clear()
             first = len(sys.path)
             try:
                 result: "set[str] | None" = replaced["addpackage"](folder, name, known)
             except Exception:
-                # Python does not start with such a file
+                # Python itself would not start with such a file
                 result = known
             path = os.path.join(os.path.realpath(folder), name)
-            # site reads those of a virtual environment twice
+            # site reads the files of a virtual environment twice
             if all(file.path != path for file in self.path_files):
                 self.path_files.append(PathFile(path, bool(lines), tuple(sys.path[first:])))
             return result
@@ -867,20 +939,29 @@ class SearchPath:
 
     @property
     def site_folders(self) -> "list[str]":
-        """Return the entries in which Python reads `.pth` files."""
-        listed = {entry for file in self.path_files for entry in file.entries}
+        """Return the folders in which Python reads `.pth` files: site-packages.
+
+        These are neither the interpreter's own folders nor folders that a `.pth` file adds.
+        """
+        listed: "set[str]" = set()
+        for file in self.path_files:
+            listed.update(file.entries)
         return [entry for entry in self.folders if entry not in self.own and entry not in listed]
 
     def after(self, entry: "str") -> "Sequence[str]":
-        """Return an entry and those after it, all without links."""
+        """Return an entry and all entries after it, with symbolic links resolved.
+
+        Symbolic links in `entry` must be resolved, too.
+        """
         real = [os.path.realpath(path) for path in self.entries]
         return real[real.index(entry) :]
 
 
 def module_origin(name: "str", entry: "str") -> "str":
-    """Return the file or package that an import takes from an entry, empty if there is none.
+    """Return the file or the package's folder that `import NAME` would load from an entry.
 
-    A folder without `__init__` is none: an import of it runs nothing.
+    Empty if there is none. A folder without `__init__` does not count, since importing it runs no
+    code.
     """
     spec = PathFinder.find_spec(name, [entry])
     if spec is None or not spec.has_location or spec.origin is None:
@@ -891,78 +972,84 @@ def module_origin(name: "str", entry: "str") -> "str":
 
 
 def _run_nothing() -> "None":
-    """Take the place of a function of site that imports a module."""
+    """Do nothing, in place of a function of site that imports a module."""
 
 
 # --- findings
 #
-# What all checks use: their context, their results, and access to files and programs.
+# Define the context and the results of checks, and functions to read files and run programs.
 
-# The default limit of a program that is run, and of each module or command that is started.
+# The default time limit of a program that is run.
 _PROGRAM_SECONDS = 60
+# The default time limit of each module or command that is started.
 SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
-    """A pin of the lock."""
+    """A pin of the lock: a distribution that should be installed."""
 
     # The normalized name.
     name: "str"
-    # With its local part.
+    # The version, with its local part.
     version: "str"
-    # The stage of the installation that installs it, from 1.
+    # The number of the stage in which install.sh installs it, from 1.
     stage: "int"
-    # Whether it is built on this machine, rather than installed from a wheel.
+    # True if it is built on this machine, False if it is installed from a wheel.
     built: "bool" = False
-    # The hashes of its files. A build from git has none.
+    # The sha256 of its files. A build from git has none.
     sha256: "Sequence[str]" = ()
-    # The commit that it is built from, if it is from git.
+    # The commit from which it is built; empty if it is not from git.
     commit: "str" = ""
     # Whether it is an editable installation of a checkout.
     editable: "bool" = False
-    # The label of its wheel variant (PEP 825), empty for a plain wheel.
+    # The label of its wheel variant (PEP 825); empty for a wheel without variant.
     variant: "str" = ""
-    # A digest of all that determines how it is built, empty if it is not built.
+    # A digest of everything that determines its build; empty if it is not built.
     key: "str" = ""
-    # The variables of its build, as pairs of name and value.
+    # The environment variables of its build, as pairs of name and value.
     env: "Sequence[tuple[str, str]]" = ()
-    # The pins that build it, such as `setuptools==80.9.0`.
+    # The tools that build it, such as `setuptools==80.9.0`.
     tools: "Sequence[str]" = ()
 
     @property
     def note(self) -> "str":
-        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        """Return the text that install.sh writes beside the metadata of the distribution.
+
+        It is the key of the build, or the sha256 of the files if it is not built.
+        """
         return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
     """A requirement on the driver."""
 
-    # Who requires it, for people.
+    # The project with its version, or the stack, that has the requirement, for messages.
     by: "str"
-    # The name of the component that the driver is.
+    # The name of the component that stands for the driver.
     component: "str"
-    # What is required, for people.
+    # The requirement as a text, for messages.
     wanted: "str"
-    # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
+    # Alternatives, of which one must hold. Each is a list of comparisons, which must all hold. A
+    # comparison is a pair such as `>=` and `25.0.rc1`.
     ranges: "Sequence[Sequence[Sequence[str]]]"
-    # Whether it is an error if the driver does not meet it; otherwise it is a warning.
+    # True if a driver that does not meet it is an error, False if it is worth a warning.
     binding: "bool"
-    # Why it is required and who says so, by language.
+    # The reason and its source, by language.
     reason: "Mapping[str, str]"
 
 
 class Excuse(NamedTuple):
-    """The modules and commands of a distribution that may fail to start."""
+    """A fact that allows modules and commands of a distribution to fail when they are started."""
 
     # The normalized name of the distribution.
     project: "str"
+    # The names of the modules.
     modules: "Sequence[str]"
-    # The names of its commands.
+    # The names of the commands.
     scripts: "Sequence[str]"
-    # Whether they may fail only where there is no accelerator.
+    # True if they may fail only on a machine without an accelerator.
     device: "bool"
-    # Why, by language.
+    # The reason, by language.
     reason: "Mapping[str, str]"
 
 
@@ -970,40 +1057,45 @@ class Excuse(NamedTuple):
 class LockedStack:
     """The data of a lock that verify.py contains."""
 
-    # The names of the stack and of its target.
+    # The name of the stack.
     stack: "str"
+    # The name of the target.
     target: "str"
     # The system and the processor, such as `linux-aarch64`.
     platform: "str"
     # Major and minor version of Python, such as `3.11`.
     python: "str"
-    # The oldest glibc that the target has.
+    # The oldest version of glibc on machines of the target.
     glibc: "str"
-    # The versions of the target's components, such as `cann`, `hdk` and `soc`.
+    # The values of the target's components, such as `cann`, `hdk` and `soc`, by name.
     system: "Mapping[str, str]" = field(default_factory=dict)
-    # By normalized name.
+    # The pins by normalized name.
     pins: "Mapping[str, LockedDistribution]" = field(default_factory=dict)
-    # Requirements that the stack overrides: a distribution, its version and the required name.
+    # The requirements that the lock ignores. Each has the name and the version of the distribution
+    # with the requirement, and the name of the required project.
     overrides: "Sequence[Sequence[str]]" = ()
-    # Modules that must be importable, and the variables to import them with.
+    # Modules that must be importable.
     imports: "Sequence[str]" = ()
+    # The environment variables with which modules are imported.
     import_env: "Mapping[str, str]" = field(default_factory=dict)
-    # The names of distributions whose files the stack's own steps change.
+    # The names of distributions whose files are changed by builds of other pins of the lock.
     rewritten: "Sequence[str]" = ()
-    # Distributions that must not be installed, with the reason.
+    # The names of distributions that must not be installed, each with the reason.
     absent: "Mapping[str, str]" = field(default_factory=dict)
+    # The requirements on the driver.
     driver: "Sequence[DriverNeed]" = ()
-    # The distributions that the stack itself names. Their commands must start.
+    # The names of the distributions that lines of the stack require. Their commands must start.
     requested: "Sequence[str]" = ()
+    # The modules and commands that may fail to start.
     excuses: "Sequence[Excuse]" = ()
     # The messages of verify.py, by language and code.
     texts: "Mapping[str, Mapping[str, str]]" = field(default_factory=dict)
-    # The sha256 of the lock.toml that this was made from.
+    # The sha256 of the lock.toml from which verify.py was made.
     digest: "str" = ""
 
     @classmethod
     def parse(cls, text: "str") -> "LockedStack":
-        """Read the JSON at the end of verify.py."""
+        """Return the data in the JSON at the end of verify.py."""
         fields: "dict[str, Any]" = json.loads(text)
         fields["pins"] = {pin["name"]: LockedDistribution(**pin) for pin in fields["pins"]}
         fields["driver"] = [DriverNeed(**need) for need in fields["driver"]]
@@ -1012,7 +1104,7 @@ class LockedStack:
 
 
 def printable(text: "str") -> "str":
-    """Return the text with everything escaped that a terminal would act on."""
+    """Return a text with all characters escaped that do not print, such as control characters."""
     if text.isprintable():
         return text
     return "".join(
@@ -1022,55 +1114,59 @@ def printable(text: "str") -> "str":
 
 
 def is_shared() -> "bool":
-    """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
+    """Return whether this Python is neither in a virtual nor in a conda environment.
+
+    Such a Python is shared with other programs. install.sh decides by the same rule.
+    """
     if sys.prefix != sys.base_prefix:
         return False
     return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
 def show_nothing(_: "str") -> "None":
-    """Ignore a line of progress."""
+    """Ignore a line of progress, which is the default for `CheckContext.progress`."""
 
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What every check is given: the lock, the machine's folders, and the options."""
+    """The input of every check: the lock, folders of the machine, and options of the command."""
 
     lock: "LockedStack"
-    # The lock's folder, in which this program lies.
+    # The folder of the lock, which contains verify.py.
     folder: "str"
+    # The environment variables of the user.
     environ: "Mapping[str, str]"
     # The folder of CANN and the driver.
     ascend: "str" = "/usr/local/Ascend"
-    # The folder of wheels to name in commands that fix something, empty for none.
+    # The folder with wheels that shown commands use; empty for none.
     wheelhouse: "str" = ""
-    # Whether to compare the content of every file rather than of a sample.
+    # True to compare every file with its hash, False to compare a sample.
     full: "bool" = False
     # The language of messages.
     language: "str" = "en"
-    # The file of verify.py.
+    # The path of verify.py.
     program: "str" = ""
-    # Whether to skip the check that starts every module and command.
+    # True to skip the check that starts every module and command.
     quick: "bool" = False
-    # Whether to check the network between accelerators of several nodes.
+    # True to check the network between the accelerators of several nodes.
     network: "bool" = False
-    # Which checks are made: `all`, `quick`, or those of the `files` or the `machine` alone.
+    # The checks to make: `all`, `quick`, or only those of the `files` or of the `machine`.
     checks: "str" = "all"
-    # The limit of each start.
+    # The time limit for starting one module or command.
     seconds: "float" = SECONDS_TO_START
-    # Called with a line that replaces the one before. An empty line removes it.
+    # Called with a line that replaces the previous line on the terminal. An empty line removes it.
     progress: "Callable[[str], None]" = show_nothing
-    # Where Python looks for modules, and what it runs at each start.
+    # Where Python looks for modules, and which files it runs when it starts.
     search_path: "SearchPath" = field(default_factory=SearchPath)
 
     @property
     def python(self) -> "str":
-        """Return the environment's Python, quoted for a shell."""
+        """Return the path of the environment's Python, quoted for a shell."""
         return shlex.quote(sys.executable)
 
     @property
     def install_command(self) -> "str":
-        """Return the command that installs what is missing into this environment."""
+        """Return the shell command that installs the lock into this environment."""
         options = ["--python", sys.executable]
         if is_shared():
             options.append("--system")
@@ -1078,29 +1174,30 @@ class CheckContext:
 
     @property
     def venv_command(self) -> "str":
-        """Return the command that makes a new environment for the lock."""
+        """Return the shell command that makes a new virtual environment and installs the lock."""
         return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install([])}"
 
     def _install(self, options: "Sequence[str]") -> "str":
+        """Return the shell command that runs install.sh with these options."""
         command = ["bash", f"{self.folder}/install.sh", *options]
         if self.wheelhouse:
             command += ["--wheelhouse", self.wheelhouse]
         return shlex.join(command)
 
     def then_install(self, command: "str") -> "str":
-        """Return a command that removes something, followed by `install_command`.
+        """Return a shell command that removes something, followed by `install_command`.
 
-        Nothing is to be removed from a shared Python: there it is `venv_command`.
+        For a shared Python, from which nothing should be removed, return `venv_command` instead.
         """
         if is_shared():
             return self.venv_command
         return f"{command} && {self.install_command}"
 
     def reinstall_command(self, *names: "str") -> "str":
-        """Return the command that uninstalls distributions and installs the lock's again."""
+        """Return the shell command that uninstalls distributions and then runs install.sh."""
         command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
         if "pip" in names:
-            # install.sh needs a pip: the one that Python brings
+            # install.sh needs a pip, so the one that comes with Python is installed
             command += f" && {self.python} -m ensurepip"
         return self.then_install(command)
 
@@ -1109,11 +1206,13 @@ class CheckContext:
 class Finding:
     """A difference from the lock, or something that could not be checked."""
 
-    # The messages about it have this code with `-what`, `-why` and `-mend` appended.
+    # Identifies the kind of finding. Its messages have this code with -what, -why or -mend
+    # appended.
     code: "str"
     # The values of the placeholders in these messages.
     values: "Mapping[str, str]"
-    # A command that fixes it, to be shown in place of the message `-mend`.
+    # A shell command that fixes it, which is shown in place of the message `-mend`. Empty if that
+    # message is shown.
     remedy: "str" = ""
 
 
@@ -1121,25 +1220,27 @@ class Finding:
 class Group:
     """The result of one check."""
 
-    # The name of the check: a message `group-NAME` is its title.
+    # The name of the check. Its title is the message `group-NAME`.
     name: "str"
+    # What is wrong; empty if the check succeeded.
     findings: "Sequence[Finding]"
     # The values of the placeholders in the note.
     values: "Mapping[str, str]" = field(default_factory=dict)
-    # The code of the message for a check without findings, empty for the name of the check.
+    # The note is the message `note-NOTE`, which is shown if there are no findings. Empty stands for
+    # the name of the check.
     note: "str" = ""
-    # Whether the note is shown beside findings, too.
+    # True if the note is shown even if there are findings.
     counted: "bool" = False
-    # The values of further lines, one for each thing that is excused.
+    # The values of a line for each module or command that may fail and did (`Excuse`).
     remarks: "Sequence[Mapping[str, str]]" = ()
-    # A row for each thing that was tried, for the JSON.
+    # An object for each module or command that was started, for the JSON report.
     results: "Sequence[Mapping[str, Any]]" = ()
-    # What this machine has, by name: nodes of a cluster are compared by it.
+    # Values of this machine by name. The nodes of a cluster are compared by them.
     machine: "Mapping[str, str]" = field(default_factory=dict)
 
 
 def list_and_count(items: "Sequence[str]", most: "int" = 3) -> "dict[str, str]":
-    """Return the values `list` and `count` of a message, which names the first few of all items."""
+    """Return values for a message: `list` has the first items, `count` the number of all items."""
     text = ", ".join(items[:most])
     if len(items) > most:
         text += ", …"
@@ -1150,15 +1251,17 @@ class UnreadableError(Exception):
     """A file exists, but cannot be read or has invalid content."""
 
     def __init__(self, path: "str", why: "str") -> "None":
+        """Give the path of the file, and the reason as an English clause."""
         super().__init__(path, why)
-        # The values of a finding about the file.
+        # The values of the messages of a finding about the file.
         self.values = {"path": path, "why": why}
 
 
 def read_text(path: "str", errors: "str" = "strict") -> "str | None":
-    """Return the text of a file, None if there is none. Raises UnreadableError.
+    """Return the text of a file in UTF-8; None if there is no file.
 
-    Only regular files are opened: a pipe would block.
+    Raises UnreadableError if it cannot be read. Only regular files are read, since a pipe would
+    block.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -1172,14 +1275,14 @@ def read_text(path: "str", errors: "str" = "strict") -> "str | None":
     except OSError as error:
         raise UnreadableError(path, error.strerror or str(error)) from None
     except ValueError as error:
-        # a path with a null in it
+        # the path contains a zero byte
         raise UnreadableError(path, str(error)) from None
 
 
 def assignments(text: "str") -> "dict[str, str]":
-    """Return the values in lines like `Version=25.3.rc1` or `Chip Name   : 910B4`.
+    """Return the values of keys in lines such as `Version=25.3.rc1` or `Chip Name   : 910B4`.
 
-    Keys are in lower case. Of a repeated key, the first line counts.
+    The keys of the result are in lower case. If a key is repeated, its first line counts.
     """
     values: "dict[str, str]" = {}
     for line in text.splitlines():
@@ -1190,20 +1293,24 @@ def assignments(text: "str") -> "dict[str, str]":
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended."""
+    """The result of running a program."""
 
-    # The exit status, negative for a signal. None if it did not start or took too long.
+    # The exit status; the negative number of the signal that killed it. None if it could not be
+    # started, or exceeded the time limit.
     status: "int | None"
-    # What it wrote to standard output.
+    # The text that it wrote to standard output.
     output: "str"
-    # The last line of standard error, or else what the status means.
+    # A text for messages: the last line of standard error, or else a description of the status.
     ending: "str"
 
 
 def run_program(
     command: "Sequence[str]", environ: "Mapping[str, str]", seconds: "int" = _PROGRAM_SECONDS
 ) -> "ProgramResult":
-    """Run a program of the machine or of the environment, for at most so many seconds."""
+    """Run a program of the machine or of the environment, and return its result.
+
+    It is killed after `seconds`. Nothing is raised if it cannot be started.
+    """
     try:
         done = subprocess.run(  # noqa: S603
             command,
@@ -1219,14 +1326,17 @@ def run_program(
     except OSError as error:
         return ProgramResult(None, "", error.strerror or str(error))
     except ValueError as error:
-        # a null in the command or in a variable
+        # the command or a variable contains a zero byte
         return ProgramResult(None, "", str(error))
     output = done.stdout.decode("utf-8", "replace")
     return ProgramResult(done.returncode, output, _ending_of(done.returncode, done.stderr))
 
 
 def _ending_of(status: "int", stderr: "bytes") -> "str":
-    """Return the last line of standard error, or what the status means; both for a signal."""
+    """Return the last line of standard error, or a description of the status if it is empty.
+
+    For a program that was killed by a signal, return both.
+    """
     errors = stderr.decode("utf-8", "replace").strip().splitlines()
     if status >= 0:
         return errors[-1] if errors else f"exit status {status}"
@@ -1235,7 +1345,7 @@ def _ending_of(status: "int", stderr: "bytes") -> "str":
 
 
 def signal_name(number: "int") -> "str":
-    """Return the name of a signal; the number of a real-time signal, which has no name."""
+    """Return the name of a signal, such as `SIGKILL`; its number if it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -1244,21 +1354,22 @@ def signal_name(number: "int") -> "str":
 
 # --- conda
 #
-# What conda has installed in this environment, as its own metadata says.
+# List the packages that conda has installed in this environment, from its own metadata.
 
 class CondaPackage(NamedTuple):
     """A package that conda has installed."""
 
-    # The name of its file in conda-meta.
+    # The name of the JSON file about it in the folder conda-meta.
     name: "str"
-    # The paths of its files, without links in the prefix; None if its metadata cannot be read.
+    # The paths of its files; symbolic links in the prefix are resolved. None if its metadata cannot
+    # be read.
     files: "frozenset[str] | None"
 
 
 def conda_packages() -> "Sequence[CondaPackage]":
-    """Return the packages of this environment, none if it is not conda's.
+    """Return the packages in this conda environment; none if it is not a conda environment.
 
-    A virtual environment never is, whatever lies in it.
+    A virtual environment is never one, even if it has a folder conda-meta.
     """
     if sys.prefix != sys.base_prefix:
         return ()
@@ -1271,12 +1382,16 @@ def conda_packages() -> "Sequence[CondaPackage]":
 
 @functools.lru_cache(maxsize=1)
 def _packages_in(folder: "str", _: "int") -> "Sequence[CondaPackage]":
-    """Return the packages that a folder describes, which was changed at a time."""
+    """Return the packages that the files in a folder conda-meta describe.
+
+    The second argument is the modification time of the folder, so that the cache is renewed.
+    """
     names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     return [CondaPackage(name, _files(folder, name)) for name in names]
 
 
 def _files(folder: "str", name: "str") -> "frozenset[str] | None":
+    """Return the paths of the files of a package; None if its metadata cannot be read."""
     prefix = os.path.dirname(folder)
     try:
         files = json.loads(read_text(f"{folder}/{name}") or "")["files"]
@@ -1286,20 +1401,23 @@ def _files(folder: "str", name: "str") -> "frozenset[str] | None":
 
 
 def is_of_conda(path: "str") -> "bool":
-    """Return whether conda lists a file, whose folder has no links in its path, as its own."""
+    """Return whether a conda package lists a file.
+
+    Symbolic links in the path of its folder must be resolved.
+    """
     return any(path in (package.files or ()) for package in conda_packages())
 
 
 # --- distributions
 #
-# The installed distributions, as their .dist-info and .egg-info entries describe them.
+# Read the installed distributions from their .dist-info and .egg-info entries.
 
 UNKNOWN_SIZE = -1
-# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+# The file beside METADATA into which install.sh writes `LockedDistribution.note`.
 _NOTE = "ascend-lock.txt"
-# A suffix of a version in any spelling.
+# A suffix of a version (PEP 440), in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
-# How PEP 440 writes the suffixes that have several spellings.
+# The normal form (PEP 440) of the suffixes that have several spellings.
 _SPELLINGS = {
     "alpha": "a",
     "beta": "b",
@@ -1312,17 +1430,17 @@ _SPELLINGS = {
 
 
 def canonical_name(name: "str") -> "str":
-    """Return a name as PEP 503 normalizes it: `foo-bar-baz` for `Foo.Bar_baz`."""
+    """Return the normalized form of a name (PEP 503): `foo-bar-baz` for `Foo.Bar_baz`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def same_version(left: "str", right: "str") -> "bool":
-    """Return whether two texts spell one version (PEP 440), such as `1.0` and `1.0.0`."""
+    """Return whether two texts are the same version by PEP 440, such as `1.0` and `1.0.0`."""
     return left == right or _canonical_version(left) == _canonical_version(right)
 
 
 def _canonical_version(text: "str") -> "str":
-    """Return the spelling that stands for all spellings of a version."""
+    """Return a text that is the same for all spellings of a version (PEP 440)."""
     without_zeros = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
     public, _, local = without_zeros.partition("+")
     without_epoch = re.sub("^v?(0!)?", "", public)
@@ -1334,53 +1452,55 @@ def _canonical_version(text: "str") -> "str":
 
 
 def _canonical_suffix(suffix: "re.Match[str]") -> "str":
+    """Return a suffix of a version in its normal form, after a space."""
     kind = suffix[1] or "post"
-    # as text, as Python refuses to read a number of thousands of digits
+    # kept as a text: Python refuses to convert thousands of digits to a number
     number = (suffix[2] or suffix[3] or "").lstrip("0") or "0"
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution, as RECORD lists it."""
+    """A row of RECORD: a file of a distribution."""
 
-    # Absolute and normalized.
+    # The absolute and normalized path.
     path: "str"
-    # Such as `sha256=…`, without padding. Empty if RECORD has none.
+    # The algorithm and the hash, such as `sha256=…`, without padding; empty if RECORD has none.
     digest: "str"
-    # In bytes; UNKNOWN_SIZE if RECORD has none.
+    # The size in bytes; UNKNOWN_SIZE if RECORD has none.
     size: "int"
 
 
 @dataclass(frozen=True)
 class InstalledDistribution:
-    """A distribution that Python finds."""
+    """An installed distribution, with the content of its metadata."""
 
     # The normalized name.
     name: "str"
-    # Empty if its metadata cannot be read.
+    # The version; empty if the metadata cannot be read.
     version: "str"
-    # The folder that the paths in RECORD are relative to: site-packages.
+    # The folder to which the paths in RECORD are relative: site-packages.
     root: "str"
     # The path of its .dist-info folder, or of its .egg-info folder or file.
     info: "str"
-    # The content of INSTALLER, empty if there is no such file.
+    # The content of INSTALLER; empty if there is no such file.
     installer: "str"
-    # The content of direct_url.json (PEP 610), empty if there is no such file.
+    # The content of direct_url.json (PEP 610); empty if there is no such file.
     direct_url: "Mapping[str, Any]"
 
-    # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
+    # `functools.cached_property` is not imported by name: that would fail on Python 3.7, before
+    # verify.py can say that this Python is too old.
     @functools.cached_property
     def rows(self) -> "Sequence[RecordRow]":
-        """Return the rows of RECORD, none if it is missing or broken."""
+        """Return the rows of RECORD, without compiled files; none if it is missing or invalid."""
         try:
             return self.read_record() or ()
         except UnreadableError:
             return ()
 
     def read_record(self) -> "Sequence[RecordRow] | None":
-        """Return the rows of RECORD without compiled files, None if there is no RECORD.
+        """Return the rows of RECORD, without compiled files; None if there is no RECORD.
 
-        Raises UnreadableError.
+        Raises UnreadableError if RECORD is invalid.
         """
         path = f"{self.info}/RECORD"
         text = read_text(path)
@@ -1391,7 +1511,7 @@ class InstalledDistribution:
         try:
             for name, digest, size in table:
                 file = os.path.normpath(os.path.join(self.root, name))
-                # Python compiles a module again whenever it likes
+                # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:
                     rows.append(RecordRow(file, digest.rstrip("="), int(size or UNKNOWN_SIZE)))
@@ -1406,7 +1526,7 @@ class InstalledDistribution:
 
     @property
     def editable_folder(self) -> "str":
-        """Return the folder that an editable installation points to, empty for any other."""
+        """Return the folder of the project if this is an editable installation; otherwise empty."""
         dir_info = self.direct_url.get("dir_info")
         if isinstance(dir_info, dict) and dir_info.get("editable") is True:
             url = str(self.direct_url.get("url", ""))
@@ -1414,16 +1534,21 @@ class InstalledDistribution:
         return self.root if self._is_developed() else ""
 
     def _is_developed(self) -> "bool":
-        """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
+        """Return whether `setup.py develop` installed it: its .egg-info is a folder without files.
+
+        More precisely, a folder without installed-files.txt.
+        """
         if self.info.lower().endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
 
     @property
     def note(self) -> "str":
-        """Return what install.sh noted of the file it is from, empty if it did not install it.
+        """Return the note that install.sh wrote (`LockedDistribution.note`).
 
-        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        Empty if install.sh did not install the distribution.
+
+        A file that RECORD does not list is ignored, since it may be of an earlier installation.
         """
         path = f"{self.info}/{_NOTE}"
         if not any(row.path == path for row in self.rows):
@@ -1434,7 +1559,7 @@ class InstalledDistribution:
             return ""
 
     def variant_labels(self) -> "list[str]":
-        """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
+        """Return the labels in its variant.json (PEP 825); none if that is missing or invalid."""
         try:
             table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
             return [str(label) for label in table["variants"]]
@@ -1443,19 +1568,22 @@ class InstalledDistribution:
 
     @property
     def is_ours(self) -> "bool":
-        """Return whether it lies in this environment, which no other program shares."""
+        """Return whether it is installed in this environment, and that is not shared."""
         return is_ours(self.root)
 
     @property
     def is_of_conda(self) -> "bool":
-        """Return whether conda has installed it: the content of INSTALLER alone proves nothing."""
+        """Return whether conda has installed it.
+
+        INSTALLER must say so, and conda's metadata must list INSTALLER.
+        """
         return self.installer == "conda" and is_of_conda(f"{self.info}/INSTALLER")
 
 
 def is_ours(folder: "str") -> "bool":
-    """Return whether a folder lies in this environment, which no other program shares.
+    """Return whether a folder is in this environment, and that is not shared with other programs.
 
-    Its path has no links.
+    Symbolic links in its path must be resolved. For a shared Python it is always False.
     """
     return not is_shared() and folder.startswith(os.path.realpath(sys.prefix) + "/")
 
@@ -1467,9 +1595,10 @@ Installed = Dict[str, InstalledDistribution]
 def installed_distributions(
     context: "CheckContext", paths: "Iterable[str]"
 ) -> "tuple[Installed, list[Finding]]":
-    """Return the distributions in a search path by name, and what is wrong with their metadata.
+    """Return the distributions in the folders of a search path by name, and findings about them.
 
-    Of several distributions of one name, the first one counts, as in Python.
+    If several distributions have the same name, the first one counts, as in Python. The findings
+    are about invalid metadata, duplicate names and leftovers of pip.
     """
     installed: "Installed" = {}
     findings = []
@@ -1478,7 +1607,7 @@ def installed_distributions(
         for path in _metadata_paths(root):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                # pip renames a distribution so while it replaces it
+                # pip gives a distribution such a name while it replaces it
                 removal = f"rm -r {shlex.quote(path)}"
                 findings.append(Finding("distribution-leftover", {"path": path}, removal))
                 continue
@@ -1497,14 +1626,15 @@ def installed_distributions(
 
 
 def _remedy_for_twins(context: "CheckContext", name: "str", paths: "Sequence[str]") -> "str":
-    """Return the command that uninstalls both distributions of a name and installs the lock's.
+    """Return the shell command that uninstalls both distributions with a name and installs again.
 
-    `paths` are their metadata. pip uninstalls one of them each time, but itself only once.
+    `paths` are the paths of their metadata. pip is called twice, since each call uninstalls one of
+    them. pip can uninstall itself only once, so its other metadata is removed as a file.
     """
     uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
     if name != "pip":
         return context.then_install(f"{uninstall} && {uninstall}")
-    # ensurepip installs nothing where there is metadata of a pip, even without its modules
+    # ensurepip installs nothing if there is metadata of pip, even if its modules are missing
     remove = f"rm -rf {shlex.join(paths)}"
     return context.then_install(f"{uninstall} && {remove} && {context.python} -m ensurepip")
 
@@ -1512,9 +1642,9 @@ def _remedy_for_twins(context: "CheckContext", name: "str", paths: "Sequence[str
 def hidden_distributions(
     context: "CheckContext", installed: "Installed"
 ) -> "Iterator[InstalledDistribution]":
-    """Yield the distributions beside these that Python does not find, as others have their names.
+    """Yield the distributions that Python does not find because another has the same name.
 
-    Their files are there nevertheless.
+    Only the folders of `installed` are searched. Such a distribution still owns its files.
     """
     found = {distribution.info for distribution in installed.values()}
     for root in sorted({distribution.root for distribution in installed.values()}):
@@ -1524,9 +1654,10 @@ def hidden_distributions(
 
 
 def _metadata_paths(root: "str") -> "list[str]":
-    """Return the .dist-info and .egg-info entries of a folder, sorted, as importlib finds them.
+    """Return the paths of the .dist-info and .egg-info entries of a folder, sorted.
 
-    It takes any first character and capitals, and EGG-INFO in a folder that is called `.egg`.
+    As in importlib.metadata, upper and lower case are equal, and in a folder whose name ends in
+    `.egg`, an entry EGG-INFO is metadata, too. The list is empty if the folder cannot be read.
     """
     try:
         names = sorted(os.listdir(root))
@@ -1537,7 +1668,10 @@ def _metadata_paths(root: "str") -> "list[str]":
 
 
 def is_metadata(name: "str", *, in_egg: "bool" = False) -> "bool":
-    """Return whether an entry of site-packages is the metadata of a distribution, by its name."""
+    """Return whether an entry of site-packages is metadata of a distribution, by its name.
+
+    `in_egg` says that the folder is an egg, in which EGG-INFO is the name.
+    """
     lower = name.lower()
     return lower.endswith((".dist-info", ".egg-info")) or (in_egg and lower == "egg-info")
 
@@ -1545,7 +1679,7 @@ def is_metadata(name: "str", *, in_egg: "bool" = False) -> "bool":
 def _read_distribution(
     context: "CheckContext", root: "str", path: "str"
 ) -> "tuple[InstalledDistribution, list[Finding]]":
-    """Read the metadata at a path, and return what is wrong with it."""
+    """Return the distribution whose metadata is at a path, and findings about the metadata."""
     name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
     version = installer = ""
     direct_url = {}
@@ -1565,7 +1699,10 @@ def _read_distribution(
 
 
 def _name_and_version(path: "str") -> "tuple[str, str]":
-    """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
+    """Return the Name and Version in METADATA or PKG-INFO, as written.
+
+    Raises UnreadableError if the file is missing or invalid.
+    """
     file = path
     if os.path.isdir(path):
         file = f"{path}/METADATA" if path.lower().endswith(".dist-info") else f"{path}/PKG-INFO"
@@ -1580,7 +1717,10 @@ def _name_and_version(path: "str") -> "tuple[str, str]":
 
 
 def _read_object(path: "str") -> "dict[str, Any]":
-    """Return the object in a JSON file, an empty one without a file. Raises UnreadableError."""
+    """Return the object in a JSON file; an empty one if there is no file.
+
+    Raises UnreadableError if the file is invalid.
+    """
     try:
         value = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
@@ -1592,23 +1732,26 @@ def _read_object(path: "str") -> "dict[str, Any]":
 
 # --- environment
 #
-# The checks of the lock, the machine, Python and the installed distributions.
+# Check the lock.toml, the machine, Python, the installed distributions and their requirements.
 
-# Tools that make an environment. They may be there without being locked.
+# Tools that an environment is made with. They may be installed without being locked.
 TOOLS = ("pip", "setuptools", "wheel")
-# How many distributions a message names.
+# The number of distributions that a message names.
 _LISTED = 8
-# If so many are missing, this is likely to be another environment.
+# If at least this many locked distributions are missing, this may be a wrong environment.
 _MANY_MISSING = 10
 _PIP_SECONDS = 300
-# A line of `pip check`, in either of its wordings.
+# A line of the output of `pip check`, in either of its forms.
 _COMPLAINT = re.compile(
     r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
 )
 
 
 def check_lock(context: "CheckContext") -> "Group":
-    """Check whether the lock.toml beside this program is the one that it was made from."""
+    """Check that the lock.toml beside verify.py is the one from which verify.py was made.
+
+    Without a lock.toml there is no finding.
+    """
     path = f"{context.folder}/lock.toml"
     values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
     try:
@@ -1623,7 +1766,7 @@ def check_lock(context: "CheckContext") -> "Group":
 
 
 def check_machine(context: "CheckContext") -> "Group":
-    """Check whether the lock's compiled files can run on this machine."""
+    """Check that this machine has the system, the processor and the glibc that the lock needs."""
     wanted_system, _, wanted_machine = context.lock.platform.partition("-")
     system, machine = platform.system(), platform.machine()
     findings = []
@@ -1644,11 +1787,15 @@ def check_machine(context: "CheckContext") -> "Group":
 
 
 def _numbers(version: "str") -> "list[int]":
+    """Return the numbers in a version of glibc, such as `2.34`."""
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
 def check_python(context: "CheckContext", installed: "Installed") -> "Group":
-    """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
+    """Check that this Python can use the lock's wheels, and is in an environment for the lock.
+
+    A Python that is shared with other programs is only a warning.
+    """
     values = _python_values(context)
     finding = _wrong_python(values) or _other_environment(context, installed)
     if finding is None and is_shared():
@@ -1658,7 +1805,7 @@ def check_python(context: "CheckContext", installed: "Installed") -> "Group":
 
 
 def check_interpreter(context: "CheckContext") -> "Group":
-    """Check whether this Python can have an environment for the lock."""
+    """Check that this Python can use the lock's wheels, for use before an installation."""
     values = _python_values(context)
     finding = _wrong_python(values)
     machine = {"python": values["found"]}
@@ -1666,6 +1813,7 @@ def check_interpreter(context: "CheckContext") -> "Group":
 
 
 def _python_values(context: "CheckContext") -> "dict[str, str]":
+    """Return the values of the messages of a finding about Python."""
     return {
         "found": platform.python_version(),
         "wanted": context.lock.python,
@@ -1674,7 +1822,7 @@ def _python_values(context: "CheckContext") -> "dict[str, str]":
 
 
 def _wrong_python(values: "Mapping[str, str]") -> "Finding | None":
-    """Return a finding if this is another version or implementation of Python."""
+    """Return a finding if this is another version or implementation of Python than the lock's."""
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
@@ -1687,9 +1835,9 @@ def _wrong_python(values: "Mapping[str, str]") -> "Finding | None":
 
 
 def _other_environment(context: "CheckContext", installed: "Installed") -> "Finding | None":
-    """Return a finding if most of the lock is missing.
+    """Return a finding if most locked distributions are missing: this is a wrong environment then.
 
-    All other differences would only follow from that.
+    Otherwise return None.
     """
     pins = context.lock.pins
     found = sum(name in installed for name in pins)
@@ -1709,10 +1857,10 @@ def check_distributions(
     broken: "Iterable[Finding]",
     colliding: "Container[str]" = (),
 ) -> "Group":
-    """Check that each pin is installed in its version from its source, and nothing else is.
+    """Check that each pin is installed in its version and from its source, and nothing else is.
 
-    `broken` is what `installed_distributions` found. The distributions `colliding` are left out, as
-    another check reports them.
+    `broken` are the findings of `installed_distributions`. Distributions in `colliding` are not
+    reported as unwanted, since `check_collisions` reports them.
     """
     pins = context.lock.pins
     findings = []
@@ -1745,7 +1893,10 @@ def check_distributions(
 def _unwanted(
     context: "CheckContext", installed: "Installed", colliding: "Container[str]"
 ) -> "Iterator[Finding]":
-    """Yield a finding for each distribution that the lock excludes."""
+    """Yield a finding for each installed distribution that the lock says must not be installed.
+
+    Distributions in `colliding` are left out.
+    """
     for name, reason in sorted(context.lock.absent.items()):
         if name in installed and name not in colliding:
             remedy = context.venv_command
@@ -1755,7 +1906,10 @@ def _unwanted(
 
 
 def extra_distributions(context: "CheckContext", installed: "Iterable[str]") -> "list[str]":
-    """Return the installed distributions that the lock says nothing about, sorted."""
+    """Return the names of installed distributions that the lock does not mention, sorted.
+
+    pip, setuptools and wheel are left out.
+    """
     known = {*context.lock.pins, *context.lock.absent, *TOOLS}
     return sorted(name for name in installed if name not in known)
 
@@ -1763,7 +1917,7 @@ def extra_distributions(context: "CheckContext", installed: "Iterable[str]") -> 
 def _differences_from_pin(
     pin: "LockedDistribution", installed: "InstalledDistribution"
 ) -> "list[Finding]":
-    """Return how a distribution differs from its pin: the first difference is enough."""
+    """Return a finding about the first difference between a distribution and its pin, or none."""
     if installed.version and not same_version(installed.version, pin.version):
         return [_difference("distribution-differs", pin, installed.version)]
     if pin.variant:
@@ -1795,13 +1949,15 @@ def _differences_from_pin(
 
 
 def _difference(code: "str", pin: "LockedDistribution", found: "str") -> "Finding":
+    """Return the finding about a distribution that differs from its pin."""
     return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
 
 def _other_source(pin: "LockedDistribution", direct_url: "Mapping[str, Any]") -> "str":
-    """Return the commit or archive that was installed in place of the locked one, else nothing.
+    """Return the commit or archive from which a distribution was installed, if it is not the pin's.
 
-    `direct_url` is direct_url.json (PEP 610), which only a direct installation has.
+    Empty if it is the pin's, or not known. `direct_url` is the content of direct_url.json (PEP
+    610), which a distribution from an index does not have.
     """
     url = direct_url.get("url", "")
     vcs = direct_url.get("vcs_info")
@@ -1819,7 +1975,7 @@ def _other_source(pin: "LockedDistribution", direct_url: "Mapping[str, Any]") ->
 
 
 def _archive_sha256(archive: "Mapping[str, Any]") -> "str":
-    """Return the sha256 in `hashes` or in the deprecated `hash`, empty if there is neither."""
+    """Return the sha256 in `hashes` or the deprecated `hash` of archive_info (PEP 610), or ""."""
     hashes = archive.get("hashes")
     if isinstance(hashes, dict) and hashes.get("sha256"):
         return str(hashes["sha256"])
@@ -1827,14 +1983,15 @@ def _archive_sha256(archive: "Mapping[str, Any]") -> "str":
 
 
 def checkout_folder(name: "str") -> "str":
-    """Return the folder into which install.sh puts the checkout of an editable distribution."""
+    """Return the folder into which install.sh checks out an editable distribution."""
     return f"{sys.prefix}/src/{name}"
 
 
 def check_requirements(context: "CheckContext") -> "Group":
-    """Check that the requirements of every distribution are met, by `pip check`.
+    """Check with `pip check` that the requirements of all distributions are met.
 
-    pip runs without PYTHONPATH: CANN puts distributions there that pip cannot judge.
+    Requirements that the lock ignores are not reported. pip runs isolated, without PYTHONPATH: CANN
+    adds distributions there that pip cannot check.
     """
     command = [sys.executable, "-I", "-m", "pip", "check"]
     result = run_program(command, without_pip_settings(context.environ), _PIP_SECONDS)
@@ -1856,7 +2013,7 @@ def check_requirements(context: "CheckContext") -> "Group":
 
 
 def _is_overridden(context: "CheckContext", complaint: "str") -> "bool":
-    """Return whether pip complains of a requirement that the lock overrides."""
+    """Return whether a line of `pip check` is about a requirement that the lock ignores."""
     match = _COMPLAINT.match(complaint)
     if match is None:
         return False
@@ -1871,7 +2028,7 @@ def _is_overridden(context: "CheckContext", complaint: "str") -> "bool":
 
 # --- modules
 #
-# The top-level modules and the commands of distributions, which can be started.
+# List the top-level modules and the commands of distributions, which the starts check starts.
 
 # Names of files and folders in site-packages that are not meant to be imported.
 _NOT_IMPORTED = frozenset(
@@ -1902,16 +2059,18 @@ _NOT_IMPORTED = frozenset(
         "tools",
     ]
 )
-# Groups of entry points that must load: commands, and plugins that vllm loads at each start.
+# The groups of entry points that must be loadable: commands, and plugins that vllm loads each time
+# it starts.
 _ENTRY_POINT_GROUPS = (
     "console_scripts",
     "gui_scripts",
     "vllm.general_plugins",
     "vllm.platform_plugins",
 )
-# `x.py`, or a compiled `x.so`, `x.abi3.so` or `x.cpython-311-aarch64-linux-gnu.so`.
+# The file name of a module: `x.py`, or compiled, such as `x.so`, `x.abi3.so` or
+# `x.cpython-311-aarch64-linux-gnu.so`.
 _MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
-# How many folders of namespace packages a module may be in.
+# The number of folders without __init__ (namespace packages) that a module may be in.
 _NAMESPACE_DEPTH = 2
 
 
@@ -1924,14 +2083,15 @@ class Startable(NamedTuple):
     kind: "str"
     # The dotted name of the module, or the name of the command.
     name: "str"
-    # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
+    # The module to import, and for a command the attribute that it calls (`vllm.cli:main`).
     reference: "str"
 
 
 def startables(installed: "Installed", with_commands: "Container[str]") -> "list[Startable]":
-    """Return the modules of all distributions, and the commands of the named ones.
+    """Return the top-level modules of all distributions, and the commands of some of them.
 
-    A module that several distributions have belongs to the first one by name.
+    `with_commands` has the names of the distributions whose commands are returned. A module that
+    several distributions have is returned once, for the first of them by name.
     """
     startable = []
     seen = set()
@@ -1949,8 +2109,8 @@ def startables(installed: "Installed", with_commands: "Container[str]") -> "list
 def top_modules(distribution: "InstalledDistribution") -> "list[str]":
     """Return the dotted names of a distribution's top-level modules, sorted.
 
-    For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
-    not meant to be imported, such as `tests`, is left out, and so are stubs.
+    In a namespace package, the packages and modules in it count as top-level (`google.protobuf`).
+    Modules that are not meant to be imported, such as `tests` and type stubs, are left out.
     """
     start = distribution.root + "/"
     paths = [row.path for row in distribution.rows if row.path.startswith(start)]
@@ -1965,7 +2125,11 @@ def top_modules(distribution: "InstalledDistribution") -> "list[str]":
 
 
 def _top_module(parts: "Sequence[str]", packages: "set[tuple[str, ...]]") -> "Sequence[str]":
-    """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
+    """Return the parts of the name of the top-level module to which a file belongs.
+
+    `parts` is the path of the file in site-packages, and `packages` has the folders with an
+    __init__. Empty if the file belongs to no module.
+    """
     *folders, filename = parts
     stem = _stem(filename)
     if not stem:
@@ -1979,20 +2143,27 @@ def _top_module(parts: "Sequence[str]", packages: "set[tuple[str, ...]]") -> "Se
 
 
 def _stem(filename: "str") -> "str":
-    """Return the name of the module in a file, empty if it has none."""
+    """Return the module's name in a file name; empty if it is not the file name of a module."""
     match = _MODULE_FILE.fullmatch(filename)
     return match[1] if match and match[1].isidentifier() else ""
 
 
 def _is_meant(name: "Sequence[str]") -> "bool":
-    """Return whether a module, named in parts, can and should be imported."""
+    """Return whether a module can be imported and is meant to be imported.
+
+    `name` has the parts of its dotted name.
+    """
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
         return False
     return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
 
 
 def _has_init(path: "str") -> "bool":
-    """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
+    """Return whether a file can be imported as a module.
+
+    A `.so` file must contain the name of its PyInit function: other shared libraries do not have
+    one. False if the file cannot be read.
+    """
     if not path.endswith(".so"):
         return True
     function = f"PyInit_{_stem(os.path.basename(path))}".encode()
@@ -2001,12 +2172,15 @@ def _has_init(path: "str") -> "bool":
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 return content.find(function) >= 0
     except (OSError, ValueError):
-        # the check of files tells what is wrong with it
+        # the check of files reports what is wrong with it
         return False
 
 
 def _listed_modules(distribution: "InstalledDistribution") -> "list[str]":
-    """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
+    """Return the modules in the top_level.txt of an editable installation; otherwise none.
+
+    The RECORD of an editable installation lists no modules.
+    """
     if not distribution.editable_folder:
         return []
     names = _metadata_text(distribution, "top_level.txt").split()
@@ -2014,7 +2188,7 @@ def _listed_modules(distribution: "InstalledDistribution") -> "list[str]":
 
 
 def _commands(distribution: "InstalledDistribution") -> "list[tuple[str, str]]":
-    """Return the names of a distribution's commands, each with what it calls."""
+    """Return the names of a distribution's commands and plugins, each with `module:attribute`."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     # names of commands differ by case
     parser.optionxform = str  # type: ignore[assignment,method-assign]
@@ -2032,7 +2206,7 @@ def _commands(distribution: "InstalledDistribution") -> "list[tuple[str, str]]":
 
 
 def _metadata_text(distribution: "InstalledDistribution", name: "str") -> "str":
-    """Return the text of a file in .dist-info, empty if it cannot be read."""
+    """Return the text of a file in the metadata of a distribution; empty if it cannot be read."""
     try:
         return read_text(f"{distribution.info}/{name}") or ""
     except UnreadableError:
@@ -2041,45 +2215,51 @@ def _metadata_text(distribution: "InstalledDistribution", name: "str") -> "str":
 
 # --- ownership
 #
-# Who owns the files of site-packages: distributions, by the lists that their installers wrote.
+# Find the owners of files in site-packages.
 #
-# RECORD, conda's own lists and `installed-files.txt` tell who owns a file. Of a distribution that has
-# none of these, `top_level.txt` may name the modules. What may belong to it cannot be judged.
+# The owner of a file is the distribution or conda package whose installer lists the file: in RECORD,
+# in conda's metadata, or in `installed-files.txt`. A distribution may have none of these lists. Then
+# `top_level.txt` may name its modules, and files that may belong to it are not judged.
 
-# Python imports a `.pyc` without its source, unless it is in __pycache__.
+# The endings of files that Python imports. It imports a `.pyc` without a source as well, unless it
+# is in __pycache__.
 IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
-# Installers that write RECORD last: without one, the installation was cut off.
+# The content of INSTALLER for installers that always write RECORD, as their last step. Without it,
+# the installation was interrupted.
 _RECORDING = ("", "pip", "uv")
 
 
 class Ownership:
-    """Knows which files have an owner, and where that cannot be told."""
+    """Tells which files have an owner, and for which files that is not known."""
 
     def __init__(
         self, context: "CheckContext", installed: "Installed", search_path: "SearchPath"
     ) -> "None":
-        """Read the lists of all distributions, and of those that they hide from Python."""
+        """Read the lists of files of all distributions, also of ones that Python does not find."""
         locked_names = {name for name in context.lock.pins if name in installed}
         self._locked = [installed[name] for name in sorted(locked_names)]
         self._locked_names = locked_names
         self._rewritten = frozenset(context.lock.rewritten)
         self.search_path = search_path
-        # The paths of all files that have an owner, and of those that locked distributions have.
+        # The paths of all files that have an owner.
         self.files: "set[str]" = set()
+        # The paths of the files that locked distributions own.
         self._locked_files: "set[str]" = set()
-        # The folders in which files have an owner, at any depth.
+        # The folders that contain files with an owner, at any depth.
         self.folders: "set[str]" = set()
-        # Distributions and conda packages that list no files.
+        # The names of distributions and conda packages without a list of files.
         self.unlisted: "list[str]" = []
-        # Paths, without suffix, of modules and packages that may belong to them.
+        # The paths, without suffix, of modules and packages that may belong to these.
         self._unlisted_modules: "set[str]" = set()
-        # The folders in which any module may belong to them.
+        # The folders in which any module may belong to these.
         self._unlisted_folders: "set[str]" = set()
-        # The names of those that have an entry of site-packages or files in it, by its path.
+        # For the path of each entry of site-packages: the names of the owners of the entry itself
+        # and of files in it.
         self._owners: "dict[str, set[str]]" = {}
-        # The folders that are site-packages or have distributions, in the order in which Python
-        # looks into them, each with whether it is this environment's.
+        # The folders that are site-packages or contain distributions, in the order in which Python
+        # searches them. The values say whether a folder is in this environment (`is_ours`).
         self.roots: "Mapping[str, bool]" = _roots(installed, search_path)
+        # The results of `locked_modules`.
         self._locked_modules: "dict[str, set[str]]" = {}
         everyone = [installed[name] for name in sorted(installed)]
         everyone += hidden_distributions(context, installed)
@@ -2094,7 +2274,7 @@ class Ownership:
         self._add_all_of_conda()
         folders = search_path.folders
         folders += [distribution.editable_folder for distribution in installed.values()]
-        # The folders that hold this environment's modules: the search path and checkouts.
+        # The folders with the modules of this environment: the search path and checkouts.
         self._homes = [os.path.realpath(folder) for folder in folders if folder]
         self._projects = _project_folders(installed.values())
         self._locked_projects = _project_folders(self._locked)
@@ -2102,13 +2282,17 @@ class Ownership:
     def _add_without_record(
         self, distribution: "InstalledDistribution", site_packages: "Collection[str]"
     ) -> "None":
-        """Add what installed-files.txt or top_level.txt lists."""
+        """Add the files or modules of a distribution without RECORD.
+
+        They are read from installed-files.txt or top_level.txt. `site_packages` has the folders of
+        the distributions with a RECORD.
+        """
         files = lines_of(f"{distribution.info}/installed-files.txt")
         if files:
             self._add_files(distribution.name, _joined(distribution.info, files))
             return
         if distribution.root not in site_packages:
-            # `setup.py develop` has a folder of its own
+            # an installation by `setup.py develop`, whose folder is not site-packages
             return
         is_wheel = distribution.info.lower().endswith(".dist-info")
         if is_wheel and distribution.installer in _RECORDING:
@@ -2120,7 +2304,7 @@ class Ownership:
             self._unlisted_folders.add(distribution.root)
 
     def _add_all_of_conda(self) -> "None":
-        """Add the files that the metadata of conda packages lists."""
+        """Add the files of all conda packages."""
         for package in conda_packages():
             if package.files is not None:
                 self._add_files(package.name, package.files)
@@ -2130,6 +2314,7 @@ class Ownership:
                 self._unlisted_folders.update(ours)
 
     def _add_files(self, owner: "str", paths: "Iterable[str]") -> "None":
+        """Add files with their owner."""
         for path in paths:
             self.files.add(path)
             self._add_folders(os.path.dirname(path))
@@ -2140,49 +2325,59 @@ class Ownership:
                     self._owners.setdefault(start + top, set()).add(owner)
 
     def _add_folders(self, folder: "str") -> "None":
-        """Add a folder and all that it is in."""
+        """Add a folder and all its parent folders to `folders`."""
         while folder not in self.folders:
             self.folders.add(folder)
             folder = os.path.dirname(folder)
 
     def owners_of(self, path: "str") -> "Collection[str]":
-        """Return the names of those that have an entry of site-packages, or files in it."""
+        """Return the names of the owners of an entry of site-packages, and of files in it.
+
+        `path` is the path of the entry: a file or folder that is directly in site-packages.
+        """
         return self._owners.get(path, frozenset())
 
     def is_of_lock(self, path: "str") -> "bool":
-        """Return whether a locked distribution has a file, or any file in a folder."""
+        """Return whether a locked distribution owns a file, or a file in an entry."""
         return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
 
     def is_of_locked_project(self, path: "str") -> "bool":
-        """Return whether a locked distribution has a path, or it is below an editable one's folder.
+        """Return whether a path belongs to a locked distribution.
 
-        It has no links.
+        It does if the distribution owns the file, or if the path is in the folder of its editable
+        installation. Symbolic links in the path must be resolved.
         """
         return self.is_of_lock(path) or _is_in_any(path, self._locked_projects)
 
     def has_entry(self, path: "str") -> "bool":
-        """Return whether a distribution has an entry of the search path that it added.
+        """Return whether an entry of the search path belongs to a distribution.
 
-        It is the folder of an editable one, or has files of others. It has no links.
+        It does if a distribution owns files in it, or if it is in the folder of an editable
+        installation. Symbolic links in the path must be resolved.
         """
         return path in self.files or path in self.folders or _is_in_any(path, self._projects)
 
     def replacing_files(self) -> "list[str]":
-        """Return the files of others that are a module of the same name as one of the lock.
+        """Return the files of other owners that are the same module as a locked file.
 
-        Python takes a package before a module, and a compiled module before a source.
+        Their paths differ only in the suffix or in `/__init__`. Python may import such a file in
+        place of the locked one: it prefers a package to a module, and a compiled module to a
+        source.
         """
         locked = {module_path(path) for path in self._locked_files if path.endswith(IMPORTABLE)}
         others = [path for path in self.files - self._locked_files if path.endswith(IMPORTABLE)]
-        same = [path for path in others if module_path(path) in locked]
-        return sorted(path for path in same if os.path.lexists(path))
+        same_modules = [path for path in others if module_path(path) in locked]
+        return sorted(path for path in same_modules if os.path.lexists(path))
 
     def is_rewritten(self, folder: "str") -> "bool":
-        """Return whether the stack's own steps change what is in a folder of site-packages."""
+        """Return whether a build of the lock itself changes files in an entry of site-packages."""
         return not self._rewritten.isdisjoint(self.owners_of(folder))
 
     def is_known(self, path: "str") -> "bool":
-        """Return whether it is certain who owns a module or package of site-packages, if anyone."""
+        """Return whether it is known who owns a module or package of site-packages, if anyone.
+
+        It is not known if it may belong to a distribution without a list of files.
+        """
         if f"{path}/__init__.py" in self.files:
             return True
         folder, name = os.path.split(path)
@@ -2191,9 +2386,10 @@ class Ownership:
         return f"{folder}/{module_of(name)}" not in self._unlisted_modules
 
     def locked_modules(self, entry: "str") -> "set[str]":
-        """Return the names of the locked modules that are in an entry of the path or in later ones.
+        """Return the names of the locked modules in an entry of the search path or in a later one.
 
-        A module of such a name in this entry hides them. The path of the entry has no links.
+        Another module with such a name in this entry would be imported in place of the locked one.
+        Symbolic links in the path of the entry must be resolved.
         """
         if entry not in self._locked_modules:
             later = self.search_path.after(entry)
@@ -2205,9 +2401,10 @@ class Ownership:
         return self._locked_modules[entry]
 
     def fault_in(self, module: "str", *paths: "str | None") -> "tuple[str, str]":
-        """Return the first path from which a module must not be, with the code of what is wrong.
+        """Return the first of these paths from which a module must not come, and why.
 
-        Both are empty if there is none.
+        The second value is the code of a finding. Both are empty if there is no such path. A path
+        may be empty or None.
         """
         for path in paths:
             fault = self.fault_of_import(module, path or "")
@@ -2216,9 +2413,9 @@ class Ownership:
         return "", ""
 
     def fault_of_import(self, module: "str", path: "str") -> "str":
-        """Return the code of what is wrong with where a module is from, empty if nothing is.
+        """Return the code of the finding about the file from which a module is imported.
 
-        `path` is its file, empty if it has none.
+        Empty if nothing is wrong, or if `path` is empty because the module has no file.
         """
         if not path:
             return ""
@@ -2228,9 +2425,10 @@ class Ownership:
         return "import-replaced" if self._is_replaced(module, path) else ""
 
     def _is_replaced(self, module: "str", path: "str") -> "bool":
-        """Return whether a file of site-packages, not the lock's, was imported as a locked module.
+        """Return whether a file that the lock does not own was imported as a locked module.
 
-        Modules in a folder that the stack rewrites are not judged.
+        False for files outside of site-packages, and for modules in a folder that the lock itself
+        rewrites.
         """
         top = module_of(module)
         for folder in self.search_path.entries:
@@ -2243,23 +2441,25 @@ class Ownership:
 
 
 def module_path(path: "str") -> "str":
-    """Return the path of a module without suffix, of a package that of its folder."""
+    """Return the path of a module's file without suffix; for `__init__` the path of its folder."""
     folder, name = os.path.split(path)
     module = module_of(name)
     return folder if module == "__init__" else os.path.join(folder, module)
 
 
 def _project_folders(distributions: "Iterable[InstalledDistribution]") -> "list[str]":
-    """Return the folders of editable installations, without links."""
+    """Return the folders of the editable installations, with symbolic links resolved."""
     folders = [distribution.editable_folder for distribution in distributions]
     return [os.path.realpath(folder) for folder in folders if folder]
 
 
 def _is_in_any(path: "str", folders: "Iterable[str]") -> "bool":
+    """Return whether a path is one of these folders or in one of them."""
     return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 def _roots(installed: "Installed", search_path: "SearchPath") -> "dict[str, bool]":
+    """Return the value of `Ownership.roots`."""
     site_folders = set(map(os.path.realpath, search_path.site_folders))
     with_distributions = {
         distribution.root
@@ -2272,7 +2472,10 @@ def _roots(installed: "Installed", search_path: "SearchPath") -> "dict[str, bool
 
 
 def _top_names(distribution: "InstalledDistribution") -> "Iterator[str]":
-    """Yield the names of the modules and packages that a distribution has in site-packages."""
+    """Yield the names of a distribution's modules and packages that are directly in site-packages.
+
+    For an editable installation, also yield its top-level modules.
+    """
     start = distribution.root + "/"
     for row in distribution.rows:
         if row.path.startswith(start):
@@ -2285,16 +2488,17 @@ def _top_names(distribution: "InstalledDistribution") -> "Iterator[str]":
 
 
 def module_of(name: "str") -> "str":
-    """Return the name of the module that a file or folder with this name has."""
+    """Return the module's name in the name of a file or folder: the part before the first dot."""
     return name.partition(".")[0]
 
 
 def _joined(folder: "str", names: "Iterable[str]") -> "list[str]":
+    """Return the normalized paths of names that are relative to a folder."""
     return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
 
 def lines_of(path: "str") -> "list[str]":
-    """Return the lines of a file that are not empty, none if it cannot be read."""
+    """Return the lines of a file that are not blank, stripped; none if it cannot be read."""
     try:
         text = read_text(path) or ""
     except UnreadableError:
@@ -2304,12 +2508,13 @@ def lines_of(path: "str") -> "list[str]":
 
 # --- libraries
 #
-# Libraries of CANN and of the driver that a module needs when it is imported.
+# Recognize libraries of CANN and of the driver that are missing when a module is imported.
 
-# The finding about a module that needs CANN, where CANN is installed and not active.
+# The code of the finding about a module that needs CANN, if CANN is installed but not active.
 INACTIVE_TOOLKIT = "import-without-cann"
 
-# How their names go on after `lib`. A test has all that systems.toml names.
+# The names of the libraries begin with `lib` and one of these. A test checks that all libraries in
+# systems.toml do.
 _LIBRARY_PREFIXES = (
     "acl_",
     "ascend",
@@ -2333,7 +2538,8 @@ _LIBRARY_PREFIXES = (
     "tiling",
     "unified_dlog",
 )
-# Of names that others might begin with, too, the whole.
+# Names of further libraries, without `lib`. They are given completely, since libraries of others
+# may begin with them.
 _LIBRARY_NAMES = ("c_sec", "platform", "register")
 _MISSING_LIBRARY = re.compile(
     rf"(lib(?:(?:{'|'.join(_LIBRARY_PREFIXES)})\w*|{'|'.join(_LIBRARY_NAMES)})\.so[\w.]*)"
@@ -2342,15 +2548,18 @@ _MISSING_LIBRARY = re.compile(
 
 
 def missing_library(error: "str") -> "str":
-    """Return the library of CANN or its driver that an error says is missing, empty for others."""
+    """Return the library of CANN or of the driver that is missing, from the text of an error.
+
+    Empty if the error is about something else.
+    """
     match = _MISSING_LIBRARY.search(error)
     return match[1] if match else ""
 
 
 def is_on_disk(context: "CheckContext", library: "str") -> "bool":
-    """Return whether CANN or the driver has a library in a folder that programs load it from.
+    """Return whether the active CANN or the driver has a library in a folder for running programs.
 
-    The folder `devlib` has only stand-ins for compilers.
+    The folder `devlib` is not searched: its libraries are stubs for linking.
     """
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
     folders = [driver, f"{driver}/*"]
@@ -2362,19 +2571,18 @@ def is_on_disk(context: "CheckContext", library: "str") -> "bool":
 
 # --- imports
 #
-# The check that the modules that the lock lists can be imported, as a user's program would.
+# Check that the modules which the lock lists can be imported by a user's program.
 #
-# Unlike the other checks, it does not run Python isolated: CANN's set_env.sh puts modules that
-# torch_npu needs on PYTHONPATH. Since that variable or the user's own site-packages can come before
-# the lock's, the check also looks at where each module is from.
+# Unlike other checks, this one does not run Python isolated: CANN's set_env.sh adds modules that
+# torch_npu needs to PYTHONPATH. Modules on PYTHONPATH or in the user's site-packages may come before
+# locked modules. So the check also looks at the file from which each module is imported.
 #
-# After a module that fails, another Python imports the remaining ones: modules that are half loaded
-# can make further imports fail.
+# After a module that fails, the remaining modules are imported in a new process, since modules that
+# are loaded only in part could make further imports fail.
 
 _IMPORT_SECONDS = 1800
-# What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
-# driver (ascend_hal) that it does not find.
-# Standard output has the rows alone: what a module prints goes to standard error.
+# The beginning of a program that defines `write_row`, which writes an object as a line of JSON.
+# Only these lines are written to standard output: what a module prints goes to standard error.
 _WRITE_ROW = """
 import json, os, sys
 rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -2384,6 +2592,7 @@ def write_row(row):
     rows.write(json.dumps(row) + "\\n")
     rows.flush()
 """
+# A program that imports modules until one fails. It writes a row for each.
 _IMPORT = """
 import importlib
 for name in json.loads(sys.argv[1]):
@@ -2397,7 +2606,8 @@ for name in json.loads(sys.argv[1]):
         break
 """
 
-# Where each module is from is asked before any of them runs: it could say anything of itself.
+# A program that finds the file of each module without importing it, and writes a row for each. This
+# is done before any module runs, since a module could change its own `__file__`.
 _FIND = """
 def find(name, path):
     for finder in sys.meta_path:
@@ -2421,16 +2631,16 @@ for name in json.loads(sys.argv[1]):
 
 
 def import_environ(context: "CheckContext") -> "dict[str, str]":
-    """Return the variables of a Python that imports modules: the user's and the lock's."""
+    """Return the environment variables for importing modules: the user's, then the lock's."""
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_python(
     context: "CheckContext", code: "str", *arguments: "str"
 ) -> "tuple[list[dict[str, Any]], str]":
-    """Run code in the environment with the lock's variables.
+    """Run Python code in a new process, with the environment variables of the lock.
 
-    Return the rows that it passes to `write_row`, and how it ended.
+    Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
     """
     command = [sys.executable, "-c", _WRITE_ROW + code, *arguments]
     result = run_program(command, import_environ(context), _IMPORT_SECONDS)
@@ -2445,7 +2655,7 @@ def run_python(
 
 
 def module_origins(context: "CheckContext", names: "Sequence[str]") -> "dict[str, str]":
-    """Return the file or folder from which each module would be imported; nothing is imported.
+    """Return the file or folder from which each module would be imported, without importing it.
 
     It is empty for a module that is not found.
     """
@@ -2456,11 +2666,11 @@ def module_origins(context: "CheckContext", names: "Sequence[str]") -> "dict[str
 
 
 def check_imports(context: "CheckContext", ownership: "Ownership", *, has_device: "bool") -> "Group":
-    """Check that the modules that the lock lists can be imported, and are the lock's.
+    """Check that the modules which the lock lists can be imported, and come from the lock.
 
-    `has_device` is whether the machine has an accelerator. Without one, as where an image is built,
-    libraries of the toolkit or of its driver can be missing: a module that needs them cannot be
-    tried there.
+    `has_device` says whether the machine has an accelerator. A machine without one, for example one
+    that builds an image, may lack libraries of the toolkit or of the driver. Then a module that
+    needs them cannot be tried, which is only a warning.
     """
     untried = list(context.lock.imports)
     origins = module_origins(context, untried)
@@ -2486,13 +2696,14 @@ def check_imports(context: "CheckContext", ownership: "Ownership", *, has_device
 
 
 def _import_values(context: "CheckContext", name: "str") -> "dict[str, str]":
+    """Return the values of the messages of a finding about a module."""
     return {"name": name, "command": shown_command(context, f"import {name}")}
 
 
 def _import_failure(
     context: "CheckContext", values: "dict[str, str]", error: "str", *, has_device: "bool"
 ) -> "Finding":
-    """Return the finding about an import that raised an exception."""
+    """Return the finding about a module whose import raised an exception; `error` is its text."""
     first_line = error.partition("\n")[0]
     library = missing_library(first_line)
     if not library:
@@ -2504,7 +2715,7 @@ def _import_failure(
 
 
 def shown_command(context: "CheckContext", code: "str") -> "str":
-    """Return the shell command that runs code as `run_python` does, for people to try."""
+    """Return a shell command that runs Python code as `run_python` does, for users to try."""
     command = f"{context.python} -c {shlex.quote(code)}"
     variables = [
         f"{name}={shlex.quote(value)}" for name, value in sorted(context.lock.import_env.items())
@@ -2516,27 +2727,30 @@ def shown_command(context: "CheckContext", code: "str") -> "str":
 
 # --- checks
 #
-# The checks of CANN, the driver, the chip and a tensor on the NPU.
+# Check CANN, the driver, the chip, and a computation on the NPU, for `verify` and `init`.
 #
-# They read the files of CANN and of the driver, and ask npu-smi.
+# Files of CANN and of the driver are read, and the tool npu-smi is run.
 #
-# CANN's `version.info` has an internal number as `Version=8.2.0.0.201` and the release as
-# `version_dir`. Its `version.cfg` has `[internal:release]` of the running version and a history of
+# In CANN, `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
+# `version_dir`. `version.cfg` has the active version as `[internal:release]`, and a history of
 # installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 #
-# npu-smi prints the driver as Software Version, and the chip in parts: an A2 has a Chip Type and a
-# Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). The numbers
-# of cards need not be consecutive.
+# npu-smi prints the version of the driver as Software Version, and the name of the chip in parts: an
+# A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 has a Chip Name and an NPU Name
+# (`Ascend910`, `9392`). The numbers of cards need not be consecutive.
 
-# set_env.sh sets both. torch_npu reads the first one.
+# The variables with the folder of the active CANN. set_env.sh sets both; torch_npu reads the first.
 _HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+# The folders of the parts of CANN that have a version.info.
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-# ATB_HOME_PATH is such as nnal/atb/latest/atb/cxx_abi_1, and the version file lies in `latest`.
+# ATB_HOME_PATH is a folder such as nnal/atb/latest/atb/cxx_abi_1. The file with the version is in
+# `latest`, so at most this many folders are searched, each above the one before.
 _NNAL_LEVELS = 4
-# Parts of the names of chips by family, from vllm_ascend/device/hardware.py: ascend910b1 to b4-1;
-# ascend910_9391 and so on; ascend310p1 and so on; ascend950.
+# A pattern for the names of the chips of each family, from vllm_ascend/device/hardware.py:
+# ascend910b1 to ascend910b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950.
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
+# A program that adds two tensors on the first NPU, and writes the result.
 _TENSOR = """
 import torch, torch_npu
 ones = torch.ones(2, 2).npu()
@@ -2547,16 +2761,20 @@ write_row({"sum": total, "count": torch.npu.device_count(), "name": name})
 
 
 class _Release(NamedTuple):
-    """The release of a part of CANN."""
+    """The release of one part of CANN, as a file states it."""
 
+    # The name of the part, such as `toolkit`.
     part: "str"
-    # The file that tells the release.
+    # The file that states the release.
     path: "str"
     version: "SystemVersion"
 
 
 def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
-    """Check CANN, driver and SoC, as far as the lock has them; tell what cannot be checked."""
+    """Yield the results of the checks of CANN, driver and chip, as far as the lock needs them.
+
+    A further result lists the components of the lock that cannot be checked.
+    """
     system = context.lock.system
     if TOOLKIT in system:
         yield _compared(check_cann(context), "found")
@@ -2570,22 +2788,29 @@ def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Grou
 
 
 def _compared(group: "Group", key: "str", **further: "str") -> "Group":
-    """Return the result of a check of a component, with what it found to compare machines by."""
+    """Return the result of a check with the values by which machines of a cluster are compared.
+
+    These are the value of the result with this key, and `further` values.
+    """
     return replace(group, machine={group.name: group.values[key], **further})
 
 
 def _asks_for_hdk(context: "CheckContext") -> "bool":
+    """Return whether the lock has a requirement on the driver."""
     return any(need.component == DRIVER for need in context.lock.driver)
 
 
 def check_computation(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
-    """Check that the accelerator computes, if the lock has torch's plugin for it."""
+    """Yield the result of a computation on the NPU, if the lock has torch-npu."""
     if TORCH_PLUGIN in context.lock.pins:
         yield check_npu(context, tool)
 
 
 def check_cann(context: "CheckContext") -> "Group":
-    """Check that the active CANN is the lock's, and all parts of it are of one release."""
+    """Check that the active CANN has the release in the lock, and all its parts have one release.
+
+    The value `found` of the result is the release of the active CANN; empty if it is not known.
+    """
     wanted = context.lock.system[TOOLKIT]
     if not _is_version(wanted):
         return Group("cann", [_unknown_value(TOOLKIT, wanted)], {"found": ""})
@@ -2636,14 +2861,17 @@ def _is_version(text: "str") -> "bool":
 
 
 def _unknown_value(component: "str", wanted: "str") -> "Finding":
-    """Return the finding about a value that only a lock which was edited has: it is no version."""
+    """Return the finding about a component whose value in the lock is not a version.
+
+    Only a lock that was edited by hand has such a value.
+    """
     return Finding("component-invalid", {"component": component, "wanted": wanted})
 
 
 def _releases(path: "str") -> "Iterator[_Release]":
-    """Yield the releases of the parts of CANN that a file names, the toolkit first.
+    """Yield the releases of the parts of CANN that a file states, the toolkit first.
 
-    Raises UnreadableError.
+    Nothing is yielded if there is no such file. Raises UnreadableError if it is invalid.
     """
     text = read_text(path)
     if text is None:
@@ -2667,7 +2895,10 @@ def _releases(path: "str") -> "Iterator[_Release]":
 
 
 def _parse_version(text: "str", path: "str", key: "str") -> "SystemVersion":
-    """Return the version that a key of a file has. Raises UnreadableError if it has none."""
+    """Return the version in the value `text` of a key of a file.
+
+    Raises UnreadableError if it is empty or not a version.
+    """
     if not text:
         raise UnreadableError(path, f"it states nothing for `{key}`")
     try:
@@ -2677,9 +2908,10 @@ def _parse_version(text: "str", path: "str", key: "str") -> "SystemVersion":
 
 
 def _nnal_findings(context: "CheckContext", release: "SystemVersion") -> "list[Finding]":
-    """Return a finding if NNAL is of another release than the toolkit.
+    """Return a finding if the active NNAL has another release than the toolkit; else nothing.
 
-    Its file has lines like `Version : 8.0.0.B100`.
+    NNAL is Ascend's Neural Network Acceleration Library, which contains ATB. Its version file has
+    lines like `Version : 8.0.0.B100`.
     """
     folder = context.environ.get("ATB_HOME_PATH", "")
     if not folder:
@@ -2700,9 +2932,10 @@ def _nnal_findings(context: "CheckContext", release: "SystemVersion") -> "list[F
 
 
 def _activation(context: "CheckContext", *, any_release: "bool") -> "str":
-    """Return the command that activates CANN, empty if there is none.
+    """Return the shell command that activates an installed CANN; empty if none is installed.
 
-    It is the lock's release, or else, with `any_release`, the one that is installed as current.
+    It is a CANN with the release in the lock. With `any_release`, the CANN that is installed as the
+    current one is used if there is no such release.
     """
     release = context.lock.system[TOOLKIT]
     names = [f"cann-{release}", f"ascend-toolkit/{release}"]
@@ -2711,11 +2944,17 @@ def _activation(context: "CheckContext", *, any_release: "bool") -> "str":
     roots = [context.ascend]
     if context.environ.get("HOME"):
         roots.append(f"{context.environ['HOME']}/Ascend")
-    return _source_command([f"{root}/{name}" for root in roots for name in names])
+    folders: "list[str]" = []
+    for root in roots:
+        folders += [f"{root}/{name}" for name in names]
+    return _source_command(folders)
 
 
 def _source_command(folders: "Iterable[str]") -> "str":
-    """Return the command that sources set_env.sh of the first folder that has it, else nothing."""
+    """Return the shell command that sources set_env.sh of the first folder with this file.
+
+    Empty if there is no such folder.
+    """
     for folder in folders:
         script = f"{folder}/set_env.sh"
         if os.path.isfile(script):
@@ -2724,53 +2963,58 @@ def _source_command(folders: "Iterable[str]") -> "str":
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi tells of this machine."""
+    """What npu-smi prints about this machine."""
 
-    # The version of the driver, empty if npu-smi does not tell.
+    # The version of the driver; empty if it is not known.
     driver: "str" = ""
-    # The distinct names of the chips that npu-smi tells, the one of the first NPU first.
+    # The different names of the chips; the name of the first NPU's chip comes first.
     chips: "tuple[str, ...]" = ()
-    # The number of NPUs, 0 without npu-smi.
+    # The number of NPUs; 0 without npu-smi.
     npus: "int" = 0
 
     @property
     def chip(self) -> "str":
-        """Return the name of the first chip, empty if npu-smi does not tell."""
+        """Return the name of the first chip; empty if it is not known."""
         return self.chips[0] if self.chips else ""
 
     @property
     def has_device(self) -> "bool":
-        """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
+        """Return whether this machine or container has an NPU.
+
+        It has one if npu-smi lists one, or if there is a device file /dev/davinci*.
+        """
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
 def ask_tool(context: "CheckContext") -> "NpuTool":
-    """Return what npu-smi tells, if there is one."""
+    """Return what npu-smi prints about this machine; the defaults if there is no npu-smi."""
     folders = context.environ.get("PATH", "").split(os.pathsep)
     folders += ["/usr/local/bin", "/usr/local/sbin"]
-    # a relative folder would depend on the current one
+    # A relative folder on PATH would depend on the current folder.
     absolute = [folder for folder in folders if os.path.isabs(folder)]
     tool = shutil.which("npu-smi", path=os.pathsep.join(absolute))
     if tool is None:
         return NpuTool()
 
     def output(*arguments: "str") -> "str":
+        """Return the output of `npu-smi info` with these arguments; empty if it fails."""
         result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
-    if not rows:
+    # The number of the card, the number of the chip on it, and the name of each chip.
+    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+(\S.*?)\s*$", output("-m"), re.MULTILINE)
+    if not chips:
         return NpuTool()
-    driver = assignments(output("-t", "board", "-i", rows[0][0])).get("software version", "")
+    driver = assignments(output("-t", "board", "-i", chips[0][0])).get("software version", "")
     names = []
     seen = set()
-    for card, chip, short_name in rows:
-        # each question takes a second, and machines have 16 of one chip
+    for card, chip, short_name in chips:
+        # Each call takes a second, and a machine has up to 16 chips of one kind.
         if short_name not in seen:
             seen.add(short_name)
             values = assignments(output("-t", "board", "-i", card, "-c", chip))
             names.append(_chip_name(values))
-    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(rows))
+    return NpuTool(driver, tuple(dict.fromkeys(filter(None, names))), len(chips))
 
 
 def _chip_name(values: "Mapping[str, str]") -> "str":
@@ -2793,7 +3037,10 @@ def soc_family(name: "str") -> "str":
 
 
 def check_soc(context: "CheckContext", tool: "NpuTool") -> "Group":
-    """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
+    """Check that all chips belong to the family in the lock.
+
+    The binaries of the lock, and the operators of CANN, are made for one family.
+    """
     wanted = context.lock.system[CHIP]
     family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
@@ -2813,30 +3060,33 @@ def check_soc(context: "CheckContext", tool: "NpuTool") -> "Group":
 
 
 def check_npu(context: "CheckContext", tool: "NpuTool") -> "Group":
-    """Check that torch_npu computes two and two on the first NPU."""
+    """Check that torch_npu adds two tensors correctly on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_device:
         return Group("npu", [Finding("npu-absent", values)], values)
-    rows, error = run_python(context, _TENSOR)
-    if not rows:
+    results, error = run_python(context, _TENSOR)
+    if not results:
         command = shown_command(context, "import torch, torch_npu; print(torch.ones(2, 2).npu())")
         return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
-    row = rows[0]
-    name = str(row["name"])
+    result = results[0]
+    name = str(result["name"])
     findings = []
-    if row["sum"] != 8.0:
-        findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
+    if result["sum"] != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(result["sum"])}))
     wanted = context.lock.system.get(CHIP, "")
     family = soc_family(name)
-    # if npu-smi names the family, check_soc has compared it
+    # If npu-smi knows the family, check_soc has compared it.
     if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
         soc_values = {"wanted": wanted, "found": family, "chip": name}
         findings.append(Finding("soc-differs", soc_values))
-    return Group("npu", findings, {"count": str(row["count"]), "name": name})
+    return Group("npu", findings, {"count": str(result["count"]), "name": name})
 
 
 def check_hdk(context: "CheckContext", tool: "NpuTool") -> "Group":
-    """Check that the driver is as new as the target's, and meets the lock's other requirements."""
+    """Check that the driver is not older than the lock says, and meets the other requirements.
+
+    The value `found` of the result is the version of the driver; empty if it is not known.
+    """
     wanted = context.lock.system.get(DRIVER, "")
     if wanted and not _is_version(wanted):
         return Group("hdk", [_unknown_value(DRIVER, wanted)], {"found": ""})
@@ -2871,7 +3121,7 @@ def check_hdk(context: "CheckContext", tool: "NpuTool") -> "Group":
     if wanted and version.before(parse_version(wanted)):
         findings.append(Finding("hdk-old", values))
     unmet = [need for need in needs if not _is_met(need.ranges, version)]
-    # what must be met first
+    # Requirements that make the check fail come first.
     unmet.sort(key=lambda need: not need.binding)
     findings += [_unmet_finding(context, need, values) for need in unmet]
     if tool.driver and not _may_be_release(tool.driver, version):
@@ -2887,7 +3137,10 @@ def _unmet_finding(context: "CheckContext", need: "DriverNeed", values: "Mapping
 
 
 def _may_be_release(text: "str", version: "SystemVersion") -> "bool":
-    """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
+    """Return whether a version that npu-smi prints can be this release of the driver.
+
+    True also for a text that is not a version: npu-smi has a form of its own for some.
+    """
     try:
         return parse_version(text).same_release(version)
     except ValueError:
@@ -2895,9 +3148,10 @@ def _may_be_release(text: "str", version: "SystemVersion") -> "bool":
 
 
 def _is_met(ranges: "Sequence[Sequence[Sequence[str]]]", version: "SystemVersion") -> "bool":
-    """Return whether a version is in any of these ranges; see `DriverNeed`.
+    """Return whether a version is in any of these ranges, which `DriverNeed.ranges` explains.
 
-    A range with a text that is no version, of a lock that was edited, is never met.
+    A range with a text that is not a version is never met. Only a lock that was edited by hand has
+    one.
     """
     for comparisons in ranges:
         with suppress(ValueError):
@@ -2907,7 +3161,10 @@ def _is_met(ranges: "Sequence[Sequence[Sequence[str]]]", version: "SystemVersion
 
 
 def _holds(version: "SystemVersion", sign: "str", text: "str") -> "bool":
-    """Return whether one comparison holds; `== 25.5.*` is about the release line."""
+    """Return whether a version satisfies one comparison, such as `>=` and `25.0.rc1`.
+
+    A text such as `25.5.*`, with `==` or `!=`, is compared with the beginning of the version.
+    """
     if not text.endswith(".*"):
         return version.holds(sign, parse_version(text))
     line = tuple(int(part) for part in text[:-2].split("."))
@@ -2917,13 +3174,14 @@ def _holds(version: "SystemVersion", sign: "str", text: "str") -> "bool":
 
 # --- network
 #
-# The check of the network between NPUs of several nodes, which `hccn_tool` of the driver tells.
+# Check the network between the NPUs of several nodes with `hccn_tool`, a program of the driver.
 #
-# vllm-ascend's guides to several nodes have people type these commands on each node, and say that
-# every link must be UP and every health Success. That all NPUs of a job need the same TLS state is in
-# the documents of HCCL (error EI0016).
+# The rules are from vllm-ascend's guides for several nodes, in which users type the same commands on
+# each node: every link must be UP, and every net health must be Success. The documents of HCCL say
+# that all NPUs of a job need the same TLS state (error EI0016).
 
-# The options with which hccn_tool prints a property, and the property in what it prints.
+# For each property of a port: the option with which hccn_tool prints it, and a pattern for the
+# output whose group is the value.
 _ANSWERS: "Mapping[str, tuple[str, str]]" = {
     "link": ("-link", r"link status:[ \t]*(\S+)"),
     "health": ("-net_health", r"net health status:[ \t]*(\S.*?)\s*$"),
@@ -2931,32 +3189,40 @@ _ANSWERS: "Mapping[str, tuple[str, str]]" = {
     "tls": ("-tls", r"tls switch\[(\d+)\]"),
     "mtu": ("-mtu", r"mtu:[ \t]*(\d+)"),
 }
+# The values of `link` and `health` that are good.
 _UP = "UP"
 _HEALTHY = "Success"
 
 
 class _Port(NamedTuple):
-    """The network port of an NPU. What hccn_tool does not tell is empty."""
+    """The network port of an NPU. A value that hccn_tool does not print is empty."""
 
+    # The number of the NPU, from 0.
     number: "int"
+    # The state of the link.
     link: "str"
+    # The state of the network.
     health: "str"
+    # The IP address.
     address: "str"
-    # `1` if connections are encrypted, `0` if not.
+    # `1` if connections are encrypted (TLS), `0` if not.
     tls: "str"
+    # The largest size of a packet, in bytes.
     mtu: "str"
 
 
 def network_checks(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
-    """Check the network between nodes if that is asked for."""
+    """Yield the result of `check_network` if the option --network is given."""
     if context.network:
         yield check_network(context, tool)
 
 
 def check_network(context: "CheckContext", tool: "NpuTool") -> "Group":
-    """Check that each NPU has a link, an address and a healthy network, and all the same TLS state.
+    """Check the network ports of all NPUs of this machine.
 
-    The states of TLS and the sizes of packets are told of the machine, as nodes must share them.
+    Each must have a link, an address of its own and a healthy network, and all must have the same
+    TLS state. The TLS state and the size of packets are reported as values of the machine, since
+    all nodes of a job must have the same.
     """
     program = _hccn_tool(context)
     values = {"count": str(tool.npus), "tls": "-", "mtu": "-"}
@@ -2979,12 +3245,13 @@ def check_network(context: "CheckContext", tool: "NpuTool") -> "Group":
 
 
 def _hccn_tool(context: "CheckContext") -> "str | None":
-    """Return the path of hccn_tool. The driver has it, often beside PATH."""
+    """Return the path of hccn_tool, on PATH or in the folder of the driver; None without it."""
     path = f"{context.environ.get('PATH', '')}:{context.ascend}/driver/tools"
     return shutil.which("hccn_tool", path=path)
 
 
 def _read_port(context: "CheckContext", program: "str", number: "int") -> "_Port":
+    """Return the port of the NPU with this number, from the output of hccn_tool (`program`)."""
     found = {}
     for name, (option, pattern) in _ANSWERS.items():
         result = run_program([program, "-i", str(number), option, "-g"], context.environ)
@@ -2994,13 +3261,13 @@ def _read_port(context: "CheckContext", program: "str", number: "int") -> "_Port
 
 
 def _values_of(ports: "Sequence[_Port]", name: "str") -> "str":
-    """Return the different values of a property, with `/` between them."""
+    """Return the different values of a property of these ports, sorted and separated by `/`."""
     values: "set[str]" = {getattr(port, name) for port in ports}
     return "/".join(sorted(values - {""}))
 
 
 def _faulty(code: "str", ports: "Sequence[_Port]", is_faulty: "Callable[[_Port], bool]") -> "list[Finding]":
-    """Return a finding about the ports with a fault, if there are any."""
+    """Return one finding about all ports for which `is_faulty` is true; nothing without any."""
     faulty = [port for port in ports if is_faulty(port)]
     if not faulty:
         return []
@@ -3010,7 +3277,7 @@ def _faulty(code: "str", ports: "Sequence[_Port]", is_faulty: "Callable[[_Port],
 
 
 def _shared_addresses(ports: "Sequence[_Port]") -> "list[Finding]":
-    """Return a finding for each address that several NPUs have."""
+    """Return a finding for each IP address that several NPUs have."""
     numbers: "dict[str, list[str]]" = {}
     for port in ports:
         if port.address:
@@ -3024,33 +3291,34 @@ def _shared_addresses(ports: "Sequence[_Port]") -> "list[Finding]":
 
 # --- record
 #
-# The checks of installed files against RECORD: sizes, hashes, and files of two distributions.
+# Compare installed files with RECORD: sizes and hashes, and files that two distributions have.
 
-# All files are hashed of a distribution with at most so many files and bytes.
+# If a distribution has at most this many files and bytes, all its files are hashed.
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
-# Of a larger one, so many modules of at most so many bytes.
+# Of a larger distribution, this many modules of at most this many bytes are hashed.
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
 
 
 class _SharedFile(NamedTuple):
-    """A file that two distributions have with different content."""
+    """A file that two distributions list with different hashes."""
 
-    # Its row in the RECORD of the distribution that owns it.
+    # The row in the RECORD of the distribution that should own the file (`_shared_files`).
     owner: "RecordRow"
-    # Its row in the other RECORD.
+    # The row in the RECORD of the other distribution.
     other: "RecordRow"
 
 
 def check_files(
     context: "CheckContext", installed: "Installed", overwritten: "Set[tuple[str, str]]"
 ) -> "Group":
-    """Check the files of the lock's distributions against RECORD.
+    """Compare the files of the locked distributions with RECORD.
 
-    `overwritten` has the names of distributions and the paths of files that belong to another
-    distribution now.
+    With the option --full, files of all other distributions in this environment are compared, too.
+    `overwritten` has pairs of a distribution's name and a path: these files were replaced by
+    another distribution, and are left out.
     """
     findings = []
     file_count = compared_count = 0
@@ -3059,7 +3327,7 @@ def check_files(
         if name not in installed or name in rewritten:
             continue
         distribution = installed[name]
-        # conda changes files; broken METADATA is a finding with a remedy for all of it
+        # conda changes files; invalid METADATA has a finding that reinstalls everything
         if distribution.is_of_conda or not distribution.version:
             continue
         if not distribution.rows:
@@ -3086,9 +3354,9 @@ def check_files(
 
 
 def others_here(context: "CheckContext", installed: "Installed") -> "list[InstalledDistribution]":
-    """Return the distributions of this environment that the lock does not have, such as pip.
+    """Return the distributions in this environment that are not locked, such as pip.
 
-    conda changes files of its own.
+    Distributions of conda are left out, since conda changes files after installing them.
     """
     others = [installed[name] for name in sorted(installed) if name not in context.lock.pins]
     return [other for other in others if other.is_ours and not other.is_of_conda]
@@ -3097,7 +3365,10 @@ def others_here(context: "CheckContext", installed: "Installed") -> "list[Instal
 def _extra_findings(
     context: "CheckContext", distribution: "InstalledDistribution", rows: "Sequence[RecordRow]"
 ) -> "Iterator[Finding]":
-    """Yield what is changed of a distribution that the lock does not have. Files may be gone."""
+    """Yield one finding about all changed files of a distribution that is not locked.
+
+    Missing files are ignored.
+    """
     changed = [
         os.path.relpath(row.path, distribution.root)
         for row in rows
@@ -3112,7 +3383,10 @@ def _extra_findings(
 
 
 def _record_findings(context: "CheckContext", distribution: "InstalledDistribution") -> "list[Finding]":
-    """Return why a distribution has no rows, nothing for an editable installation."""
+    """Return the finding about a distribution whose RECORD is missing or invalid.
+
+    There is none for an editable installation without RECORD.
+    """
     values = {
         "name": distribution.name,
         "version": distribution.version,
@@ -3131,7 +3405,10 @@ def _record_findings(context: "CheckContext", distribution: "InstalledDistributi
 def _file_findings(
     distribution: "InstalledDistribution", rows: "Sequence[RecordRow]", compared: "Set[RecordRow]"
 ) -> "list[Finding]":
-    """Return a finding for each way in which files differ; the hash of `compared` files counts."""
+    """Return a finding for the missing, the changed and the unreadable files of a distribution.
+
+    All files in `rows` are compared by size, those in `compared` also by hash.
+    """
     paths: "dict[str, list[str]]" = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     for row in rows:
         code = _file_code(row, compare=row in compared)
@@ -3148,9 +3425,9 @@ def _file_findings(
 def _unhashed_finding(
     distribution: "InstalledDistribution", rows: "Sequence[RecordRow]"
 ) -> "Iterator[Finding]":
-    """Yield a finding about the files that RECORD has no hash of: they cannot be compared.
+    """Yield a finding about files without a hash in RECORD, which cannot be compared.
 
-    RECORD has none of itself, and of its signatures it need not have any.
+    RECORD itself has none, and its signatures need not have one, so these are left out.
     """
     names = [os.path.relpath(row.path, distribution.root) for row in rows if not row.digest]
     record = os.path.relpath(f"{distribution.info}/RECORD", distribution.root)
@@ -3161,9 +3438,9 @@ def _unhashed_finding(
 
 
 def _file_code(row: "RecordRow", *, compare: "bool") -> "str":
-    """Return the code of the finding about a file, empty if it is as in RECORD.
+    """Return the code of the finding about a file; empty if it agrees with RECORD.
 
-    Its hash is computed only to `compare`.
+    Its hash is computed only with `compare`.
     """
     try:
         status = os.stat(row.path)
@@ -3184,7 +3461,10 @@ def _file_code(row: "RecordRow", *, compare: "bool") -> "str":
 
 
 def _digest(row: "RecordRow") -> "str":
-    """Return the digest of a file as in its row, empty if it cannot be read or computed."""
+    """Return the hash of a file in the form of RECORD, with the algorithm of its row.
+
+    Empty if the file cannot be read, or the algorithm is not supported.
+    """
     algorithm = row.digest.partition("=")[0]
     try:
         digest = hashlib.new(algorithm)
@@ -3202,7 +3482,10 @@ def _digest(row: "RecordRow") -> "str":
 
 
 def _sample(rows: "Sequence[RecordRow]") -> "Sequence[RecordRow]":
-    """Return the rows to hash: all of a small distribution, else a few modules, always the same."""
+    """Return the rows of the files to hash: all of a small distribution, otherwise a few modules.
+
+    For the same distribution they are always the same.
+    """
     size = sum(row.size for row in rows if row.size > 0)
     if len(rows) <= _SMALL_FILES and size <= _SMALL_BYTES:
         return rows
@@ -3211,17 +3494,17 @@ def _sample(rows: "Sequence[RecordRow]") -> "Sequence[RecordRow]":
 
 
 def _sample_key(row: "RecordRow") -> "bytes":
-    """Return a random but repeatable sort key, the same in every environment."""
+    """Return a sort key that looks random, but is the same in every environment."""
     return hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
 
 
 def check_collisions(
     context: "CheckContext", installed: "Installed"
 ) -> "tuple[Group, set[tuple[str, str]]]":
-    """Check for files that two distributions both have with different content.
+    """Check for files that two distributions list with different hashes.
 
-    Return the group, and the files that a distribution has in RECORD but another one has on disk,
-    as names and paths.
+    Returns the result of the check, and the files that were overwritten: pairs of a distribution's
+    name and the path of a file in its RECORD that now has the content of another distribution.
     """
     findings = []
     overwritten = set()
@@ -3257,10 +3540,10 @@ def check_collisions(
 def _shared_files(
     installed: "Installed", stages: "Mapping[str, int]"
 ) -> "dict[tuple[str, str], list[_SharedFile]]":
-    """Return the files that two distributions have with different content, by their names.
+    """Return the files that two distributions list with different hashes.
 
-    The first name is the owner: a locked distribution, and of two locked ones the one that is
-    installed later.
+    The keys are pairs of names. The first name is the distribution whose file should be on the
+    disk, the owner: a locked one, and of two locked ones the one that is installed later.
     """
     claims: "dict[str, list[tuple[str, RecordRow]]]" = {}
     for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
@@ -3276,7 +3559,7 @@ def _shared_files(
 
 
 def _top_name(owner: "InstalledDistribution", path: "str") -> "str":
-    """Return the name of the package that a file is in, or of the file outside of site-packages."""
+    """Return the first part of a file's path in site-packages; its name if it is elsewhere."""
     relative = os.path.relpath(path, owner.root)
     if relative.startswith(".."):
         return os.path.basename(relative)
@@ -3285,35 +3568,38 @@ def _top_name(owner: "InstalledDistribution", path: "str") -> "str":
 
 # --- bytecode
 #
-# The check of bytecode: whether what Python runs in place of a source was made of that source.
+# Check that the compiled files which Python runs in place of sources were made from these sources.
 #
-# Python runs a file of `__pycache__` without a look at the source if it has the time and the size of
-# the source, or if it is hash-based and unchecked (PEP 552). Neither says what it was made of, and
-# RECORD has no hash of it. So each source is compiled, and the code is compared.
+# Python runs a file of `__pycache__` without reading the source if the file states the modification
+# time and the size of the source, or if it is hash-based and unchecked (PEP 552). Neither proves from
+# what it was compiled, and RECORD has no hash of it. So each source is compiled here, and the code is
+# compared with the code in the compiled file.
 
 # The folder of compiled files beside their sources.
 _COMPILED = "__pycache__"
 _SOURCE = ".py"
-# What a compiled file is called for each level of optimization: Python looks for those of -O and
-# -OO only if it was started so.
+# The endings of compiled files by level of optimization. Python uses those of the levels 1 and 2
+# only if it is started with -O and -OO.
 _ENDINGS = (".pyc", ".opt-1.pyc", ".opt-2.pyc")
-# A magic number, flags, and either the time and size of the source or its hash.
+# The header of a compiled file: a magic number, flags, and either the time and size of the source
+# or its hash.
 _HEADER_BYTES = 16
-# A flag: the header has the hash of the source.
+# The flag that says that the header has the hash of the source.
 _HASHED = 1
 _MOST_FLAGS = 3
-# The attribute of code with its instructions as Python runs them first, and what these cache.
+# The attribute of a code object with its instructions as Python runs them first, and with the
+# values that these have cached.
 _INSTRUCTIONS = "_co_code_adaptive" if sys.version_info >= (3, 11) else "co_code"
-# Constants that have others in them.
+# The types of constants that contain other constants.
 _COMPOUND = (CodeType, tuple, frozenset)
-# A command removes at most so many files by name.
+# The number of files that a shown command removes by name.
 _MOST_NAMED = 20
 
 
 def check_bytecode(context: "CheckContext", installed: "Installed") -> "Group":
-    """Check the compiled files of the distributions of this environment, and of checkouts.
+    """Check the compiled files of all sources in this environment and in its editable checkouts.
 
-    Those of other Pythons, and those that Python would not use, do not count.
+    Compiled files for other Pythons, and those that Python would not use, are ignored.
     """
     compared = 0
     differing = []
@@ -3321,14 +3607,15 @@ def check_bytecode(context: "CheckContext", installed: "Installed") -> "Group":
     distributions = [installed[name] for name in sorted(pins) if name in installed]
     distributions += others_here(context, installed)
     sources = {distribution.name: _sources(distribution) for distribution in distributions}
-    for name, sources_of_one in sources.items():
+    owned: "set[str]" = set()
+    for name, own_sources in sources.items():
         if name in pins and pins[name].editable:
-            sources_of_one += _sources_below(checkout_folder(name))
-    owned = {source for sources_of_one in sources.values() for source in sources_of_one}
-    sources["-"] = [source for source in _sources_of_nobody(context) if source not in owned]
-    for number, (name, sources_of_one) in enumerate(sources.items()):
+            own_sources += _sources_below(checkout_folder(name))
+        owned.update(own_sources)
+    sources["-"] = [source for source in _top_sources(context) if source not in owned]
+    for number, (name, own_sources) in enumerate(sources.items()):
         context.progress(f"{number}/{len(sources)} {name}")
-        for source in sources_of_one:
+        for source in own_sources:
             for path, level in _compiled_files(source):
                 compared += 1
                 if not _is_of_source(path, source, level):
@@ -3342,7 +3629,7 @@ def check_bytecode(context: "CheckContext", installed: "Installed") -> "Group":
 
 
 def _removal(context: "CheckContext", paths: "Sequence[str]") -> "str":
-    """Return the command that removes compiled files. Python makes them again of their sources."""
+    """Return the shell command that removes compiled files. Python makes them again when needed."""
     if is_shared():
         return context.venv_command
     if len(paths) <= _MOST_NAMED:
@@ -3355,19 +3642,25 @@ def _sources(distribution: "InstalledDistribution") -> "list[str]":
     return [row.path for row in distribution.rows if row.path.endswith(_SOURCE)]
 
 
-def _sources_of_nobody(context: "CheckContext") -> "list[str]":
-    """Return the sources in site-packages itself, as that of virtualenv is in no RECORD."""
-    folders = map(os.path.realpath, context.search_path.site_folders)
-    ours = [folder for folder in folders if is_ours(folder)]
-    return [f"{folder}/{name}" for folder in ours for name in _source_names(folder)]
+def _top_sources(context: "CheckContext") -> "list[str]":
+    """Return the sources that are directly in site-packages, not in a subfolder.
+
+    Some of them, such as the module of virtualenv, are in no RECORD.
+    """
+    sources = []
+    for folder in map(os.path.realpath, context.search_path.site_folders):
+        if is_ours(folder):
+            sources += [f"{folder}/{name}" for name in _source_names(folder)]
+    return sources
 
 
 def _source_names(folder: "str") -> "list[str]":
+    """Return the names of the sources in a folder, sorted."""
     return sorted(name for name in os.listdir(folder) if name.endswith(_SOURCE))
 
 
 def _sources_below(folder: "str") -> "list[str]":
-    """Return the sources in a checkout."""
+    """Return the paths of all sources in a checkout, sorted."""
     sources = []
     for parent, folders, names in os.walk(folder):
         if parent == folder and ".git" in folders:
@@ -3377,7 +3670,7 @@ def _sources_below(folder: "str") -> "list[str]":
 
 
 def _compiled_files(source: "str") -> "Iterator[tuple[str, int]]":
-    """Yield the paths of what Python may run in place of a source, each with its level."""
+    """Yield the existing compiled files of a source, each with its level of optimization."""
     folder, name = os.path.split(source)
     stem = f"{folder}/{_COMPILED}/{name[: -len(_SOURCE)]}.{sys.implementation.cache_tag}"
     for level, ending in enumerate(_ENDINGS):
@@ -3386,7 +3679,11 @@ def _compiled_files(source: "str") -> "Iterator[tuple[str, int]]":
 
 
 def _is_of_source(path: "str", source: "str", level: "int") -> "bool":
-    """Return whether a compiled file has the code of its source, or Python would not run it."""
+    """Return whether a compiled file has the code of its source.
+
+    True also if Python would not run the compiled file, or if a file cannot be read. `level` is the
+    level of optimization.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -3394,7 +3691,7 @@ def _is_of_source(path: "str", source: "str", level: "int") -> "bool":
             status = os.fstat(file.fileno())
             text = file.read()
     except OSError:
-        # Python cannot read it either, or the check of files tells that
+        # Python cannot read it either, or the check of files reports it
         return True
     if not _is_used(content, status):
         return True
@@ -3403,7 +3700,7 @@ def _is_of_source(path: "str", source: "str", level: "int") -> "bool":
             warnings.simplefilter("ignore")
             # read as Python would when it imports the module; it is not run
             found = marshal.loads(content[_HEADER_BYTES:])  # noqa: S302
-            # an environment may have been moved since
+            # the name in the compiled file, since the environment may have been moved
             name = getattr(found, "co_filename", source)
             made = compile(text, name, "exec", dont_inherit=True, optimize=level)
         return _is_same_code(found, made)
@@ -3412,9 +3709,9 @@ def _is_of_source(path: "str", source: "str", level: "int") -> "bool":
 
 
 def _is_used(content: "bytes", status: "os.stat_result") -> "bool":
-    """Return whether Python runs a compiled file in place of a source with this status.
+    """Return whether Python may run a compiled file in place of a source with this status.
 
-    A hash may be checked or not: an option of Python decides.
+    A hash-based file counts as used: whether Python checks the hash depends on an option.
     """
     if len(content) < _HEADER_BYTES or content[:4] != importlib.util.MAGIC_NUMBER:
         return False
@@ -3428,24 +3725,24 @@ def _is_used(content: "bytes", status: "os.stat_result") -> "bool":
 
 
 def _is_same_code(found: "object", made: "CodeType") -> "bool":
-    """Return whether Python does the same with both.
+    """Return whether the code in a compiled file, `found`, does the same as the code of its source.
 
-    `==` of Python 3.11 and later takes a specialized instruction for the one that it is made of,
-    and ignores what instructions have cached, although Python runs both as it finds them. So the
-    raw instructions are compared, and the rest as `marshal` writes it in its second version, which
-    has nothing but the content: it knows no references to what was written before.
+    From Python 3.11 on, `==` treats a specialized instruction as equal to the general one, and
+    ignores the caches of instructions; but Python runs both as they are in the file. So the raw
+    instructions are compared. The rest is compared as `marshal` writes it in version 2 of its
+    format, which depends only on the content, since it has no references to earlier objects.
     """
     if not _is_same_shape(found, made):
         return False
     if _dumped(found) == _dumped(made):
         return True
-    # before, `marshal` writes sets in any order, and `==` compares every instruction
+    # before 3.11, `marshal` writes sets in any order, and `==` compares every instruction
     is_old = sys.version_info < (3, 11)
     return is_old and found == made and _stack_sizes(found) == _stack_sizes(made)
 
 
 def _is_same_shape(found: "object", made: "object") -> "bool":
-    """Return whether tuples have the same length, and code the same instructions, at all depths."""
+    """Return whether two constants have the same types, lengths and instructions, at all depths."""
     kind = type(made)
     if type(found) is not kind:
         return False
@@ -3461,11 +3758,12 @@ def _is_same_shape(found: "object", made: "object") -> "bool":
 
 
 def _dumped(code: "Any") -> "bytes":
+    """Return a code object in version 2 of the format of `marshal`."""
     return marshal.dumps(code, 2)
 
 
 def _stack_sizes(code: "object") -> "list[int]":
-    """Return the sizes of the stacks of code and of what is defined in it; `==` leaves them out."""
+    """Return the stack sizes of a code object and of those in it, which `==` does not compare."""
     if not isinstance(code, CodeType):
         return []
     sizes = [code.co_stacksize]
@@ -3476,12 +3774,15 @@ def _stack_sizes(code: "object") -> "list[int]":
 
 # --- makers
 #
-# Files that tools put into site-packages without a list of them, known by their content.
+# Recognize files that virtualenv, uv and setuptools put into site-packages, by their content.
+#
+# No RECORD lists these files, so they would otherwise count as files without an owner.
 
-# virtualenv and uv put this module into environments, and the file that imports it at each start.
+# The module that virtualenv and uv put into environments.
 MAKER_MODULE = "_virtualenv.py"
+# The file that imports this module each time Python starts.
 MAKER_PATH_FILE = "_virtualenv.pth"
-# They leave one of these keys in pyvenv.cfg.
+# pyvenv.cfg has one of these keys if virtualenv or uv made the environment.
 _MAKER_KEYS = ("virtualenv", "uv")
 _MAKER_LINE = "import _virtualenv"
 # The sha256 of the module in all releases of virtualenv from 20.0 to 21.15, and of uv up to 0.13.
@@ -3510,9 +3811,9 @@ _MAKER_MODULES = frozenset(
         "f4dfaeb9efc1614890cfa94ed15bbe9b2ee15fbe76d569ef5e435e93e4987dc7",
     ]
 )
-# To these files, `setup.py develop` and `conda develop` add the folders of projects.
+# The files to which `setup.py develop` and `conda develop` add the folders of projects.
 FOLDER_LISTS = ("easy-install.pth", "conda.pth")
-# What setuptools runs at each start, in any of its releases.
+# The line that setuptools makes Python run each time it starts, in any release of setuptools.
 _SHIM_OF_SETUPTOOLS = re.compile(
     r"import os; (var = 'SETUPTOOLS_USE_DISTUTILS'; )?"
     r"enabled = os\.environ\.get\((var|'SETUPTOOLS_USE_DISTUTILS')(, '(local|stdlib)')?\)"
@@ -3522,7 +3823,7 @@ _SHIM_FILE = "distutils-precedence.pth"
 
 
 def is_of_virtualenv(path: "str") -> "bool":
-    """Return whether virtualenv or uv has put a file into this environment, unchanged."""
+    """Return whether a file was put into this environment by virtualenv or uv, and not changed."""
     if not _is_made_by_virtualenv():
         return False
     if os.path.basename(path) == MAKER_PATH_FILE:
@@ -3531,12 +3832,13 @@ def is_of_virtualenv(path: "str") -> "bool":
 
 
 def is_of_setuptools(path: "str") -> "bool":
-    """Return whether a file that runs at each start has the content that setuptools gives it."""
+    """Return whether a file is distutils-precedence.pth as setuptools writes it."""
     is_shim = os.path.basename(path) == _SHIM_FILE
     return is_shim and bool(_SHIM_OF_SETUPTOOLS.fullmatch(_text(path)))
 
 
 def _is_made_by_virtualenv() -> "bool":
+    """Return whether virtualenv or uv made this environment, as its pyvenv.cfg says."""
     for line in _text(f"{sys.prefix}/pyvenv.cfg").splitlines():
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
@@ -3544,7 +3846,7 @@ def _is_made_by_virtualenv() -> "bool":
 
 
 def _text(path: "str") -> "str":
-    """Return the text of a file, empty if it cannot be read."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return read_text(path) or ""
     except UnreadableError:
@@ -3552,32 +3854,33 @@ def _text(path: "str") -> "str":
 
 
 def _sha256(path: "str") -> "str":
+    """Return the sha256 of the text of a file."""
     return hashlib.sha256(_text(path).encode()).hexdigest()
 
 
 # --- startup
 #
-# The check of what Python runs at each start: lines of `.pth` files, and `sitecustomize`.
+# Check the code that Python runs each time it starts: lines of `.pth` files, and `sitecustomize`.
 #
-# A file that no distribution has is wrong. One of a distribution beside the lock is worth a warning,
-# as the distribution is, and so is one of a known maker with unknown content. In a Python that other
-# programs share it may be somebody's.
+# A file without an owner is an error. A file of a distribution that is not locked is a warning, as
+# the distribution is. A file of virtualenv or uv with unknown content is a warning as well. So is a
+# file without an owner in a shared Python, where it may belong to another program.
 
 class StartupCheck:
-    """Judges what Python runs at its start in the folders of this environment."""
+    """Judges the files that Python runs when it starts, in the folders of this environment."""
 
     def __init__(self, context: "CheckContext", ownership: "Ownership", judged: "Sequence[str]") -> "None":
-        """Take the folders of site-packages that are `judged`, without links."""
+        """Judge the files in `judged`: folders of site-packages, with symbolic links resolved."""
         self._context = context
         self._ownership = ownership
         self._judged = judged
-        # The names of files by the code of the finding, and their folder.
+        # The names of files, by the code of the finding about them and their folder.
         self._named: "dict[tuple[str, str], list[str]]" = {}
-        # The names of distributions beside the lock, with those of their files.
+        # The names of files, by the name of the distribution that owns them and is not locked.
         self._added: "dict[str, list[str]]" = {}
 
     def findings(self) -> "Iterator[Finding]":
-        """Yield what is wrong with files that run at each start, and with what they add."""
+        """Yield findings about files that run when Python starts, and folders that they add."""
         importlib.invalidate_caches()
         path_files = [
             file for file in self._ownership.search_path.path_files if file.folder in self._judged
@@ -3586,7 +3889,9 @@ class StartupCheck:
             self._judge_path_file(file)
         for entry in self._judged:
             self._judge_startup_modules(entry, is_ours_alone=is_ours(entry))
-        listed = {entry: file for file in path_files for entry in file.entries}
+        listed: "dict[str, PathFile]" = {}
+        for file in path_files:
+            listed.update(dict.fromkeys(file.entries, file))
         for entry, file in listed.items():
             self._judge_startup_modules(entry, is_ours_alone=is_ours(file.folder))
         for (code, folder), names in sorted(self._named.items()):
@@ -3596,6 +3901,7 @@ class StartupCheck:
         yield from self._entry_findings(list(listed))
 
     def _judge_path_file(self, file: "PathFile") -> "None":
+        """Note what is wrong with a `.pth` file."""
         path, ownership = file.path, self._ownership
         name = os.path.basename(path)
         if ownership.is_of_lock(path):
@@ -3609,13 +3915,17 @@ class StartupCheck:
             self._note_extra(path, is_ours_alone=is_ours(file.folder))
 
     def _judge_maker_module(self, folder: "str") -> "None":
-        """Judge the module that the file of virtualenv imports."""
+        """Note if the module that `_virtualenv.pth` imports was changed."""
         path = f"{folder}/{MAKER_MODULE}"
         is_owned = path in self._ownership.files
         if os.path.exists(path) and not is_owned and not is_of_virtualenv(path):
             self._named.setdefault(("startup-changed", folder), []).append(MAKER_MODULE)
 
     def _judge_startup_modules(self, entry: "str", *, is_ours_alone: "bool") -> "None":
+        """Note the modules of STARTUP_MODULES in an entry of the search path.
+
+        `is_ours_alone` says that the entry belongs to this environment, which is not shared.
+        """
         for module in STARTUP_MODULES:
             path = module_origin(module, entry)
             if not path or self._ownership.is_of_lock(path):
@@ -3626,19 +3936,19 @@ class StartupCheck:
                 self._note_extra(path, is_ours_alone=is_ours_alone)
 
     def _note_added(self, path: "str") -> "None":
-        """Note a file of distributions that the lock does not have."""
+        """Note a file of distributions that are not locked, except for the file of setuptools."""
         if not is_of_setuptools(path):
             for owner in self._ownership.owners_of(path) or [os.path.dirname(path)]:
                 self._added.setdefault(owner, []).append(os.path.basename(path))
 
     def _note_extra(self, path: "str", *, is_ours_alone: "bool") -> "None":
-        """Note a file that nobody owns."""
+        """Note a file without an owner."""
         code = "startup-extra" if is_ours_alone else "startup-unknown"
         folder, name = os.path.split(path)
         self._named.setdefault((code, folder), []).append(name)
 
     def _entry_findings(self, listed: "Sequence[str]") -> "Iterator[Finding]":
-        """Yield what is wrong with the entries of the search path that `.pth` files add."""
+        """Yield findings about the entries of the search path that `.pth` files add."""
         foreign = []
         for entry in listed:
             path = os.path.realpath(entry)
@@ -3653,7 +3963,10 @@ class StartupCheck:
             yield Finding("path-extra", list_and_count(foreign))
 
     def _replacing(self, entry: "str") -> "list[str]":
-        """Return what would be imported from an entry in place of a locked module."""
+        """Return the files that would be imported from an entry in place of locked modules.
+
+        Their paths are relative to the entry.
+        """
         replacing = []
         for name in sorted(self._ownership.locked_modules(os.path.realpath(entry))):
             origin = module_origin(name, entry)
@@ -3664,32 +3977,37 @@ class StartupCheck:
 
 # --- strays
 #
-# The check for files that Python imports or runs, although no distribution owns them.
+# Check for strays: files that Python can import or run, but that no distribution owns.
 #
-# pip removes what RECORD lists. A file that a killed installation left, or that somebody copied, is
-# in no RECORD. It stays when its distribution is replaced, and can still be imported, or runs at each
-# start of Python.
+# pip removes only files that RECORD lists. A file that an interrupted installation left behind, or
+# that somebody copied, is in no RECORD. It remains when the distribution is replaced, and Python can
+# still import it, or runs it each time it starts.
 #
-# It is wrong where it changes what the lock has: in a folder in which a locked distribution has
-# files, under the name of a locked module, or if it runs at each start. Beside the lock it is only
-# worth a warning, as a distribution is that the lock does not have.
+# A stray is an error if it affects locked distributions: if it is in a folder with files of one, if
+# it has the name of a locked module, or if it runs each time Python starts. Otherwise it is only a
+# warning, as a distribution is that is not locked.
 
-# A module that ply writes beside the one whose parser it is for: comments, then the version.
+# The beginning of a module in which ply stores the table of a parser: comments, then the version.
+# ply writes it beside the module with the parser.
 _TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
-# The folder of compiled files. They have the name of a Python before the suffix.
+# The folder of compiled files, whose names have a tag of a Python before the suffix.
 _CACHE_FOLDER = "__pycache__"
-# What a shared library begins with: others load it by its name, such as `libz.so.1`.
+# The beginning of a shared library. Other libraries can load it by its name, such as `libz.so.1`.
 _ELF = b"\x7fELF"
-# What another program reads of the metadata of a distribution: names of modules to import.
+# A file in the metadata of a distribution that names modules which other programs import.
 _ENTRY_POINTS = "entry_points.txt"
-# A command removes at most so many files by name.
+# The number of files that a shown command removes by name.
 _MOST_REMOVED = 20
-# How many distributions a message names.
+# The number of distributions that a message names.
 _LISTED_UNJUDGED = 8
 
 
 def check_strays(context: "CheckContext", installed: "Installed", ownership: "Ownership") -> "Group":
-    """Check for files without an owner, and name what could not be judged."""
+    """Check for strays in all folders of site-packages.
+
+    The note of the result names the distributions whose files could not be judged: they have no
+    list of files, or a build of the lock itself rewrites their files.
+    """
     locked = {installed[name].root for name in context.lock.pins if name in installed}
     judged = [root for root, is_ours in ownership.roots.items() if is_ours or root in locked]
     sites = [_SitePackages(context, installed, ownership, root) for root in judged]
@@ -3708,15 +4026,17 @@ def check_strays(context: "CheckContext", installed: "Installed", ownership: "Ow
 
 
 class _SitePackages:
-    """A folder with distributions."""
+    """One folder with distributions, in which strays are searched."""
 
     def __init__(
         self, context: "CheckContext", installed: "Installed", ownership: "Ownership", root: "str"
     ) -> "None":
+        """Search the folder `root`."""
         self._context = context
         self._ownership = ownership
         self._root = root
-        # pip runs while install.sh does, and setuptools at each start of Python
+        # A stray beside these distributions is an error: beside the locked ones, and beside those
+        # that run anyway, as pip does in install.sh and setuptools when Python starts.
         names = {*context.lock.pins, *TOOLS, *_started_distributions(ownership)}
         # conda changes files after it has unpacked them
         self._judged = {
@@ -3725,7 +4045,7 @@ class _SitePackages:
         self._names = _names_in(root)
 
     def package_findings(self) -> "Iterator[Finding]":
-        """Yield what is wrong with the folders in which distributions have files."""
+        """Yield findings about strays in folders in which distributions own files."""
         ownership = self._ownership
         for name in self._names:
             path = f"{self._root}/{name}"
@@ -3740,13 +4060,13 @@ class _SitePackages:
             yield from self._findings_in(strays, sorted(owners))
 
     def _unowned_entry_points(self, info: "str") -> "list[str]":
-        """Return the file of entry points in the metadata of a distribution, if it is not its."""
+        """Return the entry_points.txt in a folder with metadata, if no distribution owns it."""
         path = f"{info}/{_ENTRY_POINTS}"
         is_added = os.path.lexists(path) and path not in self._ownership.files
         return [path] if is_added else []
 
     def _findings_in(self, strays: "Sequence[str]", owners: "Sequence[str]") -> "Iterator[Finding]":
-        """Yield what is wrong with files that nobody owns in a folder that has owners."""
+        """Yield findings about these strays, which are in a folder with files of these owners."""
         locked = [name for name in owners if name in self._judged]
         if not locked:
             yield from self._file_finding("file-added", owners, strays)
@@ -3759,22 +4079,25 @@ class _SitePackages:
     def _file_finding(
         self, code: "str", owners: "Sequence[str]", paths: "Sequence[str]"
     ) -> "Iterator[Finding]":
-        """Yield a finding about files, none without any."""
+        """Yield one finding about these files; nothing if there are none."""
         if paths:
             names = [os.path.relpath(path, self._root) for path in paths]
             values = {"owners": ", ".join(owners), "name": owners[0], **list_and_count(names)}
             yield Finding(code, values, self._removal(["rm", *paths]))
 
     def _removal(self, command: "Sequence[str]") -> "str":
-        """Return the command, or one that makes a new environment if too much is to be removed."""
+        """Return a shell command that removes files.
+
+        For many files and for a shared Python, return one that makes a new environment instead.
+        """
         if is_shared() or len(command) > _MOST_REMOVED + 1:
             return self._context.venv_command
         return shlex.join(command)
 
     def entry_findings(self, *, beside_lock: "bool") -> "Iterator[Finding]":
-        """Yield what is wrong with the entries of site-packages itself.
+        """Yield findings about entries of site-packages itself: modules that the lock does not own.
 
-        Modules that do not concern the lock are only told `beside_lock`.
+        Modules that do not replace a locked one are reported only with `beside_lock`.
         """
         by_role: "dict[str, list[str]]" = {"replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
@@ -3793,7 +4116,11 @@ class _SitePackages:
             yield self._entry_finding("module-extra", others)
 
     def _role(self, name: "str", locked_modules: "Collection[str]") -> "str":
-        """Return what an entry does that is not the lock's; empty if it concerns nobody."""
+        """Return how an entry of site-packages affects the lock.
+
+        "replacing" is a module with the name of a locked one, and "other" is another module without
+        owner. Empty stands for all entries that are not reported here.
+        """
         path, ownership = f"{self._root}/{name}", self._ownership
         if ownership.is_of_lock(path):
             return ""
@@ -3802,17 +4129,18 @@ class _SitePackages:
             return ""
         if module_of(name) in locked_modules:
             return "replacing"
-        is_told = module_of(name) in STARTUP_MODULES
-        if is_owned or is_told or (name == MAKER_MODULE and is_of_virtualenv(path)):
+        is_startup_module = module_of(name) in STARTUP_MODULES  # `StartupCheck` reports these
+        if is_owned or is_startup_module or (name == MAKER_MODULE and is_of_virtualenv(path)):
             return ""
         return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: "str", names: "Sequence[str]", remedy: "str" = "") -> "Finding":
+        """Return a finding about entries of this folder."""
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
 
 
 def _started_distributions(ownership: "Ownership") -> "set[str]":
-    """Return the distributions of which Python runs a line of a `.pth` file at each start."""
+    """Return the names of distributions with a `.pth` file of which Python runs a line."""
     names: "set[str]" = set()
     for file in ownership.search_path.path_files:
         if file.runs:
@@ -3821,10 +4149,10 @@ def _started_distributions(ownership: "Ownership") -> "set[str]":
 
 
 def _unowned_files(package: "str", ownership: "Ownership") -> "Iterator[str]":
-    """Yield the files of a package that can be loaded and that nobody owns, folder by folder.
+    """Yield the files in a package that can be loaded and that have no owner, folder by folder.
 
-    A link to a folder is followed if somebody owns files behind it by this path. Else it is itself
-    among them.
+    A symbolic link to a folder is followed if somebody owns files with a path through the link.
+    Otherwise the link itself is yielded.
     """
     waiting = [package]
     while waiting:
@@ -3843,10 +4171,10 @@ def _unowned_files(package: "str", ownership: "Ownership") -> "Iterator[str]":
 
 
 def is_loadable(folder: "str", name: "str") -> "bool":
-    """Return whether a file is a module or a shared library, of any name.
+    """Return whether a file is a module that Python can import, or a shared library of any name.
 
-    Python cannot import compiled files in __pycache__, whose names have a dot before the suffix,
-    but it imports others from there, as from a namespace package.
+    Compiled files in __pycache__ whose names have a tag (`x.cpython-311.pyc`) cannot be imported.
+    Other files there can be, since __pycache__ is a namespace package for Python.
     """
     if name.endswith(".pyc") and "." in name[: -len(".pyc")]:
         return os.path.basename(folder) != _CACHE_FOLDER
@@ -3854,7 +4182,7 @@ def is_loadable(folder: "str", name: "str") -> "bool":
 
 
 def _is_elf(path: "str") -> "bool":
-    """Return whether a file is a program or library. Others than plain files are none."""
+    """Return whether a file is a regular file with an ELF program or library."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False
@@ -3865,12 +4193,12 @@ def _is_elf(path: "str") -> "bool":
 
 
 def _names_in(folder: "str") -> "list[str]":
-    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+    """Return the names of the entries of a folder, sorted; none if it cannot be read."""
     return [entry.name for entry in entries_in(folder)]
 
 
 def entries_in(folder: "str") -> "list[os.DirEntry[str]]":
-    """Return the entries of a folder by name; none if Python cannot look into it either."""
+    """Return the entries of a folder, sorted by name; none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -3879,7 +4207,7 @@ def entries_in(folder: "str") -> "list[os.DirEntry[str]]":
 
 
 def is_folder(entry: "os.DirEntry[str]") -> "bool":
-    """Return whether an entry is a folder or a link to one."""
+    """Return whether an entry is a folder or a symbolic link to one."""
     try:
         return entry.is_dir()
     except OSError:
@@ -3889,7 +4217,8 @@ def is_folder(entry: "os.DirEntry[str]") -> "bool":
 def _is_importable(path: "str", ownership: "Ownership", *, is_owned: "bool") -> "bool":
     """Return whether an entry of site-packages can be imported.
 
-    A folder that nobody has files in must have a file for that.
+    A folder counts if somebody owns files in it (`is_owned`), if it is a symbolic link, or if it
+    has a file that can be loaded.
     """
     if not os.path.isdir(path):
         return path.endswith(IMPORTABLE)
@@ -3899,7 +4228,7 @@ def _is_importable(path: "str", ownership: "Ownership", *, is_owned: "bool") -> 
 
 
 def _is_table_of_ply(path: "str") -> "bool":
-    """Return whether a parser wrote a module as its table, which it does when it is first used."""
+    """Return whether a file is a table that ply wrote when a parser was used the first time."""
     try:
         text = read_text(path) or ""
     except UnreadableError:
@@ -3909,42 +4238,45 @@ def _is_table_of_ply(path: "str") -> "bool":
 
 # --- built
 #
-# Wheels that install.sh built from source, kept in a folder for machines like this one.
+# Keep wheels that install.sh built from source, for other machines like this one.
 #
-# The lock has no hashes of them, as a build may have others each time. So the folder has a file that
-# says of each wheel what it was built from, with what and where, and which sha256 it has.
+# A lock cannot have hashes of them, since each build may result in another file. So the wheels are in
+# a folder with a file built.toml. That has a table for each wheel: its sha256, the source and the
+# tools of its build, and the machine on which it was built. install.sh calls this module through the
+# options --keep-wheels and --built-wheels; `lock.built` puts such wheels into a bundle.
 
 BUILT_FILE = "built.toml"
 _BUILT_FORMAT = 1
-# A wheel with this ending has nothing that depends on the machine.
+# The ending of the name of a wheel that does not depend on the machine.
 _PURE = "-none-any.whl"
-# Name, version, build tag and tags of a wheel.
+# The file name of a wheel. Groups 1 and 2 are the name and the version.
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-\d[^-/]*)?-[^-/]+-[^-/]+-[^-/]+\.whl")
-# The folder of a wheel, named after its build and its machine, and its name.
+# The path of a wheel: a folder named after a hash of its build and its machine, and its file name.
 _PLACE = re.compile(rf"[0-9a-f]{{16}}/(?P<name>{_WHEEL.pattern})")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _GLIBC = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _BLOCK = 1 << 20
-# The keys of a row: of texts, lists of texts, and tables of texts.
+# The keys of a table of built.toml whose values are texts, lists of texts, and tables of texts.
 _TEXTS = ("name", "version", "file", "sha256", "key", "commit")
 _LISTS = ("source", "tools")
 _TABLES = ("env", "machine")
 
 
 class UnusableWheelError(Exception):
-    """A wheel cannot be taken. `code` and `values` are of the message that says why."""
+    """A wheel cannot be used on this machine."""
 
     def __init__(self, code: "str", **values: "str") -> "None":
+        """Give the code and the values of the message that says why."""
         super().__init__(code)
         self.code = code
         self.values = values
 
 
 class BuildMachine(NamedTuple):
-    """What of a machine a build may depend on."""
+    """The properties of a machine on which the result of a build may depend."""
 
     processor: "str"
-    # The version of glibc. What is built runs with this one or a newer one.
+    # The version of glibc. A wheel runs with this version or a newer one.
     glibc: "str"
     # Major and minor version.
     python: "str"
@@ -3953,7 +4285,7 @@ class BuildMachine(NamedTuple):
 
     @classmethod
     def of(cls, context: "CheckContext", machine: "Mapping[str, str]") -> "BuildMachine":
-        """Return this machine; `machine` has what the checks found of it."""
+        """Return this machine. `machine` has the values that `check_machine` found."""
         system = {
             name: value for name, value in sorted(context.lock.system.items()) if name != DRIVER
         }
@@ -3961,7 +4293,10 @@ class BuildMachine(NamedTuple):
         return cls(machine["processor"], machine["glibc"], python, system)
 
     def require_compatible(self, other: "Mapping[str, str]") -> "None":
-        """Raise UnusableWheelError if what was built on another machine may not run here."""
+        """Raise UnusableWheelError if a wheel that was built on another machine may not run here.
+
+        `other` has the properties of that machine, in the form of `values`.
+        """
         exact = {"processor": self.processor, "python": self.python, **self.system}
         for name, value in exact.items():
             if other.get(name) != value:
@@ -3974,7 +4309,7 @@ class BuildMachine(NamedTuple):
             )
 
     def values(self) -> "dict[str, str]":
-        """Return it as a row of the file has it."""
+        """Return the properties as the table `machine` of built.toml."""
         return {
             "processor": self.processor,
             "glibc": self.glibc,
@@ -3984,7 +4319,7 @@ class BuildMachine(NamedTuple):
 
 
 def _numbers_of(version: "str") -> "list[int]":
-    """Return the parts of a version of glibc; of anything else, more than any version has."""
+    """Return the numbers in a version of glibc; for any other text, a number above all versions."""
     if not _GLIBC.fullmatch(version):
         return [sys.maxsize]
     return [int(part) for part in version.split(".")]
@@ -3993,9 +4328,10 @@ def _numbers_of(version: "str") -> "list[int]":
 def print_built_wheels(
     context: "CheckContext", machine: "BuildMachine", folder: "str", names: "Iterable[str]"
 ) -> "int":
-    """Print the paths of the wheels of these pins, one a line; return 1 unless there are all.
+    """Print the path of the wheel of each of these pins, one a line, and return the exit status.
 
-    Why one is not taken goes to standard error.
+    It is 1, and nothing is printed, if a pin has no wheel that can be used here. The reason goes to
+    standard error.
     """
     paths = []
     for name in names:
@@ -4009,44 +4345,54 @@ def print_built_wheels(
 
 
 def _complain(context: "CheckContext", code: "str", values: "Mapping[str, str]") -> "None":
+    """Write a message to standard error."""
     text = context.lock.texts[context.language][code]
     sys.stderr.write(printable(text.format(**values)) + "\n")
 
 
 def _usable_wheel(context: "CheckContext", machine: "BuildMachine", folder: "str", name: "str") -> "str":
-    """Return the path of the wheel of a pin. Raises UnusableWheelError if none is for it."""
+    """Return the path of a wheel in a folder that was built from a pin on a machine like this one.
+
+    Raises UnusableWheelError if there is none.
+    """
     try:
-        rows = [row for row in _built_rows(folder) if row["name"] == name]
+        tables = [table for table in _built_rows(folder) if table["name"] == name]
     except UnreadableError as error:
         raise UnusableWheelError("built-unreadable", **error.values) from None
     pin = context.lock.pins.get(name)
-    if pin is None or not rows:
+    if pin is None or not tables:
         raise UnusableWheelError("built-none")
     reason = UnusableWheelError("built-otherwise")
-    for row in rows:
-        if row["key"] != pin.key or not is_wheel_of(pin.name, pin.version, row["file"]):
+    for table in tables:
+        if table["key"] != pin.key or not is_wheel_of(pin.name, pin.version, table["file"]):
             continue
         try:
-            return _checked_wheel(machine, folder, row)
+            return _checked_wheel(machine, folder, table)
         except UnusableWheelError as error:
-            # there may be one for another machine, too
+            # another wheel of the pin may be for this machine
             reason = error
     raise reason
 
 
-def _checked_wheel(machine: "BuildMachine", folder: "str", row: "Mapping[str, Any]") -> "str":
-    """Return the path of a wheel. Raises UnusableWheelError if it is not for this machine."""
-    file = row["file"]
+def _checked_wheel(machine: "BuildMachine", folder: "str", table: "Mapping[str, Any]") -> "str":
+    """Return the path of the wheel that a table of built.toml describes.
+
+    Raises UnusableWheelError if it is not for this machine, or if the file has another sha256.
+    """
+    file = table["file"]
     if not file.endswith(_PURE):
-        machine.require_compatible(row.get("machine", {}))
+        machine.require_compatible(table.get("machine", {}))
     path = os.path.join(folder, file)
-    if not os.path.isfile(path) or _sha256_of(path) != row["sha256"]:
+    if not os.path.isfile(path) or _sha256_of(path) != table["sha256"]:
         raise UnusableWheelError("built-changed", file=file)
     return path
 
 
 def _built_rows(folder: "str") -> "Iterator[dict[str, Any]]":
-    """Yield the rows of the folder's file, none without it. Raises UnreadableError."""
+    """Yield the tables of the built.toml in a folder; none if there is no such file.
+
+    Raises UnreadableError if it is invalid.
+    """
     path = os.path.join(folder, BUILT_FILE)
     text = read_text(path)
     if text is not None:
@@ -4054,42 +4400,43 @@ def _built_rows(folder: "str") -> "Iterator[dict[str, Any]]":
 
 
 def parse_built(text: "str", path: "str") -> "list[dict[str, Any]]":
-    """Return the rows in a text of built.toml. Raises UnreadableError, which names the path.
+    """Return the tables of wheels in the text of a built.toml.
 
-    Each row has a name, a file, a sha256 and a key, and nothing that this program does not write.
+    Each has a name, a file, a sha256 and a key, and no key that this program does not know. Raises
+    UnreadableError, which names `path`, if the text is invalid.
     """
     try:
         content = _toml().loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, str(error)) from None
-    rows = content.get("wheel", [])
-    if content.get("format") != _BUILT_FORMAT or not isinstance(rows, list):
+    tables = content.get("wheel", [])
+    if content.get("format") != _BUILT_FORMAT or not isinstance(tables, list):
         raise UnreadableError(path, f"it does not have format {_BUILT_FORMAT}")
-    for number, row in enumerate(rows, 1):
-        fault = _fault_of(row)
+    for number, table in enumerate(tables, 1):
+        fault = _fault_of(table)
         if fault:
             raise UnreadableError(path, f"wheel {number}: {fault}")
-    return rows
+    return tables
 
 
-def _fault_of(row: "object") -> "str":
-    """Return what is wrong with a row, empty if nothing is."""
-    if not isinstance(row, dict):
+def _fault_of(table: "object") -> "str":
+    """Return what is wrong with a table of built.toml; empty if nothing is."""
+    if not isinstance(table, dict):
         return "it is not a table"
-    for key, value in row.items():
+    for key, value in table.items():
         if not _has_type_of(key, value):
             return f"{key!r} is not a key of a wheel, or has another type"
-    if not _PLACE.fullmatch(row.get("file", "")):
+    if not _PLACE.fullmatch(table.get("file", "")):
         return "`file` is not the place of a wheel"
-    if not _SHA256.fullmatch(row.get("sha256", "")):
+    if not _SHA256.fullmatch(table.get("sha256", "")):
         return "`sha256` is not one"
-    if not row.get("name") or not row.get("key"):
+    if not table.get("name") or not table.get("key"):
         return "it has no name or no key"
     return ""
 
 
 def _has_type_of(key: "str", value: "object") -> "bool":
-    """Return whether a row can have a value: only text that prints."""
+    """Return whether a table of built.toml may have this value for a key. Texts must print."""
     if key in _TEXTS:
         return isinstance(value, str) and value.isprintable()
     if key in _LISTS:
@@ -4100,11 +4447,12 @@ def _has_type_of(key: "str", value: "object") -> "bool":
 
 
 def _is_text(value: "object") -> "bool":
+    """Return whether a value is a text of characters that print."""
     return isinstance(value, str) and value.isprintable()
 
 
 def _toml() -> "Any":
-    """Return the module that reads TOML: Python's from 3.11 on, else the one that pip brings."""
+    """Return a module that reads TOML: tomllib from Python 3.11 on, otherwise the tomli in pip."""
     try:
         return importlib.import_module("tomllib")
     except ModuleNotFoundError:
@@ -4112,7 +4460,7 @@ def _toml() -> "Any":
 
 
 def is_wheel_of(name: "str", version: "str", file: "str") -> "bool":
-    """Return whether a file is called like a wheel of a version of a project."""
+    """Return whether a file has the name of a wheel of this project and version."""
     match = _WHEEL.fullmatch(os.path.basename(file))
     if match is None:
         return False
@@ -4122,20 +4470,21 @@ def is_wheel_of(name: "str", version: "str", file: "str") -> "bool":
 def keep_wheels(
     context: "CheckContext", machine: "BuildMachine", folder: "str", wheels: "Sequence[str]"
 ) -> "int":
-    """Copy wheels that were just built to a folder, and say in its file how; return the status.
+    """Copy wheels that were just built to a folder, add them to its built.toml, return the status.
 
-    Other rows stay. A wheel of no pin is left out, as install.sh installs none.
+    Other tables of built.toml are kept. A wheel that belongs to no pin is left out, since
+    install.sh would not install it.
     """
     try:
         os.makedirs(folder, exist_ok=True)
         with _locked(folder):
-            rows = {row["file"]: row for row in _built_rows(folder)}
+            tables = {table["file"]: table for table in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
                     if pin.key and is_wheel_of(pin.name, pin.version, wheel):
-                        row = _keep(pin, machine, folder, wheel)
-                        rows[row["file"]] = row
-            text = built_text(rows[file] for file in sorted(rows))
+                        table = _keep(pin, machine, folder, wheel)
+                        tables[table["file"]] = table
+            text = built_text(tables[file] for file in sorted(tables))
             with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
                 part.write(text.encode())
     except UnreadableError as error:
@@ -4149,7 +4498,10 @@ def keep_wheels(
 
 @contextlib.contextmanager
 def _locked(folder: "str") -> "Iterator[None]":
-    """Let no other process add wheels to the folder meanwhile, where the file system has locks."""
+    """Let no other process add wheels to a folder during the body of `with`.
+
+    On a file system without locks this has no effect.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
@@ -4161,7 +4513,10 @@ def _locked(folder: "str") -> "Iterator[None]":
 
 @contextlib.contextmanager
 def _replacing(target: "str") -> "Iterator[str]":
-    """Yield the path of a new file that takes the place of another one at the end."""
+    """Yield the path of a temporary file that replaces `target` at the end of the body of `with`.
+
+    If the body raises an exception, the temporary file is removed.
+    """
     descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
     os.close(descriptor)
     try:
@@ -4177,16 +4532,16 @@ def _replacing(target: "str") -> "Iterator[str]":
 def _keep(
     pin: "LockedDistribution", machine: "BuildMachine", folder: "str", wheel: "str"
 ) -> "dict[str, Any]":
-    """Copy a wheel to its place in the folder, and return its row."""
+    """Copy a wheel of a pin into a folder, and return its table for built.toml."""
     values = machine.values()
-    # two builds, or two machines, may give wheels of one name
+    # two builds, or two machines, may result in wheels with the same name
     place = hashlib.sha256(json.dumps([pin.key, values], sort_keys=True).encode()).hexdigest()[:16]
     file = f"{place}/{os.path.basename(wheel)}"
     os.makedirs(os.path.join(folder, place), exist_ok=True)
     with _replacing(os.path.join(folder, file)) as path:
         shutil.copyfile(wheel, path)
         sha256 = _sha256_of(path)
-    row: "dict[str, Any]" = {
+    table: "dict[str, Any]" = {
         "name": pin.name,
         "version": pin.version,
         "file": file,
@@ -4194,30 +4549,33 @@ def _keep(
         "key": pin.key,
     }
     if pin.commit:
-        row["commit"] = pin.commit
+        table["commit"] = pin.commit
     else:
-        row["source"] = list(pin.sha256)
-    row["tools"] = list(pin.tools)
-    row["env"] = dict(pin.env)
-    row["machine"] = values
-    return row
+        table["source"] = list(pin.sha256)
+    table["tools"] = list(pin.tools)
+    table["env"] = dict(pin.env)
+    table["machine"] = values
+    return table
 
 
-def built_text(rows: "Iterable[Mapping[str, Any]]") -> "str":
-    """Return the text of built.toml. Texts, lists and tables are in TOML as they are in JSON."""
+def built_text(tables: "Iterable[Mapping[str, Any]]") -> "str":
+    """Return the text of a built.toml with these tables of wheels."""
     lines = [
         "# Wheels that install.sh built from source; `install.sh --built` takes them on machines",
         "# like the one that each was built on. `key` stands for all that determines a build.",
         f"format = {_BUILT_FORMAT}",
     ]
-    for row in rows:
+    for table in tables:
         lines += ["", "[[wheel]]"]
-        lines += [f"{name} = {_toml_value(value)}" for name, value in row.items()]
+        lines += [f"{name} = {_toml_value(value)}" for name, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
 def _toml_value(value: "Any") -> "str":
-    """Return a text, a list of texts or a table of texts as TOML."""
+    """Return a text, a list of texts or a table of texts in TOML.
+
+    A text is written as in JSON, which TOML allows for all characters but DEL.
+    """
     if isinstance(value, dict):
         pairs = [f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
@@ -4227,6 +4585,7 @@ def _toml_value(value: "Any") -> "str":
 
 
 def _sha256_of(path: "str") -> "str":
+    """Return the sha256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         for chunk in iter(lambda: file.read(_BLOCK), b""):
@@ -4236,60 +4595,61 @@ def _sha256_of(path: "str") -> "str":
 
 # --- checkouts
 #
-# The check of editable checkouts: whether each is at the lock's commit and has its files.
+# Check that each editable checkout is at the locked commit and has the files of that commit.
 #
-# Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git reads the objects
-# of the checkout from a folder without settings, hooks and filters. The commit, its trees and the
-# files are hashed here, as git believes the name of a tree. install.sh notes which files the lock's
-# own steps and builds have changed, and which modules they have added.
+# People work in a checkout, so no code of it is run. HEAD is read as a file. git reads the objects of
+# the checkout through an empty repository without its settings, hooks and filters. The commit, its
+# trees and the files are hashed here, since git does not check the hash of a tree. install.sh notes
+# which files the steps and builds of the lock itself have changed, and which modules they have added.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
+# The file in .git into which install.sh writes `LockedDistribution.key` when the checkout is built.
 _MARK = "ascend-lock"
-# And it writes the output of `--changed-files` into this one.
+# The file in .git into which install.sh writes the output of `--changed-files`.
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
+# The modes of entries of a tree.
 _SUBMODULE = "160000"
 _TREE = "40000"
-# Of a name in a tree.
+# The size of a hash in a tree.
 _HASH_BYTES = 20
 _GIT_SECONDS = 300
 
 
 class _Entry(NamedTuple):
-    """A file or submodule of a commit."""
+    """An entry of a tree of a commit: a file, a submodule or another tree."""
 
     # The type and permissions, as git writes them.
     mode: "str"
-    # The hash of the content as git computes it, or the commit of a submodule.
+    # The hash of the content as git computes it; for a submodule its commit.
     digest: "str"
-    # Relative to the checkout.
+    # The path relative to the checkout.
     path: "str"
 
 
 class _Change(NamedTuple):
-    """A file that is not as the commit has it."""
+    """A file of a checkout that differs from the commit."""
 
-    # `changed`, `added` if the commit does not have it, or `hiding` if it has a module of that name
-    # besides.
+    # `changed` if the commit has the file with another content, `added` if it does not have it, or
+    # `hiding` if it does not have it but has another file for a module of the same name.
     kind: "str"
-    # The hash of its content as git computes it, `-` if it cannot be read.
+    # The hash of the content as git computes it; `-` if it cannot be read.
     digest: "str"
-    # Relative to the checkout.
+    # The path relative to the checkout.
     path: "str"
 
     @property
     def note(self) -> "str":
-        """Return what install.sh notes of it."""
+        """Return the text by which install.sh notes this change."""
         return f"{self.digest} {self.path}"
 
 
 class _UncomparedError(Exception):
-    """The files of a checkout cannot be compared with its commit; the text says why."""
+    """The files of a checkout cannot be compared with its commit. The text says why."""
 
 
 def check_checkouts(context: "CheckContext", installed: "Installed") -> "Group":
-    """Check whether the checkout of each editable distribution has the files of its commit."""
+    """Check that the checkout of each editable distribution has the files of the locked commit."""
     findings = []
     pins = context.lock.pins
     names = sorted(name for name in pins if pins[name].editable and name in installed)
@@ -4308,7 +4668,7 @@ def check_checkouts(context: "CheckContext", installed: "Installed") -> "Group":
 def _checkout_differences(
     context: "CheckContext", pin: "LockedDistribution"
 ) -> "Iterator[tuple[str, Mapping[str, str]]]":
-    """Yield the code and the values of each finding about a checkout."""
+    """Yield the code and the values of each finding about the checkout of a pin."""
     folder = checkout_folder(pin.name)
     git = f"{folder}/.git"
     try:
@@ -4342,9 +4702,9 @@ def _checkout_differences(
 
 
 def print_changed_files(pin: "LockedDistribution") -> "int":
-    """Write the changed and added files of a checkout for install.sh, each followed by a zero byte.
+    """Print the notes of all changes in a checkout for install.sh, and return the exit status.
 
-    Return the exit status.
+    Each note is followed by a zero byte.
     """
     try:
         changes = list(_changes(checkout_folder(pin.name), pin.commit))
@@ -4358,7 +4718,10 @@ def print_changed_files(pin: "LockedDistribution") -> "int":
 
 
 def _head(git: "str") -> "str":
-    """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
+    """Return the commit that is checked out; empty if there is none.
+
+    `git` is the folder .git. Raises UnreadableError.
+    """
     text = (read_text(f"{git}/HEAD") or "").strip()
     if text.startswith("ref: "):
         text = _commit_of(git, text[len("ref: ") :])
@@ -4366,7 +4729,10 @@ def _head(git: "str") -> "str":
 
 
 def _commit_of(git: "str", reference: "str") -> "str":
-    """Return the content of a reference, empty if there is none. Raises UnreadableError."""
+    """Return the commit of a reference; empty if there is no such reference.
+
+    `git` is the folder .git. Raises UnreadableError.
+    """
     if not _REFERENCE.fullmatch(reference):
         return ""
     text = read_text(f"{git}/{reference}")
@@ -4380,10 +4746,11 @@ def _commit_of(git: "str", reference: "str") -> "str":
 
 
 def _changes(folder: "str", commit: "str", inside: "str" = "") -> "Iterator[_Change]":
-    """Yield each file that is not the commit's, and each module that was added.
+    """Yield each file of a checkout that differs from the commit, and each module that was added.
 
-    Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
-    of the submodule. Raises _UncomparedError, and UnreadableError if git lacks an object.
+    Submodules that are checked out are compared, too. `inside` is put before all paths: the path of
+    the submodule, with a slash. Raises _UncomparedError if git cannot be run, and UnreadableError
+    if git lacks an object.
     """
     entries = _entries(folder, commit)
     for entry in entries:
@@ -4401,7 +4768,11 @@ def _changes(folder: "str", commit: "str", inside: "str" = "") -> "Iterator[_Cha
 
 
 def _submodule_changes(folder: "str", commit: "str", shown_path: "str") -> "Iterator[_Change]":
-    """Yield the changes of a submodule, none if it is not checked out. Raises as `_changes`."""
+    """Yield the changes in a submodule; none if it is not checked out.
+
+    `commit` is the commit that it should be at, and `shown_path` its path in the checkout. Raises
+    _UncomparedError and UnreadableError.
+    """
     git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
@@ -4416,9 +4787,10 @@ def _submodule_changes(folder: "str", commit: "str", shown_path: "str") -> "Iter
 
 
 def _added_files(folder: "str", known: "Container[str]") -> "Iterator[str]":
-    """Yield what can be loaded in a checkout and is not `known`, such as a file of the commit.
+    """Yield the paths of files in a checkout that Python can load and that are not `known`.
 
-    A link to a folder can be. Submodules are known, and not looked into.
+    `known` has the paths of the commit's files and submodules; submodules are not searched. A
+    symbolic link to a folder counts as a file that can be loaded.
     """
     waiting = [""]
     while waiting:
@@ -4437,9 +4809,10 @@ def _added_files(folder: "str", known: "Container[str]") -> "Iterator[str]":
 
 
 def _entries(folder: "str", commit: "str") -> "list[_Entry]":
-    """Return the files and submodules of a commit.
+    """Return the files and submodules of a commit, sorted by path.
 
-    Raises _UncomparedError, and UnreadableError if git lacks an object or has another.
+    Raises _UncomparedError if git cannot be run, and UnreadableError if an object is missing or its
+    content does not have its hash.
     """
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
@@ -4473,18 +4846,19 @@ def _entries(folder: "str", commit: "str") -> "list[_Entry]":
 
 
 def _tree_entries(content: "bytes", start: "str") -> "Iterator[_Entry]":
-    """Yield the entries of a tree, whose paths begin with `start`."""
+    """Yield the entries of a tree from the content of its object. `start` is put before paths."""
     while content:
-        description, _, rest = content.partition(b"\0")
+        description, _, hash_and_more = content.partition(b"\0")
         mode, _, name = os.fsdecode(description).partition(" ")
-        yield _Entry(mode, rest[:_HASH_BYTES].hex(), f"{start}{name}")
-        content = rest[_HASH_BYTES:]
+        yield _Entry(mode, hash_and_more[:_HASH_BYTES].hex(), f"{start}{name}")
+        content = hash_and_more[_HASH_BYTES:]
 
 
 def _read_objects(names: "list[str]", environ: "Mapping[str, str]", folder: "str") -> "dict[str, bytes]":
-    """Return the content of objects by their names, which are hashes of it.
+    """Return the contents of git objects by name. The name of an object is a hash of its content.
 
-    Raises _UncomparedError, and UnreadableError if one is missing or has another hash.
+    Raises _UncomparedError if git cannot be run, and UnreadableError if an object is missing or its
+    content does not have its hash.
     """
     question = "".join(f"{name}\n" for name in names).encode()
     output = _run_git(["cat-file", "--batch"], environ, folder, question)
@@ -4507,7 +4881,11 @@ def _read_objects(names: "list[str]", environ: "Mapping[str, str]", folder: "str
 def _run_git(
     arguments: "list[str]", environ: "Mapping[str, str]", folder: "str", question: "bytes"
 ) -> "bytes":
-    """Return the output of git; it may fail in the middle. Raises _UncomparedError without git."""
+    """Return the standard output of git, with `question` on its standard input.
+
+    The output is incomplete if git fails. Raises _UncomparedError if git cannot be run or takes too
+    long.
+    """
     try:
         done = subprocess.run(  # noqa: S603
             ["git", *arguments],  # noqa: S607  the git on PATH
@@ -4526,7 +4904,7 @@ def _run_git(
 
 
 def _blob_digest(path: "str") -> "str":
-    """Return git's hash of the content of a file or link; `-` if it cannot be read."""
+    """Return git's hash of a file's content or of a symbolic link; `-` if it cannot be read."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -4544,53 +4922,55 @@ def _blob_digest(path: "str") -> "str":
 
 # --- starter
 #
-# Start modules and commands, each in a process of its own.
+# Start modules and commands, each in a child process. `starts` judges the results.
 #
-# verify.py runs itself for this, not isolated. The process imports torch once and forks for each
-# target, so that only what is not yet imported takes time, and no target can harm another one. A
-# child gets a session of its own, which is killed with everything that the child started, except for
-# what made itself another session. The child reports with one line in a pipe how it went. The line is
-# shorter than what a pipe holds unread.
+# verify.py runs itself for this, not isolated, with the option --start. That process imports torch
+# once, and then forks a child for each target. So time is spent only on what is not imported yet, and
+# no target can harm another one. Each child has a session of its own. When the child ends or is late,
+# all processes that it started are killed, except for those that made a session of their own. A child
+# writes its result into a pipe as one line, which is shorter than what a pipe can hold unread.
 #
-# This process runs no Python thread. Libraries that torch loads may have threads: OpenBLAS handles
-# forks itself, and OpenMP starts threads only with the first computation. If a child hangs
-# nevertheless, it is late like any other.
+# The parent has no Python threads. Libraries that torch loads may have threads: OpenBLAS handles
+# forks itself, and OpenMP starts threads only for the first computation. If a child hangs
+# nevertheless, it is killed after the time limit like any other.
 
+# The option with which verify.py runs `serve_starts`.
 START_OPTION = "--start"
-# The longest text of an error, so that a row fits into a pipe, which holds 64 KiB.
+# Characters of the text of an error, so that a row fits into a pipe, which holds 64 KiB.
 _LONGEST_TEXT = 700
+# The exceptions of a chain that are followed.
 _LONGEST_CHAIN = 20
-# Seconds between two looks at the children.
+# Seconds between two checks whether a child has ended.
 _PAUSE = 0.02
-# Seconds beyond the limit in which a child has to end.
+# Seconds after the time limit within which a killed child should end.
 _GRACE = 5
 
 
 class _Child(NamedTuple):
-    """A child that runs."""
+    """A child process that is running."""
 
     # The index of its target in the request.
     number: "int"
-    # The end of its pipe that is read.
+    # The file descriptor from which its result is read.
     pipe: "int"
-    # When it was started, by the monotonic clock.
+    # The time at which it was started, by the monotonic clock.
     begun: "float"
 
 
 def serve_starts(file: "str") -> "int":
-    """Start the targets of the request on standard input, and write a row for each of them.
+    """Start the targets of a request, and write a row for each; return the exit status.
 
-    The request is a JSON object. `preload` has modules to import first, `targets` has what to start
-    (`module` or `module:attribute`), `seconds` is the limit of each target, and `workers` is how
-    many run at once.
+    The request is a JSON object on standard input. `preload` has the modules to import first,
+    `targets` has the modules and commands to start (`module` or `module:attribute`), `seconds` is
+    the time limit of each target, and `workers` is the number of targets that run at a time.
 
-    Each row is a JSON object on a line. The first one says that the preload is `ready`, the last
-    one that all is `done`. The row of a target has its `number`, the `seconds` that it took, and
-    one of: the `path` of its module; an `error` with `cause`, `missing` and `where`; a `signal`; an
-    exit `status`; or `late`.
+    A row is a JSON object on a line of standard output. The first row has `ready`, when the preload
+    is imported, and the last row has `done`. The row of a target has its `number`, the `seconds`
+    that it took, and one of: the `path` of its module; an `error` with `cause`, `missing` and
+    `where`; a `signal`; an exit `status`; or `late`.
 
-    `file` is this program. Its folder is taken off the path, as a user would not have it there.
-    Return the exit status.
+    `file` is the path of verify.py. Its folder is removed from `sys.path`, since a user's program
+    would not have it there.
     """
     request = json.loads(sys.stdin.read())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -4599,11 +4979,12 @@ def serve_starts(file: "str") -> "int":
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
 
     def write(row: "Mapping[str, Any]") -> "None":
+        """Write a row as a line of JSON."""
         output.write(json.dumps(row) + "\n")
         output.flush()
 
     seconds = float(request["seconds"])
-    # it ends this process if an import of the preload hangs
+    # ends this process if an import of the preload hangs
     signal.alarm(int(seconds) + 1)
     for module in request["preload"]:
         importlib.import_module(module)
@@ -4615,7 +4996,7 @@ def serve_starts(file: "str") -> "int":
 
 
 class _Children:
-    """Runs a child for each target, a limited number at once."""
+    """Runs a child process for each target, a limited number at a time."""
 
     def __init__(
         self,
@@ -4624,16 +5005,20 @@ class _Children:
         workers: "int",
         write: "Callable[[Mapping[str, Any]], None]",
     ) -> "None":
+        """Start these targets with a time limit in seconds; `write` is called with each row."""
         self._waiting = deque(enumerate(targets))
         self._seconds = seconds
         self._workers = workers
         self._write = write
-        # By process id.
+        # The children that are running, by process id.
         self._running: "dict[int, _Child]" = {}
         self._parent = os.getppid()
 
     def run(self) -> "None":
-        """Start everything. Kill all children if this process is terminated or loses its parent."""
+        """Start all targets, and write their rows.
+
+        If this process is terminated, or its parent ends, all children are killed.
+        """
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
             while self._waiting or self._running:
@@ -4649,6 +5034,7 @@ class _Children:
                 _kill_session(process)
 
     def _fork(self, number: "int", target: "str") -> "None":
+        """Start a child for the target with this number."""
         reader, writer = os.pipe()
         process = os.fork()
         if process == 0:
@@ -4658,9 +5044,10 @@ class _Children:
         self._running[process] = _Child(number, reader, time.monotonic())
 
     def _report_ended(self) -> "bool":
-        """Write the rows of children that ended or were killed as late; return if there were any.
+        """Write the row of each child that has ended or is late; return whether there was any.
 
-        A child that waits for a driver may not end when it is killed: it is reported and left.
+        Late children are killed. A child that waits for a driver may not end even then; it is
+        reported and left behind.
         """
         any_ended = False
         for process, child in list(self._running.items()):
@@ -4671,7 +5058,7 @@ class _Children:
             ended, status = os.waitpid(process, os.WNOHANG)
             if not ended and age <= self._seconds + _GRACE:
                 continue
-            # what the child left behind
+            # processes that the child left behind
             _kill_group(process)
             del self._running[process]
             result = {"late": True} if is_late else _result_of(child.pipe, status)
@@ -4682,12 +5069,15 @@ class _Children:
 
 
 def _result_of(pipe: "int", status: "int") -> "dict[str, Any]":
-    """Return what a child that ended wrote into its pipe, or else its signal or exit status."""
+    """Return the result that a child wrote into its pipe, or else its signal or exit status.
+
+    `status` is the status that `os.waitpid` returned.
+    """
     os.set_blocking(pipe, False)
     try:
         text = os.read(pipe, 1 << 16).decode()
     except BlockingIOError:
-        # it wrote nothing, and a process that it left behind has the pipe
+        # it wrote nothing, and a process that it left behind keeps the pipe open
         text = ""
     if text.endswith("\n"):
         result: "dict[str, Any]" = json.loads(text)
@@ -4698,26 +5088,29 @@ def _result_of(pipe: "int", status: "int") -> "dict[str, Any]":
 
 
 def _kill_session(process: "int") -> "None":
-    """Kill a child that is not reaped yet, and what it started."""
-    # it may not have its session yet
+    """Kill a child that was not waited for yet, and the processes of its session."""
+    # it may not have a session of its own yet
     os.kill(process, signal.SIGKILL)
     _kill_group(process)
 
 
 def _kill_group(process: "int") -> "None":
-    """Kill what is in the process group of a child. The child itself may be gone."""
-    # there may be no such group
+    """Kill all processes in the process group of a child, which itself may have ended."""
+    # there may be no such group any more
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
 
 
 def _start_and_exit(target: "str", pipe: "int", seconds: "int") -> "None":
-    """Start the target in this child, write the result, and exit without Python's finalization."""
+    """Start a target in this process, a child, write the result into a pipe, and exit.
+
+    The process exits at once, without running Python's exit handlers. After `seconds` it is killed.
+    """
     try:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        # it ends this child if the parent is killed
+        # ends this child even if the parent was killed
         signal.alarm(seconds)
         sys.argv[:] = [target.partition(":")[0]]
         try:
@@ -4730,7 +5123,10 @@ def _start_and_exit(target: "str", pipe: "int", seconds: "int") -> "None":
 
 
 def _load(target: "str") -> "str":
-    """Import the module, look up the attribute, and return the path of the module."""
+    """Import the module of a target, look up its attribute, and return the path of the module.
+
+    Empty if the module has no path.
+    """
     name, _, attributes = target.partition(":")
     module = importlib.import_module(name)
     if attributes:
@@ -4740,17 +5136,18 @@ def _load(target: "str") -> "str":
     path = getattr(module, "__file__", None)
     if path:
         return str(path)
-    # a namespace package has folders only
+    # a namespace package has folders, but no file
     for folder in getattr(module, "__path__", []):
         return str(folder)
     return ""
 
 
 def _failure(error: "BaseException") -> "dict[str, Any]":
-    """Return the row of an exception.
+    """Return the keys of a row about an exception.
 
-    `error` is its text, `cause` the text of the first exception in its chain, `where` the line that
-    raised this one. `missing` has the modules and names that the chain says are missing.
+    `error` is its text. `cause` is the text of the original exception, at the end of its chain, and
+    `where` is the file and line that raised that one. `missing` has the modules and names that are
+    missing, as the exceptions of the chain say.
     """
     chain = list(_chain(error))
     missing = [
@@ -4767,7 +5164,7 @@ def _failure(error: "BaseException") -> "dict[str, Any]":
 
 
 def _chain(error: "BaseException") -> "Iterator[BaseException]":
-    """Yield an exception, and then each that it was caused by or raised while handling."""
+    """Yield an exception, then the one that caused it or was being handled, and so on."""
     link: "BaseException | None" = error
     for _ in range(_LONGEST_CHAIN):
         if link is None:
@@ -4780,9 +5177,9 @@ def _chain(error: "BaseException") -> "Iterator[BaseException]":
 
 
 def _text_of(error: "BaseException") -> "str":
-    """Return an exception as the last line of a traceback shows it, on one line."""
+    """Return the type and the message of an exception on one line, cut if it is long."""
     text = type(error).__name__
-    # a broken __str__ raises anything
+    # a faulty __str__ may raise any exception
     with suppress(Exception):
         message = " ".join(str(error).split())
         if message:
@@ -4793,9 +5190,9 @@ def _text_of(error: "BaseException") -> "str":
 
 
 def _raised_at(error: "BaseException") -> "str":
-    """Return file and line of an exception, relative to site-packages if it is in there.
+    """Return the file and line that raised an exception, relative to site-packages if it is there.
 
-    Lines of Python's importer and of this program do not count. Without others, it is empty.
+    Lines of Python's import system and of verify.py are skipped. Empty if there are no others.
     """
     site_packages = sysconfig.get_path("purelib") + "/"
     this_program = _raised_at.__code__.co_filename
@@ -4818,17 +5215,19 @@ def _silence_streams() -> "None":
 
 # --- starts
 #
-# The check that everything starts: each module of the lock's distributions, and their commands.
+# Check that all modules of the locked distributions can be imported, and that commands start.
 #
-# Only the commands of distributions that the stack itself names must start. Facts in the lock excuse
-# what may fail, because it needs a project that nobody asked for, or an NPU.
+# To start a command means to import its module and to look up the function that it would call. Only
+# the commands of distributions that the stack itself names are started. Facts in the lock excuse
+# modules and commands that may fail, because they need an optional project or an accelerator.
 
-_MOST_WORKERS = 4
-# Seconds beyond the limit of one start after which a process that says nothing is given up.
+_MOST_WORKERS = 4  # targets that are started at a time
+# If the process that starts targets writes nothing for this many seconds beyond the time limit of
+# one start, it is given up.
 _SILENCE = 15
-# Seconds that a process has to end.
+# Seconds within which a terminated process should end; then it is killed.
 _END_SECONDS = 5
-# How many modules and commands a message names.
+# The number of modules and commands that a message names.
 _LISTED_STARTS = 6
 
 
@@ -4836,31 +5235,32 @@ class Started(NamedTuple):
     """A module or command that was started, and the result."""
 
     target: "Startable"
-    # The row that `serve_starts` wrote about it.
+    # The row that `starter.serve_starts` wrote about it.
     row: "Mapping[str, Any]"
 
     @property
     def failed(self) -> "bool":
-        """Return whether it did not start."""
+        """Return whether the module or command could not be started."""
         return "path" not in self.row
 
     @property
     def title(self) -> "str":
-        """Return its name in a list: `import x`, or the name of a command."""
+        """Return a name for messages: `import x`, or the name of the command."""
         return f"import {self.target.name}" if self.target.kind == "module" else self.target.name
 
 
 class StartRequest(NamedTuple):
     """How to start modules and commands."""
 
-    # The file of verify.py, which runs itself.
+    # The path of verify.py, which is run with the option --start.
     program: "str"
-    # The Python of the environment.
+    # The path of the environment's Python.
     python: "str"
+    # The environment variables.
     environ: "Mapping[str, str]"
-    # The limit of each start.
+    # The time limit of each start.
     seconds: "float"
-    # Called when a start has ended, with how many have ended so far.
+    # Called when a start has ended, with the number of all that have ended so far.
     progress: "Callable[[int, Startable], None]"
 
 
@@ -4869,7 +5269,8 @@ def start_all(
 ) -> "list[Started]":
     """Start modules and commands, and return the results in the same order.
 
-    The modules of `preload` are imported once for all of them, if they can be.
+    The modules of `preload` are imported once for all targets. If that fails, the targets are
+    started without it.
     """
     rows = _start(request, targets, preload)
     if rows is None and preload:
@@ -4888,7 +5289,10 @@ def start_all(
 def _start(
     request: "StartRequest", targets: "Sequence[Startable]", preload: "Sequence[str]"
 ) -> "dict[int, dict[str, Any]] | None":
-    """Return the row of each target by its index; None if the preload failed."""
+    """Start the targets, and return their rows by index; None if the preload failed.
+
+    A target has no row if the process ended before it.
+    """
     text = json.dumps(
         {
             "preload": preload,
@@ -4913,13 +5317,14 @@ def _start(
 def _read_rows(
     process: "subprocess.Popen[bytes]", text: "str", targets: "Sequence[Startable]", request: "StartRequest"
 ) -> "dict[int, dict[str, Any]] | None":
-    """Give the process the request, and read rows until it is done, ends, or says nothing any more.
+    """Send the request `text` to a process, and return the rows that it writes, by index.
 
-    Return None if it was never ready.
+    Reading ends when the process is done or ends, or when it writes nothing for too long. None if
+    the process did not finish the preload.
     """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
-    # a process that has ended has no rows
+    # if the process has ended already, it has no rows
     with suppress(BrokenPipeError):
         process.stdin.write(text.encode())
         process.stdin.close()
@@ -4937,9 +5342,10 @@ def _read_rows(
 
 
 def _lines(pipe: "int", seconds: "float") -> "Iterator[bytes]":
-    """Yield the lines of a pipe until it is closed, or nothing comes for so many seconds.
+    """Yield the lines of a pipe until it is closed, or until nothing comes for `seconds`.
 
-    A process that waits for a driver may not end when it is killed, and keeps the pipe open.
+    The time limit is needed: a process that waits for a driver may not end even if it is killed,
+    and keeps the pipe open.
     """
     incomplete = b""
     while select.select([pipe], [], [], seconds)[0]:
@@ -4951,7 +5357,10 @@ def _lines(pipe: "int", seconds: "float") -> "Iterator[bytes]":
 
 
 def _end(process: "subprocess.Popen[bytes]") -> "None":
-    """End a process, which ends its children first; leave it if it cannot be ended."""
+    """Terminate a process, which ends its children first; kill it if it does not end.
+
+    If it does not end even then, it is left behind.
+    """
     for end in (process.terminate, process.kill):
         end()
         with suppress(subprocess.TimeoutExpired):
@@ -4964,23 +5373,24 @@ def _end(process: "subprocess.Popen[bytes]") -> "None":
 
 
 class Verdict(NamedTuple):
-    """The verdict on a start."""
+    """The verdict on the start of a module or command."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of the
-    # toolkit is missing; or "failed".
+    # "ok"; "elsewhere" if the module does not come from the lock; "excused" if it may fail;
+    # "untried" if a library of the toolkit or driver is missing; or "failed".
     outcome: "str"
-    # Why it is excused, the missing library, or the code of the finding about where it is from.
+    # For "excused" the reason, for "untried" the library, for "elsewhere" the code of the finding.
     reason: "str" = ""
-    # The path that it is from, if that is not the lock's.
+    # For "elsewhere" the path from which the module was imported.
     found: "str" = ""
 
 
 def check_starts(
     context: "CheckContext", installed: "Installed", ownership: "Ownership", *, has_device: "bool"
 ) -> "Group":
-    """Start what the lock's distributions have, except for the imports that the lock lists.
+    """Start the modules and commands of the locked distributions, and judge the results.
 
-    `has_device` is whether the machine has an accelerator.
+    Modules that the lock lists are left out, since `check_imports` imports them. `has_device` says
+    whether the machine has an accelerator.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -5022,11 +5432,13 @@ def check_starts(
 
 
 def _request(context: "CheckContext", count: "int", *, has_device: "bool") -> "StartRequest":
+    """Return how to start `count` targets. Without a device, torch does not load its plugin."""
     environ = import_environ(context)
     if not has_device:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
     def progress(done: "int", target: "Startable") -> "None":
+        """Show how many targets were started."""
         context.progress(f"{done}/{count} {target.name}")
 
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
@@ -5040,9 +5452,10 @@ def _judge(
     *,
     device_works: "bool",
 ) -> "Verdict":
-    """Return the verdict on a start. Lack of an accelerator is no excuse if it works.
+    """Return the verdict on a start.
 
-    `origins` are the paths from which modules would be imported, by name.
+    `origins` has the path from which each module would be imported, by name. With `device_works`,
+    excuses that need a missing accelerator do not count.
     """
     row, name = start.row, start.target.name
     if not start.failed:
@@ -5061,7 +5474,10 @@ def _judge(
 
 
 def excuse_of(target: "Startable", excuses: "Iterable[Excuse]", *, device_works: "bool") -> "Excuse | None":
-    """Return the excuse for a module or command that fails, None if there is none that holds."""
+    """Return the excuse for a module or command that failed; None if none applies.
+
+    With `device_works`, excuses that need a missing accelerator do not apply.
+    """
     for excuse in excuses:
         names = excuse.modules if target.kind == "module" else excuse.scripts
         is_about = excuse.project == target.project and target.name in names
@@ -5073,7 +5489,7 @@ def excuse_of(target: "Startable", excuses: "Iterable[Excuse]", *, device_works:
 def _start_findings(
     context: "CheckContext", judged: "Sequence[tuple[Started, Verdict]]"
 ) -> "Iterator[Finding]":
-    """Yield the findings. Starts that fail for one reason share a finding."""
+    """Yield the findings about starts. Starts that failed for the same reason share a finding."""
     groups: "dict[tuple[str, str], list[Started]]" = {}
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
@@ -5097,7 +5513,10 @@ def _start_findings(
 
 
 def _code_and_reason(row: "Mapping[str, Any]") -> "tuple[str, str]":
-    """Return the code of the finding about a start that failed, and the reason in its message."""
+    """Return the code of the finding about a failed start, and the reason for its message.
+
+    `row` is the row of the start.
+    """
     if row.get("late"):
         return "start-late", ""
     if "signal" in row:
@@ -5108,13 +5527,13 @@ def _code_and_reason(row: "Mapping[str, Any]") -> "tuple[str, str]":
 
 
 def _python_code(target: "Startable") -> "str":
-    """Return a line of Python that starts a module or command."""
+    """Return a line of Python code that starts a module or command, for users to try."""
     module, _, attribute = target.reference.partition(":")
     return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
 
 
 def _result(start: "Started", verdict: "Verdict") -> "dict[str, Any]":
-    """Return the row of a start in the JSON report."""
+    """Return the object about a start for the JSON report."""
     result: "dict[str, Any]" = {
         "project": start.target.project,
         "kind": start.target.kind,
@@ -5130,9 +5549,9 @@ def _result(start: "Started", verdict: "Verdict") -> "dict[str, Any]":
 
 # --- report
 #
-# The report: a line for each check while they run, then all findings; or one JSON object.
+# Print the report: a line for each check as it ends, then all findings; or one JSON object.
 
-# After one of these findings nothing else is checked: other differences would only follow from it.
+# The codes of findings after which nothing else is checked, since they cause further differences.
 _FINAL = (
     "lock-differs",
     "system-differs",
@@ -5140,9 +5559,9 @@ _FINAL = (
     "python-differs",
     "environment-other",
 )
-# The checks that `--skip-system-checks` is about.
+# The names of the checks whose findings are warnings with `--skip-system-checks`.
 _SYSTEM = ("machine", *COMPONENTS)
-# Findings that do not make verify.py fail.
+# The codes of findings that are warnings: they do not make verify.py fail.
 WARNINGS = (
     *WARNING_CODES,
     "checkout-added",
@@ -5166,30 +5585,30 @@ WARNINGS = (
 
 
 class UnwritableError(Exception):
-    """Standard output cannot be written. The message is the system's, empty for a closed pipe."""
+    """Standard output cannot be written. The text is the reason; empty if a pipe was closed."""
 
 
 class Report:
-    """Prints the results of checks."""
+    """Prints the results of checks, in the language of the context or as JSON."""
 
     def __init__(self, context: "CheckContext", *, as_json: "bool", lenient: "bool") -> "None":
-        """With `lenient`, what is wrong with the machine is only a warning."""
+        """Print JSON or text. With `lenient`, findings about the machine are only warnings."""
         self._context = context
         self._texts = context.lock.texts[context.language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: "list[dict[str, Any]]" = []
         self._machine: "dict[str, str]" = {}
-        # Whether nothing else is to be checked.
+        # True after a finding of `_FINAL`: nothing else should be checked.
         self.is_hopeless = False
 
     def begin(self) -> "None":
-        """Print the first line."""
+        """Print the first line, which names the stack and the target."""
         lock = self._context.lock
         self._print(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: "Group") -> "None":
-        """Print the line of a check, and keep its findings for the end."""
+        """Print the line of a check, and keep its findings for `end`."""
         row = self._group_row(group)
         self._groups.append(row)
         self._machine.update(group.machine)
@@ -5201,8 +5620,10 @@ class Report:
                 self.is_hopeless = True
 
     def end(self) -> "int":
-        """Print all findings, errors first, and return the exit status."""
-        findings = [finding for row in self._groups for finding in row["findings"]]
+        """Print all findings, errors first, and return the exit status: 1 if there is an error."""
+        findings: "list[dict[str, Any]]" = []
+        for group in self._groups:
+            findings += group["findings"]
         findings.sort(key=lambda finding: finding["state"] == "warning")
         wrong = sum(finding["state"] == "wrong" for finding in findings)
         warnings = len(findings) - wrong
@@ -5210,8 +5631,8 @@ class Report:
             self._write(json.dumps(self._json_object(wrong, warnings), indent=2, ensure_ascii=True))
         for finding in findings:
             self._print("")
-            what = self._fill(f"label-{finding['state']}", finding)
-            self._print(f"{what}  [{finding['code']}]")
+            title = self._fill(f"label-{finding['state']}", finding)
+            self._print(f"{title}  [{finding['code']}]")
             self._print(self._fill("label-why", finding))
             self._print(self._fill("label-mend", finding))
         self._print("")
@@ -5224,8 +5645,8 @@ class Report:
     def install_lines(self, group: "Group") -> "str":
         """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
 
-        There is a line for each finding, or one if there is none. A chip that nobody sees is no
-        problem, as where an image is built.
+        There is a line for each finding, or one line without findings. A chip that is not known is
+        reported as ok, since an image may be built on a machine without an accelerator.
         """
         rows = []
         for finding in self._group_row(group)["findings"]:
@@ -5240,6 +5661,7 @@ class Report:
         return "".join("\t".join(map(printable, row)) + "\n" for row in rows)
 
     def _json_object(self, wrong: "int", warnings: "int") -> "dict[str, Any]":
+        """Return the JSON report, with the numbers of errors and of warnings."""
         lock = self._context.lock
         return {
             "schema": 1,
@@ -5258,7 +5680,7 @@ class Report:
         }
 
     def _group_row(self, group: "Group") -> "dict[str, Any]":
-        """Return a group as in the JSON."""
+        """Return the object about the result of a check, as in the JSON report."""
         findings = [self._finding_row(group, finding) for finding in group.findings]
         states = {finding["state"] for finding in findings}
         state = "ok"
@@ -5277,7 +5699,7 @@ class Report:
         return row
 
     def _finding_row(self, group: "Group", finding: "Finding") -> "dict[str, Any]":
-        """Return a finding as in the JSON."""
+        """Return the object about a finding, as in the JSON report, with its messages filled in."""
         context = self._context
         values = {
             "python": context.python,
@@ -5298,7 +5720,7 @@ class Report:
         }
 
     def _group_line(self, group: "Group", state: "str") -> "str":
-        """Return the line of a check: its name, its state, and its note or its findings' codes."""
+        """Return the line of a check: its title, its state, and its note or codes of findings."""
         notes = []
         if group.counted or not group.findings:
             notes.append(self._note(group))
@@ -5309,18 +5731,23 @@ class Report:
         return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()
 
     def _note(self, group: "Group") -> "str":
-        """Return the text about a check without findings."""
+        """Return the note of a check: what is shown if there are no findings."""
         return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: "str", values: "Mapping[str, Any]") -> "str":
-        """Return the text of a code. Remedies that are commands and some notes have none."""
+        """Return the message with this code, with the values filled in; empty if there is none.
+
+        Some notes have no message, and neither have remedies that are commands.
+        """
         return self._texts.get(code, "").format(**values)
 
     def _print(self, line: "str") -> "None":
+        """Print a line of the text report; nothing is printed for the JSON report."""
         if not self._as_json:
             self._write(printable(line))
 
     def _write(self, text: "str") -> "None":
+        """Write a text and a line break to standard output. Raises UnwritableError."""
         try:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
@@ -5331,33 +5758,36 @@ class Report:
 
 
 def _padded(text: "str", width: "int") -> "str":
-    """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
+    """Return a text with spaces appended up to a width in columns. A Chinese character has two."""
     columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
     return text + " " * max(width - columns, 0)
 
 
 # --- main
 #
-# The command line of verify.py: its options, the order of the checks, and how it ends.
+# The command line of verify.py: its options, the order of the checks, and the exit status.
 
+# Exit statuses.
 _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
-# What a program has to print to prove that it is Python.
+# The text that a program must print to prove that it is Python.
 _PROOF = "python"
 
 
 def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
-    """Check this machine and environment against the lock in `text`; return the exit status.
+    """Check this machine and environment against a lock, and return the exit status.
 
-    The program has started itself isolated, as what is on PYTHONPATH or in the user's site-packages
-    is not installed here, and without site, as nothing of the environment is to run before it is
-    judged.
+    `text` is the data of the lock as JSON, `file` the path of verify.py, and `arguments` are those
+    of the command line. The status is 0 if all is as locked, 1 if something differs, and 2 if the
+    command is invalid.
 
-    0: as locked. 1: something differs. 2: the command is wrong. `file` is this program.
+    verify.py has started itself isolated, so that modules on PYTHONPATH and in the user's
+    site-packages are ignored, and without site, so that no code of the environment runs before it
+    is checked.
     """
     if sys.stdout is None:
-        # it is closed, and no other file may get its number
+        # it is closed, and no other file must get its number
         _discard_output()
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if list(arguments) == [START_OPTION]:
@@ -5372,7 +5802,7 @@ def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
     if options.changed_files:
         return print_changed_files(lock.pins[options.changed_files])
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # exit normally, so that programs that were started end, too
+    # exit normally, so that programs that were started are ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     context = _context(lock, options, file, search_path)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
@@ -5382,12 +5812,12 @@ def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    few = {"machine": machine_checks, "files": file_checks}
-    return _report_checks(context, report, few.get(context.checks, checks))
+    some_checks = {"machine": machine_checks, "files": file_checks}
+    return _report_checks(context, report, some_checks.get(context.checks, checks))
 
 
 def _handle_wheels(context: "CheckContext", options: "argparse.Namespace") -> "int":
-    """Do what install.sh asks for with wheels that it builds; return the exit status."""
+    """Carry out --built-wheels or --keep-wheels for install.sh, and return the exit status."""
     machine = BuildMachine.of(context, check_machine(context).machine)
     if options.keep_wheels:
         folder, *wheels = options.keep_wheels
@@ -5404,6 +5834,7 @@ def _discard_output() -> "None":
 def _context(
     lock: "LockedStack", options: "argparse.Namespace", file: "str", search_path: "SearchPath"
 ) -> "CheckContext":
+    """Return the input of all checks, from the lock and the options."""
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -5426,7 +5857,7 @@ def _context(
 
 
 def _checks_of(options: "argparse.Namespace") -> "str":
-    """Return which checks are asked for, as the JSON names them."""
+    """Return which checks the options select, as `CheckContext.checks` names them."""
     if options.machine:
         return "machine"
     if options.files:
@@ -5435,9 +5866,9 @@ def _checks_of(options: "argparse.Namespace") -> "str":
 
 
 def _bundle(folder: "str") -> "str":
-    """Return the bundle that a lock's folder is in as `locks/STACK/TARGET`, empty if in none.
+    """Return the folder of the bundle that contains a lock's folder as `locks/STACK/TARGET`.
 
-    `ascend-lock bundle` makes them.
+    Empty if the folder is not in a bundle, which `ascend-lock bundle` makes.
     """
     top = os.path.normpath(f"{folder}/../../..")
     return top if os.path.isfile(f"{top}/bundle.json") else ""
@@ -5446,7 +5877,7 @@ def _bundle(folder: "str") -> "str":
 def _report_checks(
     context: "CheckContext", report: "Report", checks_of: "Callable[[CheckContext], Iterator[Group]]"
 ) -> "int":
-    """Make the checks and print the report; return the exit status."""
+    """Make the checks, print the report, and return the exit status."""
     try:
         report.begin()
         for group in checks_of(context):
@@ -5459,7 +5890,7 @@ def _report_checks(
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        # `verify.py | head` has read enough
+        # the pipe is closed: `verify.py | head` has read enough
         return 1
     except MemoryError:
         sys.stderr.write("error: out of memory\n")
@@ -5471,7 +5902,7 @@ def _report_checks(
 
 
 def machine_checks(context: "CheckContext") -> "Iterator[Group]":
-    """Make the checks that need no environment, as before an installation."""
+    """Yield the results of the checks that need no environment, for use before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
     tool = ask_tool(context)
@@ -5480,7 +5911,10 @@ def machine_checks(context: "CheckContext") -> "Iterator[Group]":
 
 
 def file_checks(context: "CheckContext") -> "Iterator[Group]":
-    """Make the checks of what is installed that start nothing of it, as before a repair."""
+    """Yield the results of the checks of installed files, which run no code of the environment.
+
+    `ascend-lock sync` uses them to find damage that it repairs.
+    """
     yield check_lock(context)
     installed, broken = installed_distributions(context, context.search_path.folders)
     _, overwritten = check_collisions(context, installed)
@@ -5489,7 +5923,7 @@ def file_checks(context: "CheckContext") -> "Iterator[Group]":
 
 
 def checks(context: "CheckContext") -> "Iterator[Group]":
-    """Make every check that the lock gives a reason for, the cheap ones first."""
+    """Yield the results of all checks that the lock and the options ask for, quick ones first."""
     yield check_lock(context)
     yield check_machine(context)
     installed, broken = installed_distributions(context, context.search_path.folders)
@@ -5517,9 +5951,10 @@ def checks(context: "CheckContext") -> "Iterator[Group]":
 
 
 def _restart(python: "str", file: "str", arguments: "Sequence[str]") -> "int":
-    """Run this program with another Python, isolated and without site, in place of this process.
+    """Run verify.py with another Python, isolated and without site, in place of this process.
 
-    Return the exit status if that is no Python: another program might end as if all were well.
+    Before, check that the program is a Python: another program might exit with status 0. Returns
+    the exit status of an error if it is not.
     """
     path = os.path.abspath(python)
     result = run_program([path, "-I", "-S", "-c", f"print({_PROOF!r})"], os.environ)
@@ -5533,7 +5968,7 @@ def _restart(python: "str", file: "str", arguments: "Sequence[str]") -> "int":
 
 
 def _language(option: "str | None", languages: "Collection[str]") -> "str":
-    """Return the language of messages: the option, or the locale's, or English."""
+    """Return the language of messages, from the option or the locale; English if there is none."""
     environ = os.environ
     locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
     language = (locale or "en")[:2].lower()
@@ -5541,6 +5976,7 @@ def _language(option: "str | None", languages: "Collection[str]") -> "str":
 
 
 def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argparse.Namespace":
+    """Return the options of the command line. Exits with status 2 if they are invalid."""
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -5629,7 +6065,10 @@ def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argpars
 
 
 def _positive(text: "str") -> "float":
-    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    """Return the number of seconds in an option.
+
+    Raises ArgumentTypeError unless it is a number above 0 and below a million.
+    """
     try:
         number = float(text)
     except ValueError:
@@ -5640,7 +6079,7 @@ def _positive(text: "str") -> "float":
 
 
 def _show_progress(line: "str") -> "None":
-    """Show a line on the terminal in place of the one before; remove it if the line is empty."""
+    """Show a line on the terminal in place of the previous one. An empty line removes that."""
     sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K")
     sys.stderr.flush()
 
