@@ -20,7 +20,7 @@ from tests.legacy import OLD_FILES, UNLISTED, put_old
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
 # pip has put the record aside, and not yet the files.
-_FILES_LEFT = "event == 'os.rename' and str(values[0]).rstrip('/').endswith('/demo')"
+_FILES_LEFT = "event == 'os.rename' and str(values[0]).rstrip('/').endswith('/only_old')"
 # pip has put a link or an egg aside, and is about to write the lines that are left.
 _LINE_LEFT = "event == 'open' and str(values[0]).endswith('easy-install.pth') and values[1] == 'w'"
 # pip has installed some of the new release.
@@ -107,6 +107,23 @@ def test_old_record_put_aside_by_a_pip_of_somebody(replacing: Workspace, python:
     assert not list(site.glob("~*"))
 
 
+@pytest.mark.parametrize("left", ["top_level.txt", "PKG-INFO", "installed-files.txt", ""])
+def test_old_record_that_pip_was_removing(replacing: Workspace, python: Path, left: str) -> None:
+    """The new release is there in whole, so nothing but the old record goes."""
+    site = site_packages(python)
+    put_old(python, "installed-files", replacing.root / "checkout")
+    kill_install(replacing, python, "event == 'shutil.rmtree' and '/~emo-' in str(values[0])")
+    (aside,) = site.glob("~emo-*")
+    for path in aside.iterdir():
+        if path.name != left:
+            path.unlink()
+    (site / "demo" / "mine.txt").touch()
+    run = install(replacing, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert not list(site.glob("~*"))
+    assert (site / "demo" / "mine.txt").exists()
+
+
 def test_files_of_another_legacy_distribution_stay(replacing: Workspace, python: Path) -> None:
     """A pip that was killed has written a file that the list of another one has by now."""
     site = site_packages(python)
@@ -115,10 +132,10 @@ def test_files_of_another_legacy_distribution_stay(replacing: Workspace, python:
     other = site / "other-1.0.egg-info"
     other.mkdir()
     (other / "PKG-INFO").write_text("Name: other\nVersion: 1.0\n")
-    (other / "installed-files.txt").write_text("../demo/old.py\nPKG-INFO\n")
+    (other / "installed-files.txt").write_text("../only_old/__init__.py\nPKG-INFO\n")
     install(replacing, python)
-    assert (site / "demo" / "old.py").exists()
-    assert not (site / "demo" / "old_sub").exists()
+    assert (site / "only_old" / "__init__.py").exists()
+    assert not (site / "only_old" / "inner").exists()
 
 
 @pytest.mark.parametrize("form", UNLISTED)
