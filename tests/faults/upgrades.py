@@ -6,6 +6,7 @@ brings and by the one that runs the tests. Afterwards nothing of the old one may
 
 from __future__ import annotations
 
+import random
 import shutil
 import signal
 from collections.abc import Iterator
@@ -130,6 +131,7 @@ def kill_upgrades(root: Path, number: int, seed: int) -> Score:
     score = Score()
     with upgrading(root) as workspace:
         ways = [(form, pip) for pip in sorted(pips(root)) for form in REPLACED]
+        random.Random(seed).shuffle(ways)
         for at, (form, pip) in enumerate(ways):
             share = number * (at + 1) // len(ways) - number * at // len(ways)
             if not share:
