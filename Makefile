@@ -139,7 +139,7 @@ test-live: $(VENV)/.dev ## run the few tests that use the index that pip is conf
 fuzz: $(VENV)/.dev ## compare the engine with brute force: [N=100000]; or feed mutated input to all readers: MINUTES=20 [TARGET=page]
 	@$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)),$(N)) $(ARGS)
 
-faults: $(VENV)/.dev ## kill locks, bundles and installs at 200 moments each, and fill the disk as many times: [N=200]
+faults: $(VENV)/.dev ## kill locks, bundles, installs and upgrades at 200 moments each, and fill the disk as many times: [N=200]
 	@$(BIN)/python -m tests.faults $(if $(filter command line,$(origin N)),$(N)) $(ARGS)
 
 check: $(VENV)/.dev ## run linter, type checker, import rules and tests

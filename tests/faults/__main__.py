@@ -1,6 +1,6 @@
 """Faults by hand.
 
-    make faults          200 kills each of a lock, an edit, a bundle, an install;
+    make faults          200 kills each of a lock, an edit, a bundle, an install, an upgrade;
                          200 full disks; 1,000 locks in a row in one process
     make faults N=20     fewer
     python -m tests.faults 200 --kind lock --seed 7
@@ -20,6 +20,9 @@ from pathlib import Path
 from tests.faults.kills import KINDS
 from tests.faults.room import fill_disks
 from tests.faults.row import lock_in_a_row
+from tests.faults.upgrades import kill_upgrades
+
+_KINDS = {**KINDS, "upgrade": kill_upgrades, "disk": fill_disks, "row": lock_in_a_row}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,12 +33,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "count", type=int, nargs="?", default=200, help="how many kills of each kind"
     )
-    parser.add_argument("--kind", choices=[*KINDS, "disk", "row"], help="only this")
+    parser.add_argument("--kind", choices=[*_KINDS], help="only this")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     status = 0
-    trials = {**KINDS, "disk": fill_disks, "row": lock_in_a_row}
-    for kind, trial in trials.items():
+    for kind, trial in _KINDS.items():
         if options.kind not in (None, kind):
             continue
         began = time.monotonic()

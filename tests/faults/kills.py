@@ -18,7 +18,7 @@ from tests.functional.machine import environment, install, make_environment, put
 from tests.functional.workspace import COMMAND, HERE, TWO_PYTHONS, Content, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
-_HOOK = Path(__file__).with_name("hook")
+HOOK = Path(__file__).with_name("hook")
 _SECONDS = 120
 # pip and mktemp cannot clean up after a kill, and nobody else knows whose these are; their folder
 # is cleaned at boot.
@@ -40,7 +40,7 @@ class Killer:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self._counter = folder / "counter"
-        self._environ = {**environ, "PYTHONPATH": str(_HOOK), "KILL_COUNTER": str(self._counter)}
+        self._environ = {**environ, "PYTHONPATH": str(HOOK), "KILL_COUNTER": str(self._counter)}
 
     def count(self, command: list[str]) -> int:
         """Run to the end, and tell how many changes that makes."""
@@ -108,8 +108,8 @@ def _kill(
         except AssertionError as error:
             raise AssertionError(f"{where}: {error}") from error
         found = state()
-        assert found == steady[new], (where, _difference(found, steady[new]))
-        _forget_of_killed(workspace.temporary)
+        assert found == steady[new], (where, difference(found, steady[new]))
+        forget_of_killed(workspace.temporary)
         assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
     return score
 
@@ -262,7 +262,7 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
         locks = _locks_of(workspace, "demo=={0}", "base=={0}")
         python = make_environment(workspace.root / "env")
         # install.sh keeps PYTHONPATH from pip, and the environment has a sitecustomize of its own
-        hook = f"import sys; exec(open({str(_HOOK / 'sitecustomize.py')!r}).read(), {{}})\n"
+        hook = f"import sys; exec(open({str(HOOK / 'sitecustomize.py')!r}).read(), {{}})\n"
         (site_packages(python) / "faults.pth").write_text(hook)
         put(python, {"setuptools": "0"}, "faults.pth")
 
@@ -338,14 +338,14 @@ def _of_environment(python: Path) -> Tree:
     return {path: content for path, content in found.items() if "__pycache__" not in path}
 
 
-def _difference(one: Tree, other: Tree) -> list[str]:
+def difference(one: Tree, other: Tree) -> list[str]:
     """Return the paths that differ; a folder is None, and another value stands for nothing."""
     return sorted(
         path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing")
     )
 
 
-def _forget_of_killed(folder: Path) -> None:
+def forget_of_killed(folder: Path) -> None:
     """Take away what nobody could: folders of killed processes, and Python's trial of TMPDIR."""
     for path in folder.iterdir():
         if path.is_dir() and path.name.startswith(_OF_KILLED):

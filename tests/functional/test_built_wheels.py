@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,19 @@ def test_a_folder_of_wheels_that_cannot_be_used_is_refused_first(
     run = install(workspace, python, "--build-wheels", ".")
     assert (run.status, run.stdout) == (1, "")
     assert (workspace.root / "built.toml").read_text() == "[["
+
+
+def test_wheels_are_kept_behind_no_link(built: Workspace) -> None:
+    """Several nodes, and so several users, may write into the folder."""
+    outside = built.root / "outside"
+    outside.mkdir()
+    place = built.root / "wheels" / rows(built)["cloned"]["file"].partition("/")[0]
+    shutil.rmtree(place)
+    place.symlink_to(outside)
+    run = install(built, node(built, "second"), "--build-wheels", "wheels")
+    assert run.status == 1
+    assert "cannot be kept in the --build-wheels folder" in run.stderr
+    assert not list(outside.iterdir())
 
 
 def test_a_bundle_has_the_wheels_and_needs_no_compiler(built: Workspace) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -243,3 +244,32 @@ def test_install_keeps_work_in_an_unfinished_checkout(checkout: Checkout, change
     checkout.install()
     (kept,) = checkout.folder.parent.glob("plain.before-*/plain")
     assert tree(kept) == before
+
+
+@pytest.mark.parametrize(
+    ("steps", "status"),
+    [
+        ("['ln', '-sfn', '{outside}/victim', 'notes.txt']", 1),
+        ("['ln', '-s', '{outside}/victim', '.git/ascend-lock-changed']", 0),
+        ("['ln', '-s', '{outside}/victim', '.git/ascend-lock']", 0),
+        ("['ln', '-s', '{outside}', 'away'] }}, {{ move = 'sub/a.py', to = 'away/victim'", 1),
+    ],
+)
+def test_install_writes_through_no_link_in_a_checkout(
+    workspace: Workspace, python: Path, steps: str, status: int
+) -> None:
+    """Whoever makes the links, the steps and the notes of install.sh do not leave the checkout."""
+    outside = workspace.root / "outside"
+    outside.mkdir()
+    (outside / "victim").write_text("old\n")
+    first = f"steps = [{{{{ run = {steps} }}}}, ".format(outside=outside)
+    run = _STEPS.replace("steps = [", first)
+    with mock.patch(f"{__name__}._STEPS", run):
+        checkout = Checkout(workspace, python)
+    done = install(workspace, python)
+    assert done.status == status, done
+    assert (outside / "victim").read_text() == "old\n"
+    assert [path.name for path in outside.iterdir()] == ["victim"]
+    mark = checkout.folder / ".git" / "ascend-lock"
+    assert mark.is_file() == (status == 0)
+    assert not mark.is_symlink()

@@ -24,6 +24,7 @@ from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited
 from tests.faults.row import lock_in_a_row, lock_often
+from tests.faults.upgrades import kill_upgrades
 from tests.functional.machine import environment, install, installed, make_environment
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
@@ -311,6 +312,11 @@ def test_killed_install_is_whole_after_the_next_run(
     tmp_path: Path,
 ) -> None:
     assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+def test_killed_upgrade_is_whole_after_the_next_run(tmp_path: Path) -> None:
+    assert kill_upgrades(tmp_path / "work", 2, seed=3).killed == 2
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ def kill(workspace: Workspace, python: Path, command: list[str], moment: str) ->
     "moment",
     [
         "event == 'os.rename' and str(values[0]).endswith('RECORD.new')",
-        "event == 'open' and str(values[0]).endswith('ascend-lock.txt') and 'x' in str(values[1])",
+        "event == 'open' and values[0] == 'ascend-lock.txt' and values[2] & os.O_EXCL",
     ],
 )
 def test_a_note_that_was_cut_off_leaves_nothing(environment: Environment, moment: str) -> None:

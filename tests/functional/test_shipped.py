@@ -166,6 +166,9 @@ def test_lines_that_the_guide_comments_out_are_of_torch(tmp_path: Path) -> None:
     )
     start = script.index("comment_out() {")
     function = script[start : script.index("\n}\n", start) + 3]
+    if "\nunlinked='" in script:
+        start = script.index("\nunlinked='")
+        function = script[start : script.index("\n'\n", start) + 3] + function
     code = (
         f"set -euo pipefail\npython=python3\nfail() {{ exit 9; }}\n{function}source={tmp_path}\n"
         + "\n".join(steps)

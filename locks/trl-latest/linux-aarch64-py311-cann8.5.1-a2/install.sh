@@ -269,10 +269,191 @@ done < <("$python" -I -S "$here/verify.py" --machine --lang "$lang" || true)
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
         "install.sh 同目录的 verify.py 无法运行" "请复制锁文件的整个目录"
 
+# Programs begin with this that write or remove where others may write: in an environment. No link is followed below the
+# folder that is named: each part of a path is opened on its own, and what is written is a new file.
+unlinked='
+import contextlib, os, sys
+
+
+@contextlib.contextmanager
+def within(folder):
+    """Yield within a folder, whose path must have no link. Raise OSError if it has one, or is none."""
+    before = os.open(".", os.O_PATH | os.O_DIRECTORY)
+    at = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    try:
+        for part in filter(None, os.path.normpath(folder).split("/")):
+            deeper = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = deeper
+        os.fchdir(at)
+        try:
+            yield
+        finally:
+            os.fchdir(before)
+    finally:
+        os.close(at)
+        os.close(before)
+
+
+def inner(folder, path):
+    """Return the path, without links, of what is in a folder. End if a link leads out of the folder."""
+    folder = os.path.realpath(folder)
+    found = os.path.realpath(os.path.join(folder, path))
+    if os.path.commonpath([folder, found]) != folder:
+        sys.exit("%r leads to %r, which is outside of %r" % (path, found, folder))
+    return found
+
+
+def create(name, content):
+    """Write a file in the current folder, a new one in place of whatever is there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(name)
+    with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
+        file.write(content)
+
+
+def replace(path, content):
+    """Write a file, so that the one before or the new one is there, in a folder below the prefix of this Python."""
+    folder, name = os.path.split(path)
+    with within(folder):
+        create(name + ".new", content)
+        os.replace(name + ".new", name)
+'
+
+# Writes standard input to a file, as a new one. No part of its path may be a link but in that of the environment
+put() { # file below the environment
+    "$python" -I -c "$unlinked"'
+replace(os.path.join(os.path.realpath(sys.prefix), sys.argv[1]), sys.stdin.buffer.read())
+' "$1"
+}
+
+# What pip removes of a distribution that was installed before there were wheels (its UninstallPathSet)
+legacy='
+import configparser, os, re, sysconfig, zipfile
+
+# The file to which old installers add the folders of eggs and of checkouts.
+PATH_FILE = "easy-install.pth"
+
+
+def canonical(name):
+    """Return a name as PEP 503 normalizes it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+class Legacy:
+    """The metadata of a distribution in a folder or a file, or in a zipped egg.
+
+    `root` is what its modules are in; `info` is the path of its .egg-info, or EGG-INFO of an egg.
+    """
+
+    def __init__(self, root, info):
+        self.root, self.info = root, info
+        found = re.search(r"(?m)^Name:[ \t]*([A-Za-z0-9._-]+)", self.read("PKG-INFO") or "")
+        self.project = canonical(found[1]) if found else ""
+
+    def read(self, name):
+        """Return the text of a file of the metadata, None without one."""
+        container = os.path.dirname(self.info)
+        try:
+            if os.path.isfile(container):
+                with zipfile.ZipFile(container) as archive:
+                    return archive.read(os.path.basename(self.info) + "/" + name).decode("utf-8", "surrogateescape")
+            path = self.info if os.path.isfile(self.info) and name == "PKG-INFO" else os.path.join(self.info, name)
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return file.read()
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+            return None
+
+    def lines(self, name):
+        """Return the lines of a file of the metadata that are not empty, None without the file."""
+        text = self.read(name)
+        return None if text is None else [line.strip() for line in text.splitlines() if line.strip()]
+
+    def modules(self):
+        """Return the names of its modules that pip would remove in whole: not those of namespaces."""
+        names = self.lines("top_level.txt") or []
+        shared = self.lines("namespace_packages.txt") or []
+        return [name for name in names if name not in shared and "/" not in name and name not in (".", "..")]
+
+    def is_listed(self):
+        """Return whether something says which files are its."""
+        if self.read("installed-files.txt"):
+            return True
+        names = self.lines("top_level.txt")
+        return bool(names) and sorted(self.modules()) == sorted(names)
+
+    def files(self):
+        """Return the paths of the files that pip removes with it, None if it knows of none."""
+        listed = self.lines("installed-files.txt")
+        if listed:
+            found = [os.path.join(self.info, name) for name in listed]
+        elif self.modules():
+            found = [path for name in self.modules() for path in files_of_module(os.path.join(self.root, name))]
+        else:
+            return None
+        return [os.path.normpath(path) for path in (*found, *self.scripts())]
+
+    def scripts(self):
+        """Return the paths of its commands."""
+        parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
+        parser.optionxform = str
+        names = []
+        try:
+            parser.read_string(self.read("entry_points.txt") or "")
+            for section in ("console_scripts", "gui_scripts"):
+                names += parser.options(section) if parser.has_section(section) else []
+        except configparser.Error:
+            pass
+        folder = os.path.join(self.info, "scripts")
+        names += os.listdir(folder) if os.path.isdir(folder) else []
+        scripts = os.path.realpath(sysconfig.get_path("scripts"))
+        return [os.path.join(scripts, name) for name in names if os.path.basename(name) == name]
+
+
+def files_of_module(path):
+    """Return the files of a package or module, without its suffix; a link itself."""
+    found = [path + suffix for suffix in (".py", ".pyc", ".pyo")]
+    if os.path.islink(path) or not os.path.isdir(path):
+        return [*found, path]
+    for folder, folders, names in os.walk(path):
+        found += [os.path.join(folder, name) for name in names]
+        found += [os.path.join(folder, name) for name in folders if os.path.islink(os.path.join(folder, name))]
+    return found
+
+
+class Linked(Legacy):
+    """A distribution that a line of easy-install.pth adds to the search path: an egg, or a checkout."""
+
+    def __init__(self, folder, entry):
+        # what is removed of it, beside the line
+        self.path = os.path.join(folder, entry)
+        self.path_file = os.path.join(folder, PATH_FILE)
+        self.is_egg = entry.endswith(".egg")
+        name = entry.partition("-")[0] if self.is_egg else entry[: -len(".egg-link")]
+        if self.is_egg:
+            root, self.line = self.path, "./" + entry
+            info = os.path.join(root, "EGG-INFO")
+        else:
+            try:
+                with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
+                    root = self.line = file.readline().strip()
+            except OSError:
+                root = self.line = ""
+            info = os.path.join(root, name.replace("-", "_") + ".egg-info")
+        super().__init__(root, info)
+        self.project = self.project or canonical(name)
+
+
+def linked_in(folder):
+    """Return the distributions that easy-install.pth of a folder may have lines of."""
+    entries = sorted(entry for entry in os.listdir(folder) if entry.endswith((".egg", ".egg-link")))
+    return [Linked(folder, entry) for entry in entries if not entry.startswith("~")]
+'
+
 # Programs here begin with this one. The version of a distribution does not tell from which file it is, or how it was
 # built. So beside each that is installed from here lies a note that does: the sha256 of the file, or a digest of all that
 # determines the build. pip removes it with the distribution, as RECORD lists it; without that row it does not count.
-notes='
+notes=$unlinked'
 import base64, csv, hashlib, io, json, os, re, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
@@ -384,7 +565,7 @@ def write_beside(found, texts):
     RECORD is the first, so that pip removes whatever is there if this is killed, and the note is the last.
     """
     inside = os.path.dirname(entry(found, "RECORD"))
-    folder = str(found.locate_file(inside))
+    folder = os.path.join(os.path.realpath(found.locate_file("")), inside)
     paths = {name: f"{inside}/{name}" for name in texts}
     with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
         rows = [row for row in csv.reader(file) if row and row[0] not in paths.values()]
@@ -394,15 +575,10 @@ def write_beside(found, texts):
         rows.append([paths[name], f"sha256={digest}", str(len(text.encode()))])
     whole = io.StringIO(newline="")
     csv.writer(whole, lineterminator="\n").writerows(rows)
-    with open(os.path.join(folder, "RECORD.new"), "w", encoding="utf-8", newline="") as file:
-        file.write(whole.getvalue())
-    os.replace(file.name, os.path.join(folder, "RECORD"))
-    for name in sorted(texts, key=lambda name: name == NOTE):
-        path = os.path.join(folder, name)
-        if os.path.lexists(path):
-            os.remove(path)
-        with open(path, "x", encoding="utf-8", newline="") as file:
-            file.write(texts[name])
+    replace(os.path.join(folder, "RECORD"), whole.getvalue().encode())
+    with within(folder):
+        for name in sorted(texts, key=lambda name: name == NOTE):
+            create(name, texts[name].encode())
 '
 
 # The names of the distributions in requirements files that are not installed as locked
@@ -483,6 +659,46 @@ on_machine c++ || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unkno
     built_wheels arctic-inference >/dev/null 2>&1 || mismatch 'building arctic-inference needs a C++ compiler, which this machine lacks or cannot run' 'apt-get install g++, or dnf install gcc-c++; or set CXX' '构建 arctic-inference 需要 C++ 编译器，而本机没有，或者无法运行' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
     built_wheels arctic-inference >/dev/null 2>&1 || mismatch 'building arctic-inference needs the header files of Python, which this machine lacks or cannot run' 'apt-get install python3.11-dev, or dnf install python3-devel' '构建 arctic-inference 需要 Python 的头文件，而本机没有，或者无法运行' 'apt-get install python3.11-dev，或 dnf install python3-devel'
+# What pip would replace, but not as a whole: it refuses what distutils installed, and of what an old setuptools did
+# without a list of its files it leaves modules, which stay importable. And pip would write through a link
+irreplaceable() { # names of what must not be installed, requirements files: lines with what is wrong, name and path
+    "$python" -I - "$legacy" "$@" <<'EOF'
+import sys
+
+exec(sys.argv.pop(1))
+absent, *paths = sys.argv[1:]
+ours = set(absent.split())
+for path in paths:
+    with open(path, encoding="utf-8") as file:
+        ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
+prefix = os.path.realpath(sys.prefix) + os.sep
+for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
+    # pip leaves what is in the folders of others
+    for entry in sorted(os.listdir(root) if root.startswith(prefix) else ()):
+        path = os.path.join(root, entry)
+        if entry.startswith("~"):
+            continue
+        if entry.endswith(".dist-info") and os.path.islink(path):
+            project = canonical(entry.partition("-")[0])
+            if project in ours:
+                print("linked", project, path, sep="\t")
+        elif entry.endswith(".egg-info"):
+            found = Legacy(root, path)
+            called = entry[: -len(".egg-info")]
+            project = found.project or canonical(called.partition("-")[0])
+            # pip takes one without a version for that of a checkout
+            if project in ours and (not found.is_listed() or canonical(called) == project):
+                print("unlisted", project, path, sep="\t")
+EOF
+}
+while IFS=$'\t' read -r state project path; do
+    case $state in
+        unlisted) refuse "pip cannot replace ${project}, which distutils or an old setuptools installed: nothing says which files are its (${path})" "begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python; or remove its files and ${path} yourself" \
+        "pip 无法替换 ${project}：它由 distutils 或旧版 setuptools 安装，没有记录哪些文件属于它（${path}）" "请从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python；或自行删除它的文件和 ${path}" ;;
+        linked) refuse "the metadata of ${project} is a link, through which pip would write elsewhere: ${path}" "remove the link; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
+        "${project} 的元数据是链接，pip 会经由它写到别处：${path}" "请删除该链接；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
+    esac
+done < <(irreplaceable triton "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" || true)
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
 for line in ${machine[@]+"${machine[@]}"} "Python: $found ($python)"; do show '' "$line"; done
 
@@ -506,11 +722,30 @@ interrupted() {
 # pip with `install`, which notes each file of the environment before it writes it, by an audit hook of Python: RECORD
 # comes last, and if pip is killed before that, nothing else would say which files are of a release.
 noting='
-import os, runpy, sys
+import os, runpy, stat, sys
 
 prefix = os.path.realpath(sys.prefix) + os.sep
-journal = os.open(prefix + ".ascend-lock-files", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 folders = {}
+
+
+def open_journal():
+    """Return a descriptor of the file for the notes, which is no link and has no other name: a new one if it has."""
+    path = prefix + ".ascend-lock-files"
+    how = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        found = os.open(path, how)
+        state = os.fstat(found)
+        if stat.S_ISREG(state.st_mode) and state.st_nlink == 1 and state.st_uid == os.geteuid():
+            return found
+        os.close(found)
+    except OSError:
+        pass
+    if os.path.lexists(path):
+        os.remove(path)
+    return os.open(path, how | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+journal = open_journal()
 
 
 def note(event, values):
@@ -813,15 +1048,20 @@ EOF
 # new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
 # file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
 # Of what is called `~…`, only folders go whose name pip makes of a name in such a record, or of one noted. pip may remove
-# the record first: so the folders of what is installed are noted before it begins, until all is installed.
+# the record first, or put it where nobody looks: so what pip would remove of what is installed, its files and folders and
+# its lines of easy-install.pth, is noted before it begins, until all is installed.
 # pip writes RECORD after all files, so it notes each before it writes it; if it was cut off, what is noted goes as well.
 # Nothing goes that a record of something installed has, or that is behind a link.
+# Old installers wrote other records: a folder `.egg-info` with installed-files.txt or top_level.txt, an `.egg`, or an
+# `.egg-link` to a checkout. pip removes what these say.
 sweep() { # names of what must not be installed, requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "正在删除 %s，它是被中断的 pip 留下的")
-    "$python" -I - "$told" "$@" <<'PYTHON'
+    "$python" -I - "$unlinked" "$legacy" "$told" "$@" <<'PYTHON'
 import csv, glob, json, os, re, shutil, sys, sysconfig
 
+exec(sys.argv.pop(1))
+exec(sys.argv.pop(1))
 sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the letters of a name
 told, absent, *paths = sys.argv[1:]
 ours = set(absent.split())
@@ -845,6 +1085,11 @@ def is_real(folder):
     return real(folder) == folder
 
 
+def in_reach(paths):
+    """Return the paths that pip would remove: nothing outside of the environment, and here nothing behind a link."""
+    return {path for path in paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
+
+
 def is_aside_of(entry, name):
     """Return whether pip makes `entry` of the name of a folder that it puts aside (AdjacentTempDirectory)."""
     if len(name) == 1:
@@ -862,6 +1107,19 @@ class Record:
     def __init__(self, root, entry):
         self.root, self.path, self.name = root, os.path.join(root, entry), entry
         self.is_aside = entry.startswith("~")
+        rows = self.read()
+        self.paths = {os.path.normpath(os.path.join(root, row)) for row in rows or ()}
+        self.project = canonical(self.project_name())
+        self.is_ours = self.project in ours
+        self.may_be = set()
+        if self.is_aside and not self.is_named(rows):  # pip had done with it, and was removing it
+            project = re.sub(r"[_.]", "-", self.project_name()).lower()
+            self.may_be = {name for name in ours if is_aside_of(project, name)}
+            self.is_ours = bool(self.may_be)
+        self.is_whole = not self.is_aside and self.has_ended(rows)
+
+    def read(self):
+        """Return the paths of its files, relative to the folder of all, None if there is no list."""
         rows = None
         try:
             with open(os.path.join(self.path, "RECORD"), encoding="utf-8", errors="replace", newline="") as file:
@@ -871,23 +1129,21 @@ class Record:
         for row in rows or ():
             if row.endswith(".dist-info/RECORD") and row.count("/") == 1:
                 self.name = row.partition("/")[0]  # from before it was put aside
-        self.paths = {os.path.normpath(os.path.join(root, row)) for row in rows or ()}
-        project = self.name[: -len(".dist-info")].rpartition("-")[0].lower()
-        self.is_ours = re.sub(r"[-_.]+", "-", project) in ours
-        self.may_be = set()
-        if self.is_aside and rows is None:  # pip had done with it, and was removing it
-            project = re.sub(r"[_.]", "-", project)
-            self.may_be = {name for name in ours if is_aside_of(project, name)}
-            self.is_ours = bool(self.may_be)
-        if rows is None:  # another installer's way
-            self.is_whole = os.path.exists(os.path.join(self.path, "INSTALLER"))
-        else:
-            self.is_whole = any(row.endswith(".dist-info/INSTALLER") for row in rows)
-        self.is_whole = self.is_whole and not self.is_aside
+        return rows
 
-    def files(self):
-        """Return what pip would remove of it: nothing outside of the environment, and here nothing behind a link."""
-        return {path for path in self.paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
+    def project_name(self):
+        """Return the name of the project, from before the record was put aside if that is known."""
+        return self.name[: -len(".dist-info")].rpartition("-")[0]
+
+    def is_named(self, rows):
+        """Return whether it is known of which project it is."""
+        return rows is not None
+
+    def has_ended(self, rows):
+        """Return whether all of the distribution was installed: RECORD comes last."""
+        if rows is None:  # another installer's way
+            return os.path.exists(os.path.join(self.path, "INSTALLER"))
+        return any(row.endswith(".dist-info/INSTALLER") for row in rows)
 
     def folders(self):
         """Return the folders that it has files in, and its own; those called like it if it is not known."""
@@ -901,38 +1157,73 @@ class Record:
         return found
 
 
+class LegacyRecord(Record):
+    """The record of a distribution that was installed before there were wheels: `.egg-info`, a folder or a file."""
+
+    def read(self):
+        self.said = Legacy(self.root, self.path)
+        return self.said.files()
+
+    def project_name(self):
+        # what pip has put in place of its first letters may have a hyphen
+        return self.said.project or re.match(r"[-~.=%0-9]*[^-]*", self.name)[0]
+
+    def is_named(self, rows):
+        return bool(self.said.project)
+
+    def has_ended(self, rows):
+        return True  # it was the first to be written, and nobody writes one now
+
+
+def record_of(root, entry):
+    """Return the record in an entry of a folder of distributions."""
+    return (LegacyRecord if entry.endswith(".egg-info") else Record)(root, entry)
+
+
 def printable(text):
     """Return the text with escapes for what a terminal would act on."""
     return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
 def remove(path):
+    """Remove an entry of a folder, and all that is in it; a link itself."""
     print(told % printable(path))
-    if os.path.islink(path) or not os.path.isdir(path):
-        os.remove(path)
-    else:
-        shutil.rmtree(path)
+    with within(os.path.dirname(path)):
+        name = os.path.basename(path)
+        if os.path.islink(name) or not os.path.isdir(name):
+            os.remove(name)
+        else:
+            shutil.rmtree(name)
 
 
 def remove_file(path):
     """Remove a file with what Python compiled of it, and the folders that are empty then."""
-    stem, ending = os.path.splitext(path)
-    cache = os.path.join(os.path.dirname(path), "__pycache__")
-    compiled = glob.glob(os.path.join(glob.escape(cache), glob.escape(os.path.basename(stem)) + ".*.pyc"))
-    for name in [path, *(compiled if ending == ".py" and is_real(cache) else ())]:
-        try:
-            os.remove(name)
-        except OSError:  # pip has removed it, or a folder is in its place
-            pass
-    for folder in (cache, os.path.dirname(path)):
+    folder, name = os.path.split(path)
+    compiled = []
+    cache = os.path.join(folder, "__pycache__")
+    if name.endswith(".py"):
+        compiled = glob.glob(os.path.join(glob.escape(cache), glob.escape(name[: -len(".py")]) + ".*.pyc"))
+    for one in [path, *compiled]:
+        remove_quietly(one)
+    for folder in (cache, folder):
         while folder.startswith(prefix) and folder not in lasting:
             try:
-                os.rmdir(folder)
+                with within(os.path.dirname(folder)):
+                    os.rmdir(os.path.basename(folder))
             except FileNotFoundError:
                 pass
-            except OSError:  # something else is in it
+            except OSError:  # something else is in it, or it is behind a link
                 break
             folder = os.path.dirname(folder)
+
+
+def remove_quietly(path):
+    """Remove a file, unless pip has removed it, a folder is in its place, or it is behind a link."""
+    try:
+        with within(os.path.dirname(path)):
+            os.remove(os.path.basename(path))
+    except OSError:
+        pass
 
 
 def put_aside(folders, others):
@@ -946,7 +1237,7 @@ def put_aside(folders, others):
         theirs = {os.path.basename(folder) for folder in others if os.path.dirname(folder) == parent}
         for entry in sorted(os.listdir(parent)):
             path = os.path.join(parent, entry)
-            if not entry.startswith("~") or entry.endswith(".dist-info") or os.path.islink(path):
+            if not entry.startswith("~") or entry.endswith(RECORDS) or os.path.islink(path):
                 continue
             is_of_ours = any(is_aside_of(entry, name) for name in names[parent])
             is_of_others = any(is_aside_of(entry, name) for name in theirs)
@@ -954,23 +1245,76 @@ def put_aside(folders, others):
                 yield path
 
 
-def read_folders():
-    """Return the folders that an unfinished run has noted."""
-    try:
-        with open(journal, encoding="utf-8") as file:
-            return {folder for folder in json.load(file) if folder.startswith(prefix)}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return set()
+class Note:
+    """What pip would remove of what is installed, as it was before pip began. A run that has ended leaves none."""
+
+    PATH = os.path.join(prefix, ".ascend-lock-folders")
+
+    def __init__(self):
+        # folders that pip may put aside, and files
+        self.folders, self.files = set(), set()
+        # of each easy-install.pth its text, and its lines that go: [what they are of, the file, the line]
+        self.texts, self.lines = {}, []
+
+    @classmethod
+    def read(cls):
+        """Return the note of a run that was cut off, an empty one without one that can be read."""
+        note = cls()
+        try:
+            with open(cls.PATH, encoding="utf-8") as file:
+                read = json.load(file)
+            read = {"folders": read} if isinstance(read, list) else read  # as it was at first
+            note.folders = {folder for folder in read["folders"] if folder.startswith(prefix)}
+            note.files = {path for path in read.get("files", ()) if path.startswith(prefix)}
+            note.texts = {path: text for path, text in read.get("texts", {}).items() if os.path.dirname(path) in roots}
+            note.lines = [(of, path, line) for of, path, line in read.get("lines", ()) if path in note.texts]
+        except (OSError, ValueError, AttributeError, TypeError, KeyError):
+            return cls()
+        return note
+
+    def add(self, record):
+        self.folders |= record.folders()
+        self.files |= in_reach(record.paths)
+
+    def add_linked(self, linked):
+        """Note a distribution that is on the search path by a line of easy-install.pth."""
+        self.folders.add(linked.path)
+        self.files |= in_reach(linked.scripts() if linked.is_egg else {linked.path, *linked.scripts()})
+        try:
+            with open(linked.path_file, encoding="utf-8", errors="surrogateescape", newline="") as file:
+                self.texts[linked.path_file] = file.read()
+        except OSError:
+            return
+        self.lines.append((linked.path, linked.path_file, linked.line))
+
+    def write(self):
+        """Write it. Where that cannot be done, pip can remove nothing either."""
+        told = {"folders": sorted(self.folders), "files": sorted(self.files), "texts": self.texts, "lines": self.lines}
+        with contextlib.suppress(OSError):
+            replace(self.PATH, json.dumps(told).encode())
+
+    def finish_lines(self):
+        """Remove the lines of what pip has removed, and write again what it was writing when it was killed."""
+        for path, text in sorted(self.texts.items()):
+            gone = {line for of, file, line in self.lines if file == path and not os.path.lexists(of)}
+            if os.path.islink(path):
+                continue
+            try:
+                with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+                    now = file.read()
+            except OSError:
+                continue
+            wanted = without_lines(text, gone)
+            if not wanted.startswith(now):  # it is not cut off: whoever has written it since, the rest is theirs
+                wanted = without_lines(now, gone)
+            if wanted != now:
+                with contextlib.suppress(OSError):
+                    replace(path, wanted.encode(errors="surrogateescape"))
 
 
-def write_folders(folders):
-    """Note the folders that pip may put aside. Where that cannot be done, pip can put none aside either."""
-    try:
-        with open(journal + ".new", "w", encoding="utf-8") as file:
-            json.dump(sorted(folders), file)
-        os.replace(file.name, journal)
-    except OSError:
-        pass
+def without_lines(text, gone):
+    """Return a text without the lines that are these."""
+    return "".join(line for line in text.splitlines(keepends=True) if line.strip() not in gone)
 
 
 def read_files():
@@ -980,21 +1324,25 @@ def read_files():
             paths = [os.path.normpath(os.fsdecode(path)) for path in file.read().split(b"\0")[:-1]]
     except OSError:
         return set()
-    return {path for path in paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
+    # pip changes the lines of this one, which is of many
+    return {path for path in in_reach(paths) if os.path.basename(path) != PATH_FILE}
 
 
+RECORDS = (".dist-info", ".egg-info")
 written = os.path.join(prefix, ".ascend-lock-files")
 all_kept = set()
-journal = os.path.join(prefix, ".ascend-lock-folders")
-noted = read_folders()
-to_note = set()
-lasting = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
-for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
-    entries = sorted(entry for entry in os.listdir(root) if entry.endswith(".dist-info"))
-    records = [Record(root, entry) for entry in entries]
+roots = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
+noted = Note.read()
+to_note = Note()
+lasting = {*roots, os.path.realpath(sysconfig.get_path("scripts"))}
+for root in roots:
+    entries = sorted(entry for entry in os.listdir(root) if entry.endswith(RECORDS))
+    records = [record_of(root, entry) for entry in entries]
     whole = [record for record in records if record.is_whole]
     kept = {path for record in whole for path in record.paths}
     kept |= {os.path.join(real(os.path.dirname(path)), os.path.basename(path)) for path in kept}
+    linked = linked_in(root)
+    kept |= {path for one in linked for path in (one.path, *one.scripts())}
     all_kept |= kept
     # the folders called `~…` that something installed has files in
     occupied = {path[: at.end()] for path in kept for at in re.finditer(r"/~[^/]*(?=/)", path)}
@@ -1002,15 +1350,14 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
     left = [record for record in left if not record.is_aside or not os.path.islink(record.path)]
     unfinished = [record for record in left if record.is_ours]
     # a new release that is there in whole was installed after all of the old one had been put aside
-    names = {record.name[: -len(".dist-info")].rpartition("-")[0] for record in whole}
-    gone = [record for record in unfinished if record.name[: -len(".dist-info")].rpartition("-")[0] not in names]
+    names = {record.project for record in whole}
+    gone = [record for record in unfinished if names.isdisjoint({record.project, *record.may_be})]
     for record in gone:
-        for path in sorted(record.files() - kept):
+        for path in sorted(in_reach(record.paths) - kept):
             if os.path.dirname(path) != record.path:
                 remove_file(path)
-    installed = {folder for record in whole if record.is_ours for folder in record.folders()}
     # without a run that was cut off, or its records, what is called `~…` is somebody's
-    folders = noted.union(*(record.folders() for record in unfinished))
+    folders = noted.folders.union(*(record.folders() for record in unfinished))
     others = {folder for record in left if record.is_aside and not record.is_ours for folder in record.folders()}
     for path in put_aside(folders, others):
         if path not in occupied:
@@ -1022,22 +1369,28 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
             for name in os.listdir(cache):
                 path = os.path.join(cache, name)
                 if re.search(r"\.pyc\.[0-9]+$", name) and path not in kept:
-                    os.remove(path)
+                    remove_quietly(path)
     # of a note that was being written
     for record in records:
         path = os.path.join(record.path, "RECORD.new")
         if record.is_ours and is_real(record.path) and os.path.isfile(path) and path not in kept:
-            os.remove(path)
-    to_note |= installed
+            remove_quietly(path)
+    for record in whole:
+        if record.is_ours:
+            to_note.add(record)
+    for one in linked:
+        if one.project in ours:
+            to_note.add_linked(one)
     # the records last: with them, this can be done again
     for record in unfinished:
         if os.path.lexists(record.path):
             remove(record.path)
-for path in sorted(read_files() - all_kept):
+for path in sorted((in_reach(noted.files) | read_files()) - all_kept):
     remove_file(path)
+noted.finish_lines()
 if os.path.lexists(written):
     os.remove(written)
-write_folders(to_note)
+to_note.write()
 PYTHON
 }
 

@@ -66,6 +66,7 @@ import operator
 import os
 import platform
 import re
+import secrets
 import select
 import shlex
 import shutil
@@ -88,7 +89,7 @@ from functools import lru_cache, total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, PathFinder, SOURCE_SUFFIXES
 from itertools import combinations
 from types import CodeType
-from typing import Any, Dict, NamedTuple
+from typing import Any, Dict, IO, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 
@@ -4477,15 +4478,15 @@ def keep_wheels(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        with _locked(folder):
+        with _locked(folder) as descriptor:
             tables = {table["file"]: table for table in _built_rows(folder)}
             for wheel in wheels:
                 for pin in context.lock.pins.values():
                     if pin.key and is_wheel_of(pin.name, pin.version, wheel):
-                        table = _keep(pin, machine, folder, wheel)
+                        table = _keep(pin, machine, descriptor, wheel)
                         tables[table["file"]] = table
             text = built_text(tables[file] for file in sorted(tables))
-            with _replacing(os.path.join(folder, BUILT_FILE)) as path, open(path, "wb") as part:
+            with _replacing(descriptor, BUILT_FILE) as part:
                 part.write(text.encode())
     except UnreadableError as error:
         _complain(context, "built-unreadable", error.values)
@@ -4497,55 +4498,74 @@ def keep_wheels(
 
 
 @contextlib.contextmanager
-def _locked(folder: "str") -> "Iterator[None]":
-    """Let no other process add wheels to a folder during the body of `with`.
+def _locked(folder: "str") -> "Iterator[int]":
+    """Yield a descriptor of the folder, to which no other process adds wheels meanwhile.
 
-    On a file system without locks this has no effect.
+    That holds where the file system has locks.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
 @contextlib.contextmanager
-def _replacing(target: "str") -> "Iterator[str]":
-    """Yield the path of a temporary file that replaces `target` at the end of the body of `with`.
+def _replacing(folder: "int", name: "str") -> "Iterator[IO[bytes]]":
+    """Yield a new file that takes the place of another one of the folder at the end.
 
-    If the body raises an exception, the temporary file is removed.
+    Others may write into the folder as well: no link of theirs is followed.
     """
-    descriptor, path = tempfile.mkstemp(dir=os.path.dirname(target))
-    os.close(descriptor)
+    temporary = f".{secrets.token_hex(8)}"
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    descriptor = os.open(temporary, how, 0o600, dir_fd=folder)
     try:
-        yield path
-        os.chmod(path, 0o644)
-        os.replace(path, target)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            os.fchmod(descriptor, 0o644)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.remove(path)
+            os.remove(temporary, dir_fd=folder)
         raise
 
 
+@contextlib.contextmanager
+def _folder_in(folder: "int", name: "str") -> "Iterator[int]":
+    """Yield a descriptor of a folder in another one, which is made if it is missing.
+
+    Raise OSError if a link is in its place.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def _keep(
-    pin: "LockedDistribution", machine: "BuildMachine", folder: "str", wheel: "str"
+    pin: "LockedDistribution", machine: "BuildMachine", folder: "int", wheel: "str"
 ) -> "dict[str, Any]":
     """Copy a wheel of a pin into a folder, and return its table for built.toml."""
     values = machine.values()
     # two builds, or two machines, may result in wheels with the same name
     place = hashlib.sha256(json.dumps([pin.key, values], sort_keys=True).encode()).hexdigest()[:16]
-    file = f"{place}/{os.path.basename(wheel)}"
-    os.makedirs(os.path.join(folder, place), exist_ok=True)
-    with _replacing(os.path.join(folder, file)) as path:
-        shutil.copyfile(wheel, path)
-        sha256 = _sha256_of(path)
+    name = os.path.basename(wheel)
+    digest = hashlib.sha256()
+    with _folder_in(folder, place) as inner, _replacing(inner, name) as copy:
+        with open(wheel, "rb") as built:
+            for chunk in iter(lambda: built.read(_BLOCK), b""):
+                digest.update(chunk)
+                copy.write(chunk)
     table: "dict[str, Any]" = {
         "name": pin.name,
         "version": pin.version,
-        "file": file,
-        "sha256": sha256,
+        "file": f"{place}/{name}",
+        "sha256": digest.hexdigest(),
         "key": pin.key,
     }
     if pin.commit:

@@ -1,0 +1,112 @@
+"""What the scripts write and remove, and why no link of somebody else is followed there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import resolver
+
+# Commands and redirections of bash that change the disk, and calls of Python that do.
+_BASH = re.compile(
+    r"(?:^|[;&|('\"]|\brun|\bthen|\bdo|-exec) *"
+    r"(?:cp|dd|ln|mkdir|mktemp|mv|put|rm|rmdir|tee|touch|truncate) "
+    r'|\$\(mktemp|(?<![->=])>>?\|?(?!/dev/null)["$/\w]'
+)
+_PYTHON = re.compile(
+    r"\b(?:os\.(?:open|remove|unlink|rename|replace|mkdir|makedirs|rmdir|symlink|link|chmod)"
+    r"|shutil\.(?:rmtree|move|copy\w*|unpack_archive))\(|(?<![.\w])(?:create|replace)\("
+    r'|\bopen\(.*"(?:w|x|a|r\+)b?"'
+)
+
+# What the scripts change, line by line: `== template`, `# why no link is followed`, and the lines.
+_WRITES = Path(__file__).with_name("template_writes.txt")
+
+
+def reasons() -> Mapping[str, Mapping[str, str]]:
+    """Return the reason of each line of a template that changes the disk, by template."""
+    found: dict[str, dict[str, str]] = {}
+    name = reason = ""
+    for line in _WRITES.read_text().splitlines():
+        if line.startswith("== "):
+            name = line[3:]
+            found[name] = {}
+        elif line.startswith("# "):
+            reason = line[2:]
+        elif line:
+            found[name][line.strip()] = reason
+    return found
+
+
+def changes(template: Path) -> set[str]:
+    """Return the lines of a template that change the disk."""
+    lines = {line.strip() for line in template.read_text(encoding="utf-8").splitlines()}
+    code = {line for line in lines if not line.startswith(("#", '"""'))}
+    return {line for line in code if _BASH.search(line) or _PYTHON.search(line)}
+
+
+def test_template_says_why_no_link_is_followed() -> None:
+    """Whoever adds a line that writes or removes adds it below the reason that holds."""
+    package = Path(resolver.__file__).parent
+    found = {path.name: changes(path) for path in package.rglob("templates/*.sh.j2")}
+    told = {name: {*lines} for name, lines in reasons().items()}
+    assert {name: lines for name, lines in found.items() if lines} == told
+    assert all(reason for lines in reasons().values() for reason in lines.values())
+
+
+def python_of_links(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program that begins as those of the scripts do."""
+    template = Path(resolver.__file__).parent / "report" / "templates" / "links.sh.j2"
+    helpers = template.read_text(encoding="utf-8").partition("unlinked='")[2].partition("\n'\n")[0]
+    program = [sys.executable, "-I", "-c", f"{helpers}\n{code}"]
+    return subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "dangling link", "hard link", "pipe"])
+def test_links_replace_writes_a_new_file(tmp_path: Path, kind: str) -> None:
+    victim, names = tmp_path / "victim", ("note", "note.new")
+    victim.write_text("theirs")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for name in names:
+        if kind == "file":
+            (inside / name).write_text("before")
+        elif kind == "hard link":
+            (inside / name).hardlink_to(victim)
+        elif kind == "pipe":
+            os.mkfifo(inside / name)
+        else:
+            (inside / name).symlink_to(victim if kind == "link" else tmp_path / "nothing")
+    run = python_of_links(f"replace({str(inside / 'note')!r}, b'ours')", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert victim.read_text() == "theirs"
+    assert [path.name for path in tmp_path.iterdir() if path.name == "nothing"] == []
+    assert [(path.name, path.read_text()) for path in inside.iterdir()] == [("note", "ours")]
+    assert not (inside / "note").is_symlink()
+
+
+@pytest.mark.parametrize("linked", ["a", "a/b", "a/b/c"])
+def test_links_within_enters_no_link(tmp_path: Path, linked: str) -> None:
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    (tmp_path / linked).rename(tmp_path / "real")
+    (tmp_path / linked).symlink_to(tmp_path / "real")
+    run = python_of_links(f"replace({str(tmp_path / 'a/b/c/note')!r}, b'')", tmp_path)
+    assert run.returncode == 1
+    assert "NotADirectoryError" in run.stderr
+    assert not list(tmp_path.rglob("note*"))
+
+
+@pytest.mark.parametrize(("target", "status"), [("../outside", 1), ("other", 0)])
+def test_links_inner_leaves_no_folder(tmp_path: Path, target: str, status: int) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "file").symlink_to(target)
+    code = f"print(os.path.basename(inner({str(folder)!r}, 'file')))"
+    run = python_of_links(code, tmp_path)
+    assert (run.returncode, run.stdout) == (status, "" if status else "other\n")
