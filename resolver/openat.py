@@ -125,6 +125,7 @@ def _open(name: str, parent: int, path: Path, flags: int) -> int:
 
 
 def _is_link(name: str, parent: int) -> bool:
+    """Return whether a name is a link; False if it does not exist."""
     try:
         return stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode)
     except OSError:

@@ -124,7 +124,7 @@ class OwnedFolder:
         return False
 
     def size(self, name: str) -> int:
-        """Return the size of a file in bytes."""
+        """Return the size of a file in bytes. Raises FileNotFoundError if it does not exist."""
         with self._parent(name) as (parent, last):
             return os.lstat(last, dir_fd=parent).st_size
 
@@ -233,6 +233,7 @@ class OwnedFolder:
             os.fchmod(file.fileno(), mode)
 
     def _new_file(self, name: str) -> IO[bytes]:
+        """Open a new file for writing. Raises FileExistsError if the name exists."""
         with self._parent(name, make=True) as (parent, last):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             return os.fdopen(opened_file(last, parent, self.path / name, flags), "wb")

@@ -73,7 +73,7 @@ class StackCompiler:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Return the facts of the files that the stack uses, for any target."""
+        """Return the facts of all files that the stack uses, for any target. Raises InputError."""
         return self._facts.facts(self.inputs.facts)
 
     def edited(self, edits: Edits) -> EditedStack:
@@ -310,20 +310,20 @@ def _relaxed(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[Rela
     """
     known = {fact.id: fact for fact in facts}
     relaxed = []
-    for number, row in enumerate(document.content.relax):
+    for number, relax in enumerate(document.content.relax):
         path = ("relax", number)
-        fact = known.get(row.fact)
+        fact = known.get(relax.fact)
         if fact is None:
-            raise document.unknown(phrase("there is no fact"), row.fact, known, *path, "fact")
-        _check_relaxed(fact, row, document, path)
+            raise document.unknown(phrase("there is no fact"), relax.fact, known, *path, "fact")
+        _check_relaxed(fact, relax, document, path)
         relaxed.append(
-            Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line(*path))
+            Relaxed(fact=fact, needs=relax.needs, reason=relax.reason, where=document.line(*path))
         )
     return tuple(relaxed)
 
 
 def _check_relaxed(
-    fact: Fact, row: RelaxRow, document: Document[StackFile], path: tuple[str, int]
+    fact: Fact, relax: RelaxRow, document: Document[StackFile], path: tuple[str, int]
 ) -> None:
     """Raise InputError if the stack must not set a fact, or a requirement of it, aside."""
     if fact.strength is Strength.ENFORCED:
@@ -341,7 +341,7 @@ def _check_relaxed(
         if needs
         else phrase("it has no needs: leave `needs` out")
     )
-    for position, need in enumerate(row.needs):
+    for position, need in enumerate(relax.needs):
         if need not in needs:
             raise InputError(
                 phrase("the fact `{fact}` has no need `{need}`", fact=fact.id, need=need),
@@ -355,12 +355,12 @@ def _check_absences(document: Document[StackFile], requirements: Iterable[RootRe
     origins = {
         root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)
     }
-    for number, row in enumerate(document.content.absent):
-        if origin := origins.get(row.package):
+    for number, absence in enumerate(document.content.absent):
+        if origin := origins.get(absence.package):
             raise InputError(
                 phrase(
                     "the stack both asks for `{package}` and lists it as absent",
-                    package=row.package,
+                    package=absence.package,
                 ),
                 where=document.place("absent", number, "package"),
                 why=phrase(
@@ -468,8 +468,8 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
     """
     libraries: set[str] = set()
     if systems is not None:
-        for row in systems.content.component.values():
-            libraries.update(row.libraries)
+        for component in systems.content.component.values():
+            libraries.update(component.libraries)
     return frozenset(libraries)
 
 

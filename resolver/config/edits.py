@@ -77,8 +77,8 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
                 content = replace(content, policy=_policy(content.policy, change))
             case edits.SetAside():
                 needs = (change.need,) if change.need else ()
-                row = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
-                content = replace(content, relax=(*content.relax, row))
+                relax = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
+                content = replace(content, relax=(*content.relax, relax))
             case edits.AddRows():
                 content = _with_rows(content, change, stack, components)
     kept = {number: line for number, line in lines.items() if line[1]}
@@ -180,14 +180,14 @@ def _with_rows(
     assert tables.keys() <= {"absent", "fact"}  # noqa: S101
     place = TomlText(stack.name, change.text)
     absent = [
-        replace(row, where=stack.line("absent"))
-        for row in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
+        replace(absence, where=stack.line("absent"))
+        for absence in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
     ]
     file = content.fact
     facts = with_fact_defaults(tables.get("fact", {}))
     added = decode(FactFile, facts, place, components, read_own_reference)
     for kind in KINDS:
-        rows = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
-        if rows:
-            file = replace(file, **{kind: (*getattr(file, kind), *rows)})
+        new_facts = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
+        if new_facts:
+            file = replace(file, **{kind: (*getattr(file, kind), *new_facts)})
     return replace(content, fact=file, absent=(*content.absent, *absent))

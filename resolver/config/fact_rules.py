@@ -36,7 +36,7 @@ class _Row(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Return the name of the file."""
+        """Return the name of the file that has the row."""
         return self.fact.where.rpartition(":")[0]
 
 
@@ -118,7 +118,7 @@ class FactFiles:
 def compile_facts(
     documents: Sequence[Document[FactFile]], components: Components = BUILT_IN
 ) -> tuple[model.Fact, ...]:
-    """Return the facts of files, as `FactFiles.facts` does."""
+    """Return the checked facts of some files, as `FactFiles.facts` does. Raises InputError."""
     return FactFiles(components).facts(documents)
 
 

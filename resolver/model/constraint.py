@@ -230,7 +230,7 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def project(self) -> NormalizedName:
-        """Return the project's name, without an extra."""
+        """Return the name of the project, without the extra of `subject`."""
         return text.name(self.subject.partition("[")[0])
 
     @property

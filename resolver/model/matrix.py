@@ -111,7 +111,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_candidate(self) -> bool:
-        """Return whether the release is a pre-release or development release."""
+        """Return whether the release of the cell is a pre-release or a development release."""
         return Version(self.release).is_prerelease
 
     @property

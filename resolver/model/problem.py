@@ -119,7 +119,7 @@ class Departure(
 
 
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of an installed environment."""
+    """Tests that verify.py makes in an installed environment."""
 
     # The modules to import.
     imports: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
@@ -228,7 +228,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Indexes(msgspec.Struct, frozen=True, kw_only=True):
-    """The indexes of a problem, and their bindings."""
+    """The indexes of a problem, and which projects are bound to them."""
 
     # The indexes by name.
     indexes: Mapping[str, Index]
@@ -297,7 +297,7 @@ def _binding(bindings: tuple[Binding, ...], project: NormalizedName, platform: s
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Which releases are candidates, and which of them are preferred."""
+    """The policy of a stack: which releases are candidates, and which of them are preferred."""
 
     # The pre-release policy for projects that `prereleases_of` does not name.
     prereleases: Prereleases = "if-necessary"

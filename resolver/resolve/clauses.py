@@ -297,7 +297,7 @@ class Clauses(SatSolver):
                 yield variable
 
     def _unread_candidates(self) -> list[Candidate]:
-        """Return the candidates of projects that were not opened."""
+        """Return the known candidates for projects and extras that were not opened."""
         return [
             candidate
             for candidate in self._variables
@@ -320,6 +320,7 @@ class Clauses(SatSolver):
         return tuple(self._reason(constraint) for constraint in core)
 
     def _reason(self, constraint: Constraint) -> Reason:
+        """Return a constraint with the releases that its clauses are about."""
         releases = []
         for parent, _ in self.edges.get(constraint, ()):
             if parent is not None and parent.package.kind is PackageKind.PROJECT:

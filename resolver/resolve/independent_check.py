@@ -341,6 +341,7 @@ class _Check:
             yield from self._reading.own_faults(file, table)
 
     def _builds(self, pin: Pin) -> list[facts.Builds]:
+        """Return the facts that say that a pin is built from its archive."""
         return self._reading.builds(pin.name, pin.version, pin.release.file, pin.release.index)
 
     # --- policy and facts
@@ -380,6 +381,7 @@ class _Check:
         return self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
 
     def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        """Return the facts of a kind about a pin."""
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:

@@ -59,7 +59,7 @@ def _extras_of(line: str) -> frozenset[str | None]:
     marker = line.partition(";")[2]
     extras: set[str | None] = {""}
     named = _NAMED.findall(marker)
-    extras.update(text.name(right or left) for right, left in named)
+    extras.update(text.name(name_after or name_before) for name_after, name_before in named)
     if len(_MENTIONS_EXTRA.findall(marker)) > len(named):
         extras.add(_ANY)
     return frozenset(extras)
@@ -105,12 +105,12 @@ class IndependentReading:
 
     def constraints_on(self, name: str) -> list[RootRequirement]:
         """Return the lines of `constraints` about a project that apply to the target."""
-        found = []
+        applying = []
         for root in self.problem.stack.constraints:
             need = root.need
             if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
-                found.append(root)
-        return found
+                applying.append(root)
+        return applying
 
     def is_overridden(self, need: facts.Need, requirer: str) -> bool:
         """Return whether the stack overrides a requirement of a release of `requirer`.
@@ -129,12 +129,12 @@ class IndependentReading:
 
         If there are none, overridden requirements on the project are dropped.
         """
-        found = []
+        applying = []
         for root in self.problem.stack.overrides:
             need = root.need
             if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
-                found.append(root)
-        return found
+                applying.append(root)
+        return applying
 
     def has_component(self, need: ComponentRequirement) -> bool:
         """Return whether the target meets a requirement on a component.
@@ -503,6 +503,7 @@ class IndependentReading:
 
     @staticmethod
     def _states(when: Sequence[ComponentRequirement], stated: Set[str]) -> bool:
+        """Return whether `when` is not empty, and only about components in `stated`."""
         return bool(when) and {need.component for need in when} <= stated
 
     def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:

@@ -137,7 +137,11 @@ class LinkageRules:
             return ()
         missing = missing_libraries(linkage, there.union(self._problem.libraries), links)
         missing_names = {fault.library for fault in missing}
-        linked_with = {name for fact in links for name in fact.to} or {TORCH}
+        linked_with: set[NormalizedName] = set()
+        for fact in links:
+            linked_with.update(fact.to)
+        if not linked_with:
+            linked_with.add(TORCH)
         by_fact = {name: self._provided_by(name) & missing_names for name in sorted(linked_with)}
         by_nobody = missing_names.difference(*by_fact.values())
         foreign = [fault for fault in missing if fault.library in by_nobody]

@@ -241,6 +241,7 @@ class MarkerEvaluator:
         return self._cached(line, extra)
 
     def _evaluate(self, line: str, extra: str) -> Requirement | None:
+        """Return what `evaluate` returns, without caching it."""
         requirement = text.requirement(line)
         applies = requirement.applies(self._markers)
         if extra:

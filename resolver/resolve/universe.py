@@ -705,6 +705,7 @@ class Universe(Candidates):
     def _facts_about(
         self, candidate: Candidate, kind: type[facts.FactKind]
     ) -> list[facts.FactKind]:
+        """Return the facts of a kind about a candidate's release."""
         project = self.project(text.name(candidate.package.name))
         return project.facts_about(candidate.release.position, kind)
 

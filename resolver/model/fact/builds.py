@@ -1,4 +1,4 @@
-"""`builds`: a build from source instead of a wheel."""
+"""`builds`: releases that are built from their source archives instead of taking a wheel."""
 
 from __future__ import annotations
 

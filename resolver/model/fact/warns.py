@@ -69,7 +69,7 @@ class Warns(Fact, frozen=True, kw_only=True):
             )
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the target states the component."""
+        """Return whether the target states the component of the fact, or the fact has none."""
         return not self.component or self.component in system
 
     @property
