@@ -187,11 +187,11 @@ class OwnedFolder:
     def writing(self, name: str, mode: int | None = None) -> Iterator[IO[bytes]]:
         """Yield a file that replaces `name` when the context ends without an exception.
 
-        The file has the permissions `mode`, or, if that is None, those of the file that it
-        replaces, or those that the umask gives. Until the end, it has a temporary name in the same
-        folder. A file that already has the temporary name is removed and not written to, since it
-        may have other names (hard links). A concurrent writer of the same name waits. Missing
-        folders are made.
+        The file has the permissions `mode`. With None, it has the permissions of the file that it
+        replaces, or, if there is none, the permissions that the umask gives. Until
+        the end, it has a temporary name in the same folder. A file that already has the temporary
+        name is removed and not written to, since it may have other names (hard links). A concurrent
+        writer of the same name waits. Missing folders are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -421,7 +421,7 @@ class OwnedFolder:
     ) -> Iterator[tuple[int, str]]:
         """Yield the descriptor of the folder that contains a name, and the last part of the name.
 
-        `make` and `write` are those of `folder`.
+        `make` and `write` have the same meaning as in `folder`.
         """
         *outer, last = _parts(name)
         if not outer:

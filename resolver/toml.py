@@ -65,7 +65,7 @@ class LimitError(ValueError):
 class DecodeError(ValueError):
     """A text is not TOML.
 
-    The message is that of tomli. Quotes from the text are removed, since they may be secrets.
+    The message is tomli's own. Quotes from the text are removed, since they may be secrets.
     """
 
     def __init__(self, error: tomli.TOMLDecodeError) -> None:

@@ -1,4 +1,4 @@
-"""The compiler of components: those of systems.toml, and `python` and `glibc`."""
+"""The compiler of components: the ones in systems.toml, and `python` and `glibc`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _EXAMPLES: Final = {"pep440": "12.4", "names": "A2", "cann": "8.5.0"}
 def compile_components(systems: SystemsFile, text: TomlText) -> Components:
     """Return the components that targets can have, by name.
 
-    First come the components of systems.toml, sorted by name, and then those of `python` and
-    `glibc` that the file does not have. Errors list them in this order. Raises InputError with
+    First come the components of systems.toml, sorted by name, and then `python` and `glibc`,
+    unless the file has them. Errors list them in this order. Raises InputError with
     file:line:key.
     """
     tables = sorted(systems.component.items())

@@ -23,7 +23,7 @@ from resolver.model.problem import Absence, Policy
 
 
 class EditedStack(Document[StackFile], frozen=True, dict=True):
-    """The file of a stack with edited content. The text and its places are those of the file."""
+    """The file of a stack with edited content. The text and its places are not edited."""
 
     # The lines of the file.
     of_file: tuple[FileLine, ...]
@@ -59,7 +59,7 @@ class EditedStack(Document[StackFile], frozen=True, dict=True):
 def edited(stack: Document[StackFile], changes: Edits, components: Components) -> EditedStack:
     """Return a stack with edits.
 
-    `components` are those that its targets and facts may have.
+    `components` are the components that its targets and facts may have.
     """
     content = stack.content
     of_file = stack_lines(content)
@@ -174,7 +174,7 @@ def _with_rows(
 ) -> StackFile:
     """Return the content with more facts and absent projects.
 
-    Their place is that of the table to which they are added.
+    They have the place of the table to which they are added.
     """
     tables = toml.loads(change.text, toml.STACK)
     assert tables.keys() <= {"absent", "fact"}  # noqa: S101

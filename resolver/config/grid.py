@@ -139,7 +139,7 @@ class Grid(msgspec.Struct, frozen=True):
         return tuple(map(str, self.components[TOOLKIT].known))
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-        """Yield the cells of the grid: first those of releases, then those of shipped stacks.
+        """Yield the cells of the grid: first cells of releases, then cells of shipped stacks.
 
         `releases` has the releases of each project of `packages`, newest first. A release has a
         cell for a machine if facts about it require a CANN, and the CANN and the Python of the

@@ -30,7 +30,7 @@ _ONLY_PYPI: Final = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
 
 
 def compile_indexes(inputs: Inputs) -> Indexes:
-    """Return the indexes and bindings of a stack, and those of indexes.toml.
+    """Return the indexes and bindings of a stack and of indexes.toml.
 
     The bindings of the stack come first. With the policy `own-indexes-only`, indexes.toml is
     ignored. Raises InputError with file:line:key.

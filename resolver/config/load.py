@@ -184,8 +184,8 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
 def _with_defaults(table: Any, **defaults: Any) -> Any:
     """Return a table of lists of rows with default values filled in.
 
-    Each row gets the keys of `defaults`, and those of the table's own key `defaults`, that it does
-    not have. Values that are not tables are returned unchanged, and `decode` refuses them.
+    Each row gets the keys that it does not have, from `defaults` and from the table's own key
+    `defaults`. Values that are not tables are returned unchanged, and `decode` refuses them.
     """
     if not isinstance(table, dict):
         return table
@@ -450,7 +450,7 @@ def load_systems(matrices: Path) -> Document[SystemsFile] | None:
 
 
 def components_of(systems: Document[SystemsFile] | None) -> Components:
-    """Return the components that targets can have, by name: built-in ones and those of a file.
+    """Return the components that targets can have, by name: built-in ones and ones of a file.
 
     Raises InputError.
     """
@@ -571,7 +571,7 @@ def _require_no_requirements(path: Path) -> None:
 
 
 def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
-    """Return a path if it is that of a file, and raise InputError otherwise.
+    """Return a path if a file has it, and raise InputError otherwise.
 
     `given` is the text that the user wrote.
     """

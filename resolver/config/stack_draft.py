@@ -139,7 +139,7 @@ class Draft(msgspec.Struct, frozen=True):
         """Return the text of the stack's file.
 
         `name` is the name of the stack, and `file` the name of the imported file. `target` has the
-        keys of the table `target`, and `system` those of `target.system`. Comments are in
+        keys of the table `target`, and `system` the keys of `target.system`. Comments are in
         `language`. The summary is in English and Chinese.
         """
         summary = phrase("What {file} asks for", file=escaped(file))
@@ -177,7 +177,7 @@ class _UsableLine(NamedTuple):
     need: Need
     # The line of the file without secrets.
     shown: str
-    # Why the line differs from that of the file; None if it does not.
+    # Why the line differs from the line in the file; None if it does not.
     why: Message | None
 
 
@@ -191,7 +191,7 @@ def draft(
 ) -> Draft:
     """Return the lines of a stack for the requirements of a file, without repetitions.
 
-    `requirements` are those of the file, `matrices` is the folder of facts, and `stated` has the
+    `requirements` come from the file, `matrices` is the folder of facts, and `stated` has the
     names of the components that the target states. Projects for CUDA, local version labels, and
     projects that are installed with a stated component are left out. With `with_plugins`, the
     plugins that the projects need on the target are added. A target that states no component is a

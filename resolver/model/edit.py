@@ -1,6 +1,6 @@
 """Edits of a stack. A way out of a conflict consists of such edits.
 
-Line and target numbers in an edit are those of the file as it was read. They do not change when
+Line and target numbers in an edit refer to the file as it was read. They do not change when
 other edits add or drop a line. So an edit is undone by leaving it out, and two changed stacks are
 the same if their edits are equal. `config/edits` applies edits to the content of a stack, and
 `explain/stack_text` applies them to its text.

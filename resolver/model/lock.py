@@ -540,8 +540,8 @@ class Lock(_Row, kw_only=True, frozen=True):
         """Return the requirements on each project as sentences, by the name of the project.
 
         The lines of the stack come first, then facts, then metadata. With the `tools` of an
-        isolated build environment, return the requirements on each of these tools: those of the
-        builds in that environment, and those of other tools.
+        isolated build environment, return the requirements on each of these tools, from the
+        builds in that environment and from other tools.
         """
         by_project: list[tuple[str, Message]] = []
         for pin in tools or self.pin:

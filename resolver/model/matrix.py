@@ -47,10 +47,10 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     newest: int | None = None
     # The versions that are tried, as a specifier set; empty for all.
     versions: Annotated[str, specifier] = ""
-    # Whether only one release is tried of those that differ in a pre-release or post-release suffix
-    # alone: the newest final release, or else the newest pre-release.
+    # Whether only one of several releases is tried if they differ only in a pre-release or
+    # post-release suffix: the newest final release, or else the newest pre-release.
     one_of_series: bool = False
-    # The versions of Python that are tried; empty for those of all machines.
+    # The versions of Python that are tried; empty for the versions of all machines.
     python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
     # The name of a shipped stack whose targets are the cells; empty if the cells are releases.
     stack: Text = ""

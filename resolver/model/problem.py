@@ -232,8 +232,8 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
 
     # The indexes by name.
     indexes: Mapping[str, Index]
-    # All bindings: first those of the stack, then those of matrices/indexes.toml, unless `own_only`
-    # is set. For each project the first binding that names it counts.
+    # All bindings: first the stack's, then the ones in matrices/indexes.toml, unless `own_only` is
+    # set. For each project the first binding that names it counts.
     bindings: tuple[Binding, ...]
     # The names of the indexes that the stack defines. They replace shipped indexes of the same
     # name.

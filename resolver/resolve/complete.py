@@ -89,7 +89,7 @@ class CompleteEngine:
     def _next(self) -> Package | None:
         """Return the package to decide next; None if all are decided.
 
-        The order is about that of the search.
+        The order is about the same as in the search.
         """
         undecided = [package for package in self._demands if package not in self._chosen]
         return min(undecided, key=self._decision_key, default=None)
@@ -122,7 +122,7 @@ class CompleteEngine:
         Return False if there is none.
         """
         candidates = list(self._candidates(package))
-        # Candidates that were opened are mostly those that earlier decisions tried in vain.
+        # Most candidates that were opened were tried in vain by earlier decisions.
         opened = list(takewhile(self.clauses.opened, candidates))
         if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
             candidates = candidates[len(opened) :]

@@ -92,7 +92,7 @@ def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
 def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | None:
     """Return the position of the most preferred final release that all requirements admit.
 
-    The requirements are those on the pin's project. None if there is no usable one.
+    The requirements are requirements on the pin's project. None if there is no usable one.
     """
     mask = project.stable
     for constraint in pin.because:

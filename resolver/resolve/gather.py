@@ -237,7 +237,7 @@ class _PossibleReleases:
             if edge.package.kind is PackageKind.PROJECT:
                 base = edge.package.base
                 demands[base] = demands.get(base, ANYTHING) & universe.demand(edge)
-        # The chosen candidate of each project, and those that are preferred to it.
+        # The chosen candidate of each project, and the candidates that are preferred to it.
         self._candidates: dict[Package, list[Candidate]] = {}
         # The releases that are possible, as bit masks, for these projects and for projects that
         # they require.

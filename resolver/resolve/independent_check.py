@@ -158,7 +158,7 @@ class _Check:
     ) -> Iterator[str]:
         """Check the requirements of a pin, or of one of its extras.
 
-        `needs` and `build_needs` are those of its file. Requirements of facts, of the stack's
+        `needs` and `build_needs` come from its file. Requirements of facts, of the stack's
         overrides and of its binaries are checked as well.
         """
         requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"

@@ -23,7 +23,7 @@ _HASH: Final = 4
 
 
 class BinaryCheck:
-    """Compares the libraries and symbols that binaries of pins need with those that there are.
+    """Compares the libraries and symbols that binaries of pins need with the ones that there are.
 
     Only wheels of projects with a `links` fact that has `to` are checked.
     """

@@ -201,7 +201,7 @@ class IndependentReading:
     def requires_python(self, name: NormalizedName, release: Release) -> str:
         """Return the Requires-Python of a release, from the same place as its requirements.
 
-        Without one there, it is that of the index's page. Raises UnusableFile.
+        Without one there, the one on the index's page counts. Raises UnusableFile.
         """
         file = release.file
         if release.source is not None:
@@ -519,7 +519,7 @@ class IndependentReading:
 class _Place(NamedTuple):
     """The sort key of a wheel among the variants of its release.
 
-    The order is that of PEP 825 ("Variant ordering", step 7).
+    The order follows PEP 825 ("Variant ordering", step 7).
     """
 
     # For each property the ranks of its namespace, its feature and its value, sorted.

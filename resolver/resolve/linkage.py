@@ -128,8 +128,8 @@ class LinkageRules:
 
         `links` are the facts about the release, and `there` the libraries that count as present. A
         library that neither the target nor a project of a fact has must be in torch, or be needed
-        by torch itself. Only a torch that somebody has read can have it: such libraries are mostly
-        those of CUDA, which a target with NPUs does not have. The independent check has the same
+        by torch itself. Only a torch that somebody has read can have it: such libraries mostly
+        belong to CUDA, which a target with NPUs does not have. The independent check has the same
         rule. Raises UnusableReleaseError if nothing on the target provides a library.
         """
         linkage = self._loadable(release)

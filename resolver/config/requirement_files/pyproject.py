@@ -149,7 +149,7 @@ class _ProjectReader:
         return self._included(_GROUP, [group], where)
 
     def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_PlacedElement]:
-        """Return the elements of extras or groups, except for those that were read before.
+        """Return the elements of extras or groups, except for elements that were read before.
 
         `kind` is _EXTRA or _GROUP. `where` is the place that names them. Raises InputError for an
         unknown name.

@@ -69,7 +69,7 @@ class RequirementsFiles:
         self._take_all(self._lines_of(path, str(path), into))
 
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
-        """Add the requirement in a line to `into`, or those of the file that it includes.
+        """Add the requirement in a line to `into`, or the requirements in a file that it includes.
 
         `where` is file:line of the line, and `folder` the folder to which its paths are relative.
         Raises InputError.

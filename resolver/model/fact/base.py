@@ -279,8 +279,8 @@ class BuildFact(Fact, frozen=True, kw_only=True):
 def counts_for(release: Release, wheels: bool, needs: Iterable[Need]) -> bool:
     """Return whether a fact concerns the file from which a release is installed.
 
-    `wheels` and `needs` are those of the fact. Without `wheels`, the fact concerns every file. With
-    `wheels`, it concerns no source build, and no variant wheel (PEP 825) with properties of a
+    `wheels` and `needs` are fields of the fact. Without `wheels`, the fact concerns every file.
+    With `wheels`, it concerns no source build, and no variant wheel (PEP 825) with properties of a
     component that `needs` are about.
     """
     if not wheels:

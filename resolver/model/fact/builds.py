@@ -26,7 +26,7 @@ _OWN_VARIABLES: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND
 class Builds(BuildFact, frozen=True, kw_only=True):
     """How releases are built from their source archives, instead of taking a wheel of the index.
 
-    The requirements of such a build differ from those of the wheel.
+    The requirements of such a build differ from the requirements of the wheel.
     """
 
     # What the release is built from; only source archives are supported.

@@ -74,12 +74,12 @@ class Warns(Fact, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return the requirements of `with`, then those of `unless`."""
+        """Return the requirements of `with`, then the requirements of `unless`."""
         return (*self.together_with, *self.unless)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements of `unless`, then those of `with`."""
+        """Return the requirements of `unless`, then the requirements of `with`."""
         return (*self.unless, *self.together_with)
 
     @property
