@@ -155,7 +155,7 @@ def _spaced(text: str, language: Language) -> str:
 
 @lru_cache
 def _catalogue(language: Language) -> GNUTranslations:
-    """Return the texts of a language by their codes."""
+    """Return the gettext catalogue of a language: the texts of messages by their codes."""
     return GNUTranslations(BytesIO(_read(language).to_binary()))
 
 

@@ -35,7 +35,7 @@ DEEPEST: Final = 64
 
 
 class Kind(Enum):
-    """What a name is. A link is a link, whatever it points to."""
+    """What a name in a folder stands for. Links are not followed to find this out."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -72,7 +72,7 @@ def sync_descriptor(descriptor: int) -> None:
 
 
 def kind_of(mode: int) -> Kind:
-    """Return what a file with this `st_mode` is."""
+    """Return the kind of a file, given the `st_mode` of its status."""
     if stat.S_ISREG(mode):
         return Kind.FILE
     if stat.S_ISDIR(mode):

@@ -1,6 +1,7 @@
-"""The compiler of problems: it resolves and checks what the files of a stack say of each other.
+"""The compiler of problems: it makes a problem for each lock of a stack.
 
-`load` reads the files. The commands pass the problems to `resolve/solver`.
+It also checks the lines of the stack, their markers, and the names of practices that the stack
+turns on. `load` reads the files. The commands pass the problems to `resolve/solver`.
 """
 
 from __future__ import annotations

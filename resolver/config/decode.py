@@ -307,7 +307,7 @@ def _union_reader(members: Sequence[Any]) -> _Reader:
 
 
 def _tuple(read: _Reader, located: _Located) -> tuple[Any, ...]:
-    """Return a list as a tuple. `read` decodes its elements."""
+    """Return a list as a tuple, with its elements decoded by `read`."""
     items = enumerate(located.checked(list))
     return tuple(read(located.child(position, item)) for position, item in items)
 

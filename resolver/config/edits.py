@@ -140,7 +140,7 @@ def _policy(policy: Policy, change: edits.AllowPrereleases | edits.DropCutoff) -
 
 
 def _target(content: StackFile, number: int) -> TargetTable:
-    """Return the target with a number in the file, which may have a single target."""
+    """Return the target with a number. If the file has a single target, return that one."""
     if isinstance(content.target, TargetTable):
         return content.target
     return content.target[number]

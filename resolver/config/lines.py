@@ -119,7 +119,7 @@ class LineNumbers:
         return tuple(keys), position
 
     def _skip(self, position: int) -> int:
-        """Return the position in the text after white space and comments."""
+        """Return the next position in the text that is neither in white space nor in a comment."""
         while True:
             if space := _SPACE.match(self._text, position):
                 position = space.end()

@@ -121,7 +121,7 @@ class ComponentValue(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class RequirementSource(Enum):
-    """The source of a requirement of a release."""
+    """Where a requirement of a release comes from, such as its metadata or a fact."""
 
     # The core metadata of the release's file.
     METADATA = "metadata"

@@ -23,7 +23,7 @@ class SetLine(msgspec.Struct, frozen=True):
 
 
 class SetComponent(msgspec.Struct, frozen=True):
-    """Give a component of a target another value."""
+    """Give a component of a target another value, such as another release of CANN."""
 
     # The number of the target in the file, from 0.
     target: int

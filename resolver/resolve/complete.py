@@ -95,7 +95,7 @@ class CompleteEngine:
         return min(undecided, key=self._decision_key, default=None)
 
     def _decision_key(self, package: Package) -> tuple[object, ...]:
-        """Return the sort key of a package: its kind, `Demand.decision_key`, its name."""
+        """Return a sort key for `_next`: the smallest key belongs to the package to decide next."""
         key = self._demands[package][-1].decision_key(self._first_required[package])
         return package.kind, *key, package
 

@@ -89,7 +89,7 @@ class IndependentReading:
     def facts_of_kind(
         self, name: str, version: Version, kind: type[facts.FactKind]
     ) -> list[facts.FactKind]:
-        """Return the facts of a kind about a release."""
+        """Return the facts about a release that are of the type `kind`."""
         return [fact for fact in self.facts_about(name, version) if isinstance(fact, kind)]
 
     # --- the stack and the target

@@ -56,7 +56,7 @@ class OrderedReleases:
     """All releases of a project on its indexes, newest first, whatever the target."""
 
     def __init__(self, lookup: Lookup) -> None:
-        """Take the catalog's answer for the project."""
+        """Take the catalog's answer for the project: its pages on the indexes."""
         self.lookup = lookup
         offers: dict[Version, list[IndexRelease]] = {}
         for page in lookup.pages:
