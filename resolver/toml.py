@@ -17,7 +17,7 @@ from resolver.phrase import phrase
 
 
 class Limits(NamedTuple):
-    """The limits of a TOML text."""
+    """How large a TOML text may be. It is refused if it is larger in one respect."""
 
     # The most characters.
     characters: int

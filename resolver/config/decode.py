@@ -240,7 +240,7 @@ def _reader(kind: Any) -> _Reader:
 
 
 def _text(read: Callable[[str], Any], located: _Located) -> Any:
-    """Return `read(text)` for a text."""
+    """Return what `read` makes of a text. A value that is no text is refused."""
     return located.parse(read, located.checked(str))
 
 
@@ -352,7 +352,7 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
 
 
 class _Field(NamedTuple):
-    """A field of a type, prepared for decoding."""
+    """A field of a struct, with the key in TOML and what is needed to decode its value."""
 
     # The name of the field.
     name: str
@@ -400,7 +400,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 
 def _choice(options: Sequence[Any], located: _Located) -> Any:
-    """Return a value that must be one of some options."""
+    """Return a value that must be one of `options`. Raises InputError for any other."""
     value = located.checked(type(options[0]))
     if value not in options:
         complaint = phrase("{key} cannot be", key=last_key(located.path))

@@ -133,7 +133,7 @@ def _distinct_names(
 
 
 def _policy(policy: Policy, change: edits.AllowPrereleases | edits.DropCutoff) -> Policy:
-    """Return a policy with an edit."""
+    """Return a policy with the change that an edit makes to it."""
     if isinstance(change, edits.DropCutoff):
         return replace(policy, exclude_newer=None)
     return replace(policy, prereleases_of={**policy.prereleases_of, change.project: "allow"})

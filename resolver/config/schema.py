@@ -257,7 +257,7 @@ class RelaxRow(_Table, kw_only=True, frozen=True):
 
 
 class StackFile(_Table, kw_only=True, frozen=True):
-    """The file of a stack."""
+    """The content of a stack's TOML file."""
 
     # The name and the lines of the stack.
     stack: StackTable

@@ -145,7 +145,7 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
 
 
 class CellOutcome(Enum):
-    """The outcome of solving a cell."""
+    """Whether a cell of the grid can be locked, and if not, why."""
 
     # The cell can be locked without practices.
     LOCKS = "locks"
@@ -165,7 +165,7 @@ LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A solved cell, with its outcome."""
+    """What solving a cell of the grid gave: the outcome, and the pins or the conflict."""
 
     # The cell.
     cell: Cell

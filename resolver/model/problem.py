@@ -279,7 +279,7 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
         return _binding(self.shipped, project, platform).indexes
 
     def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the names of `shipped_for` that are not in the binding of the project."""
+        """Return the indexes in `shipped_for` that are not in the binding of the project."""
         asked = self.binding(project, platform).indexes
         return tuple(name for name in self.shipped_for(project, platform) if name not in asked)
 

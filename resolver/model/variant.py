@@ -47,7 +47,7 @@ NO_VARIANTS: Final = VariantTable()
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
-    """The variant that a wheel is."""
+    """The variant of its release that a wheel is (PEP 825): a label and properties."""
 
     # The label in the wheel's name.
     label: str

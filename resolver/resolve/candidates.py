@@ -209,7 +209,7 @@ class Candidates:
         return project
 
     def is_loaded(self, name: NormalizedName) -> bool:
-        """Return whether a project was looked up."""
+        """Return whether the releases of a project were already read by `project`."""
         return name in self._projects
 
     def mask(self, package: Package, allows: Allows) -> int:

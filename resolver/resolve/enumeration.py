@@ -25,7 +25,7 @@ class TooManyError(Exception):
 
 
 class Need(NamedTuple):
-    """A requirement on a project."""
+    """A requirement on a project, as the search in this module needs it."""
 
     # The project.
     project: str

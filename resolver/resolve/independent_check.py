@@ -45,7 +45,7 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 
 class _Check:
-    """Finds the faults of one resolution."""
+    """Finds the faults of one resolution: rules that its pins break."""
 
     def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
         self._problem = problem
@@ -286,7 +286,7 @@ class _Check:
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
-        """Check the index and the files of a pin."""
+        """Yield the faults in the index and the files of a pin."""
         release = pin.release
         index = release.index
         binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
@@ -433,7 +433,7 @@ class _Check:
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 
     def _facts(self, pin: Pin) -> Iterator[str]:
-        """Check that no fact rules a pin out."""
+        """Yield a fault for each fact that rules a pin out."""
         for fact in self._facts_about[pin.name]:
             match fact:
                 case facts.Excludes():

@@ -147,13 +147,13 @@ class _Describer:
                 return self._unavailable(constraint)
 
     def _others(self, constraint: Constraint) -> list[Constraint]:
-        """Return the other constraints of the core."""
+        """Return the constraints of the core without the given one."""
         return [other for other in self._core if other != constraint]
 
     def _possible_parents(
         self, constraint: Constraint, others: Sequence[Constraint]
     ) -> Iterator[Candidate]:
-        """Yield the candidates with edges of a constraint that other constraints leave possible."""
+        """Yield the candidates that have edges of a constraint and that `others` leave possible."""
         for parent, _ in self._clauses.edges[constraint]:
             if parent is None:
                 continue

@@ -216,6 +216,6 @@ class SatSolver:
             self.add_clause(clause)
 
     def new_variable(self) -> int:
-        """Return a new variable."""
+        """Return a variable that was not used before, as a positive number."""
         self._top += 1
         return self._top

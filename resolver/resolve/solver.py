@@ -61,7 +61,7 @@ ALL_ARCHIVES: Archives = ()
 
 
 class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution."""
+    """A proof that a problem has no solution: constraints that contradict each other."""
 
     # The clauses that the engine knew.
     clauses: Clauses

@@ -313,7 +313,7 @@ class Universe(Candidates):
         return edges
 
     def opened(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was opened."""
+        """Return whether the requirements of a candidate were already read."""
         return candidate in self._edges
 
     def provides(self, candidate: Candidate, extra: str) -> bool:

@@ -52,7 +52,7 @@ class Builds(BuildFact, frozen=True, kw_only=True):
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements of `when`."""
+        """Return the requirements in `when`: the sources must contain them."""
         return self.when
 
     @property
