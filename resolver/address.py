@@ -65,6 +65,7 @@ def split(url: str) -> Address:
 
 
 def _split(url: str) -> Address:
+    """Return the parts of an address, without caching them. Raises AddressError."""
     try:
         parts = urlsplit(url)
         return Address(

@@ -46,6 +46,7 @@ def harmless(text: str, kept: str = "\n") -> str:
 
 
 def _escaped_char(char: str) -> str:
+    """Return the escape of a character if a terminal could act on it, else the character."""
     # Loading this module takes 2 ms, and few texts need it.
     from unicodedata import category
 

@@ -182,7 +182,7 @@ def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) 
 
     JSON itself requires this of C0 control characters, but not of C1 control characters,
     bidirectional marks and line separators. All other characters are not escaped. Without
-    `sort_keys`, the caller must give the keys a fixed order, such as that of a struct's fields.
+    `sort_keys`, the keys must already be in a fixed order, such as the order of struct fields.
     """
     text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)  # noqa: TID251
     escapes = {}

@@ -39,7 +39,11 @@ _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u
 
 
 def translate(
-    what: str | Message, language: Language, count: int | None = None, /, **values: object
+    code_or_message: str | Message,
+    language: Language,
+    count: int | None = None,
+    /,
+    **values: object,
 ) -> str:
     """Return the text of a code or a message in a language.
 
@@ -48,18 +52,18 @@ def translate(
     values are escaped, since values may come from an index. Raises KeyError if there is no such
     code, or no value for a placeholder.
     """
-    if isinstance(what, Message):
-        return _message_text(what, language)
+    if isinstance(code_or_message, Message):
+        return _message_text(code_or_message, language)
     catalogue = _catalogue(language)
     # gettext returns its argument if the catalog does not have it.
-    template = what
+    template = code_or_message
     if count is not None:
-        template = catalogue.ngettext(what, what, count)
+        template = catalogue.ngettext(code_or_message, code_or_message, count)
         values["count"] = count
-    if template is what:
-        template = catalogue.gettext(what)
-    if template is what:
-        raise KeyError(what)
+    if template is code_or_message:
+        template = catalogue.gettext(code_or_message)
+    if template is code_or_message:
+        raise KeyError(code_or_message)
     for name, value in values.items():
         if isinstance(value, str):
             values[name] = harmless(value)
@@ -101,28 +105,30 @@ def templates(prefix: str, language: Language) -> dict[str, str]:
     return {entry.msgid.removeprefix(prefix): entry.msgstr for entry in entries}
 
 
-def _message_text(what: Message, language: Language) -> str:
+def _message_text(shown: Message, language: Language) -> str:
     """Return the text of a message: one in several languages, a phrase, a list or a code's text."""
-    if what.code == TEXT:
-        return harmless(str(what.values.get(language) or what.values["en"]))
-    if what.code == PHRASE:
-        filled = _value_texts(what.values, language)
+    if shown.code == TEXT:
+        return harmless(str(shown.values.get(language) or shown.values["en"]))
+    if shown.code == PHRASE:
+        filled = _value_texts(shown.values, language)
         return translate_phrase(Phrase(filled.pop("template"), filled), language)
-    match what.values:
-        case {"by": str(by), "items": tuple(items), "last": str(last)} if what.code == JOINED:
+    match shown.values:
+        case {"by": str(by), "items": tuple(items), "last": str(last)} if shown.code == JOINED:
             texts = [_value_text(item, language) for item in items]
             return _spaced(_joined_text(texts, language, by, last), language)
         case {"count": int(count), **others}:
-            return translate(what.code, language, count, **_value_texts(others, language))
+            return translate(shown.code, language, count, **_value_texts(others, language))
         case values:
-            return translate(what.code, language, **_value_texts(values, language))
+            return translate(shown.code, language, **_value_texts(values, language))
 
 
 def _value_texts(values: Mapping[str, Value], language: Language) -> dict[str, str]:
+    """Return the texts of a message's values, by placeholder."""
     return {name: _value_text(value, language) for name, value in values.items()}
 
 
 def _value_text(value: Value, language: Language) -> str:
+    """Return the text of a value, with control characters escaped. A tuple becomes a list."""
     if isinstance(value, tuple):
         texts = [_value_text(item, language) for item in value]
         return _joined_text(texts, language, "comma", "and")
@@ -149,6 +155,7 @@ def _spaced(text: str, language: Language) -> str:
 
 @lru_cache
 def _catalogue(language: Language) -> GNUTranslations:
+    """Return the gettext catalogue of a language: the texts of messages by their codes."""
     return GNUTranslations(BytesIO(_read(language).to_binary()))
 
 

@@ -35,7 +35,7 @@ DEEPEST: Final = 64
 
 
 class Kind(Enum):
-    """What a name is. A link is a link, whatever it points to."""
+    """What a name in a folder stands for. Links are not followed to find this out."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -72,7 +72,7 @@ def sync_descriptor(descriptor: int) -> None:
 
 
 def kind_of(mode: int) -> Kind:
-    """Return what a file with this `st_mode` is."""
+    """Return the kind of a file, given the `st_mode` of its status."""
     if stat.S_ISREG(mode):
         return Kind.FILE
     if stat.S_ISDIR(mode):
@@ -125,6 +125,7 @@ def _open(name: str, parent: int, path: Path, flags: int) -> int:
 
 
 def _is_link(name: str, parent: int) -> bool:
+    """Return whether a name is a link; False if it does not exist."""
     try:
         return stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode)
     except OSError:
@@ -160,7 +161,7 @@ def opened_or_made(name: str, parent: int) -> int:
 
 
 def is_alone(status: os.stat_result) -> bool:
-    """Return whether a status is that of a regular file without other names (hard links)."""
+    """Return whether a status belongs to a regular file without other names (hard links)."""
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
@@ -223,7 +224,7 @@ def _lock(descriptor: int) -> None:
 
 
 def is_at(name: str, parent: int, descriptor: int) -> bool:
-    """Return whether a name is that of an open file, given by its descriptor."""
+    """Return whether an open file, given by its descriptor, has a name."""
     try:
         return os.path.samestat(os.lstat(name, dir_fd=parent), os.fstat(descriptor))
     except FileNotFoundError:
@@ -233,8 +234,8 @@ def is_at(name: str, parent: int, descriptor: int) -> bool:
 def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
     """Set the permissions of a new file.
 
-    They are `mode`, or, if that is None, those of the file `name` that the new file will replace.
-    If no such file exists, the permissions are not changed.
+    It gets the permissions `mode`. With None, it gets the permissions of the file `name` that it
+    will replace. If no such regular file exists, its permissions are not changed.
     """
     if mode is None:
         try:
@@ -250,9 +251,9 @@ def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
 def copy_status(status: os.stat_result, name: str, parent: int) -> None:
     """Give a copied file or folder the permissions and times of its original.
 
-    `status` is that of the original. The set-user-id and set-group-id bits are not copied. The copy
-    belongs to this user, and with these bits, code of the original's owner would run with the
-    rights of this user.
+    `status` is the status of the original. The set-user-id and set-group-id bits are not copied.
+    The copy belongs to this user, and with these bits, code of the original's owner would run with
+    the rights of this user.
     """
     copied = stat.S_IMODE(status.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
     # A new folder inherits the set-group-id bit of the folder that contains it.

@@ -124,7 +124,7 @@ class OwnedFolder:
         return False
 
     def size(self, name: str) -> int:
-        """Return the size of a file in bytes."""
+        """Return the size of a file in bytes. Raises FileNotFoundError if it does not exist."""
         with self._parent(name) as (parent, last):
             return os.lstat(last, dir_fd=parent).st_size
 
@@ -187,11 +187,11 @@ class OwnedFolder:
     def writing(self, name: str, mode: int | None = None) -> Iterator[IO[bytes]]:
         """Yield a file that replaces `name` when the context ends without an exception.
 
-        The file has the permissions `mode`, or, if that is None, those of the file that it
-        replaces, or those that the umask gives. Until the end, it has a temporary name in the same
-        folder. A file that already has the temporary name is removed and not written to, since it
-        may have other names (hard links). A concurrent writer of the same name waits. Missing
-        folders are made.
+        The file has the permissions `mode`. With None, it has the permissions of the file that it
+        replaces, or, if there is none, the permissions that the umask gives. Until
+        the end, it has a temporary name in the same folder. A file that already has the temporary
+        name is removed and not written to, since it may have other names (hard links). A concurrent
+        writer of the same name waits. Missing folders are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -233,6 +233,7 @@ class OwnedFolder:
             os.fchmod(file.fileno(), mode)
 
     def _new_file(self, name: str) -> IO[bytes]:
+        """Open a new file for writing. Raises FileExistsError if the name exists."""
         with self._parent(name, make=True) as (parent, last):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             return os.fdopen(opened_file(last, parent, self.path / name, flags), "wb")
@@ -420,7 +421,7 @@ class OwnedFolder:
     ) -> Iterator[tuple[int, str]]:
         """Yield the descriptor of the folder that contains a name, and the last part of the name.
 
-        `make` and `write` are those of `folder`.
+        `make` and `write` have the same meaning as in `folder`.
         """
         *outer, last = _parts(name)
         if not outer:

@@ -17,7 +17,7 @@ from resolver.phrase import phrase
 
 
 class Limits(NamedTuple):
-    """The limits of a TOML text."""
+    """How large a TOML text may be. It is refused if it is larger in one respect."""
 
     # The most characters.
     characters: int
@@ -65,7 +65,7 @@ class LimitError(ValueError):
 class DecodeError(ValueError):
     """A text is not TOML.
 
-    The message is that of tomli. Quotes from the text are removed, since they may be secrets.
+    The message is tomli's own. Quotes from the text are removed, since they may be secrets.
     """
 
     def __init__(self, error: tomli.TOMLDecodeError) -> None:

@@ -1,6 +1,7 @@
-"""The compiler of problems: it resolves and checks what the files of a stack say of each other.
+"""The compiler of problems: it makes a problem for each lock of a stack.
 
-`load` reads the files. The commands pass the problems to `resolve/solver`.
+It also checks the lines of the stack, their markers, and the names of practices that the stack
+turns on. `load` reads the files. The commands pass the problems to `resolve/solver`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class StackCompiler:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Return the facts of the files that the stack uses, for any target."""
+        """Return the facts of all files that the stack uses, for any target. Raises InputError."""
         return self._facts.facts(self.inputs.facts)
 
     def edited(self, edits: Edits) -> EditedStack:
@@ -310,20 +311,20 @@ def _relaxed(document: Document[StackFile], facts: Sequence[Fact]) -> tuple[Rela
     """
     known = {fact.id: fact for fact in facts}
     relaxed = []
-    for number, row in enumerate(document.content.relax):
+    for number, relax in enumerate(document.content.relax):
         path = ("relax", number)
-        fact = known.get(row.fact)
+        fact = known.get(relax.fact)
         if fact is None:
-            raise document.unknown(phrase("there is no fact"), row.fact, known, *path, "fact")
-        _check_relaxed(fact, row, document, path)
+            raise document.unknown(phrase("there is no fact"), relax.fact, known, *path, "fact")
+        _check_relaxed(fact, relax, document, path)
         relaxed.append(
-            Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line(*path))
+            Relaxed(fact=fact, needs=relax.needs, reason=relax.reason, where=document.line(*path))
         )
     return tuple(relaxed)
 
 
 def _check_relaxed(
-    fact: Fact, row: RelaxRow, document: Document[StackFile], path: tuple[str, int]
+    fact: Fact, relax: RelaxRow, document: Document[StackFile], path: tuple[str, int]
 ) -> None:
     """Raise InputError if the stack must not set a fact, or a requirement of it, aside."""
     if fact.strength is Strength.ENFORCED:
@@ -341,7 +342,7 @@ def _check_relaxed(
         if needs
         else phrase("it has no needs: leave `needs` out")
     )
-    for position, need in enumerate(row.needs):
+    for position, need in enumerate(relax.needs):
         if need not in needs:
             raise InputError(
                 phrase("the fact `{fact}` has no need `{need}`", fact=fact.id, need=need),
@@ -355,12 +356,12 @@ def _check_absences(document: Document[StackFile], requirements: Iterable[RootRe
     origins = {
         root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)
     }
-    for number, row in enumerate(document.content.absent):
-        if origin := origins.get(row.package):
+    for number, absence in enumerate(document.content.absent):
+        if origin := origins.get(absence.package):
             raise InputError(
                 phrase(
                     "the stack both asks for `{package}` and lists it as absent",
-                    package=row.package,
+                    package=absence.package,
                 ),
                 where=document.place("absent", number, "package"),
                 why=phrase(
@@ -468,8 +469,8 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
     """
     libraries: set[str] = set()
     if systems is not None:
-        for row in systems.content.component.values():
-            libraries.update(row.libraries)
+        for component in systems.content.component.values():
+            libraries.update(component.libraries)
     return frozenset(libraries)
 
 

@@ -1,4 +1,4 @@
-"""The compiler of components: those of systems.toml, and `python` and `glibc`."""
+"""The compiler of components: the ones in systems.toml, and `python` and `glibc`."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _EXAMPLES: Final = {"pep440": "12.4", "names": "A2", "cann": "8.5.0"}
 def compile_components(systems: SystemsFile, text: TomlText) -> Components:
     """Return the components that targets can have, by name.
 
-    First come the components of systems.toml, sorted by name, and then those of `python` and
-    `glibc` that the file does not have. Errors list them in this order. Raises InputError with
+    First come the components of systems.toml, sorted by name, and then `python` and `glibc`,
+    unless the file has them. Errors list them in this order. Raises InputError with
     file:line:key.
     """
-    rows = sorted(systems.component.items())
-    components = {name: _component(name, row, text) for name, row in rows}
+    tables = sorted(systems.component.items())
+    components = {name: _component(name, table, text) for name, table in tables}
     return {**components, **{name: BUILT_IN[name] for name in BUILT_IN if name not in components}}
 
 
-def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
+def _component(name: str, table: ComponentRow, text: TomlText) -> Component:
     """Return the component of a table of systems.toml. Raises InputError.
 
     For `python` and `glibc`, only the known values and names are taken from the table.
@@ -53,36 +53,36 @@ def _component(name: str, row: ComponentRow, text: TomlText) -> Component:
         raise InputError(complaint, where=text.place(*path))
     component = BUILT_IN.get(name)
     if component is not None:
-        _require_plain(name, row, text)
+        _require_plain(name, table, text)
     else:
-        if row.versions not in GRAMMARS:
+        if table.versions not in GRAMMARS:
             raise text.unknown(
-                phrase("there is no grammar"), row.versions, GRAMMARS, *path, "versions"
+                phrase("there is no grammar"), table.versions, GRAMMARS, *path, "versions"
             )
         component = Component(
             name=name,
-            title=row.title or name,
-            title_zh=row.title_zh,
-            grammar=GRAMMARS[row.versions],
-            example=row.known[-1] if row.known else _EXAMPLES[row.versions],
-            closed=row.closed,
-            minimum=row.minimum,
-            by_line=row.by_line,
-            aliases=row.aliases,
-            packages=row.packages,
+            title=table.title or name,
+            title_zh=table.title_zh,
+            grammar=GRAMMARS[table.versions],
+            example=table.known[-1] if table.known else _EXAMPLES[table.versions],
+            closed=table.closed,
+            minimum=table.minimum,
+            by_line=table.by_line,
+            aliases=table.aliases,
+            packages=table.packages,
         )
     known = [
         text.parse(component.parse, value, *path, "known", number)
-        for number, value in enumerate(row.known)
+        for number, value in enumerate(table.known)
     ]
-    for machine, spelled in row.names.items():
+    for machine, spelled in table.names.items():
         value = text.parse(component.parse, spelled, *path, "names", machine)
-        if row.closed and known and value not in known:
+        if table.closed and known and value not in known:
             names = map(str, known)
             raise text.unknown(
                 phrase("there is no {name}", name=name), spelled, names, *path, "names", machine
             )
-    return replace(component, known=tuple(known), names=row.names)
+    return replace(component, known=tuple(known), names=table.names)
 
 
 def require_no_component(project: str, components: Components, where: str) -> None:
@@ -108,11 +108,11 @@ def require_no_component(project: str, components: Components, where: str) -> No
         )
 
 
-def _require_plain(name: str, row: ComponentRow, text: TomlText) -> None:
+def _require_plain(name: str, table: ComponentRow, text: TomlText) -> None:
     """Raise InputError if the table of `python` or `glibc` has a key that must not be changed."""
-    plain = ComponentRow(summary=row.summary)
+    plain = ComponentRow(summary=table.summary)
     for key in ("title", "title_zh", "versions", "closed", "minimum", "by_line", "aliases"):
-        if getattr(row, key) != getattr(plain, key):
+        if getattr(table, key) != getattr(plain, key):
             written = key.replace("_", "-")
             raise InputError(
                 phrase("`{key}` of `{name}` cannot be changed", key=written, name=name),

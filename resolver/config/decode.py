@@ -240,15 +240,20 @@ def _reader(kind: Any) -> _Reader:
 
 
 def _text(read: Callable[[str], Any], located: _Located) -> Any:
+    """Return what `read` makes of a text. A value that is no text is refused."""
     return located.parse(read, located.checked(str))
 
 
 def _text_about_components(read: Callable[..., Any], located: _Located) -> Any:
+    """Return `read(text, components=…)` for a text."""
     return _text(partial(read, components=located.components), located)
 
 
 def _instance(kind: type, located: _Located) -> Any:
-    """Return a value as an instance of a class."""
+    """Return a value as an instance of a class.
+
+    The class is an enum, a struct, or a type of TOML. Unknown keys of a struct are refused.
+    """
     if issubclass(kind, Enum):
         return kind(_choice([member.value for member in kind], located))
     if not issubclass(kind, msgspec.Struct):
@@ -302,11 +307,13 @@ def _union_reader(members: Sequence[Any]) -> _Reader:
 
 
 def _tuple(read: _Reader, located: _Located) -> tuple[Any, ...]:
+    """Return a list as a tuple, with its elements decoded by `read`."""
     items = enumerate(located.checked(list))
     return tuple(read(located.child(position, item)) for position, item in items)
 
 
 def _mapping(key_kind: Any, read: _Reader, located: _Located) -> dict[Any, Any]:
+    """Return a table as a dict. `key_kind` is the type of its keys; `read` decodes its values."""
     read_key = _TEXT_READERS.get(key_kind, str)
     decoded = {}
     for key, item in located.checked(dict).items():
@@ -345,7 +352,7 @@ def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
 
 
 class _Field(NamedTuple):
-    """A field of a type, prepared for decoding."""
+    """A field of a struct, with the key in TOML and what is needed to decode its value."""
 
     # The name of the field.
     name: str
@@ -393,7 +400,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 
 def _choice(options: Sequence[Any], located: _Located) -> Any:
-    """Return a value that must be one of some options."""
+    """Return a value that must be one of `options`. Raises InputError for any other."""
     value = located.checked(type(options[0]))
     if value not in options:
         complaint = phrase("{key} cannot be", key=last_key(located.path))

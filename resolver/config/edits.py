@@ -23,7 +23,7 @@ from resolver.model.problem import Absence, Policy
 
 
 class EditedStack(Document[StackFile], frozen=True, dict=True):
-    """The file of a stack with edited content. The text and its places are those of the file."""
+    """The file of a stack with edited content. The text and its places are not edited."""
 
     # The lines of the file.
     of_file: tuple[FileLine, ...]
@@ -59,7 +59,7 @@ class EditedStack(Document[StackFile], frozen=True, dict=True):
 def edited(stack: Document[StackFile], changes: Edits, components: Components) -> EditedStack:
     """Return a stack with edits.
 
-    `components` are those that its targets and facts may have.
+    `components` are the components that its targets and facts may have.
     """
     content = stack.content
     of_file = stack_lines(content)
@@ -77,8 +77,8 @@ def edited(stack: Document[StackFile], changes: Edits, components: Components) -
                 content = replace(content, policy=_policy(content.policy, change))
             case edits.SetAside():
                 needs = (change.need,) if change.need else ()
-                row = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
-                content = replace(content, relax=(*content.relax, row))
+                relax = RelaxRow(fact=change.fact, needs=needs, reason=change.reason)
+                content = replace(content, relax=(*content.relax, relax))
             case edits.AddRows():
                 content = _with_rows(content, change, stack, components)
     kept = {number: line for number, line in lines.items() if line[1]}
@@ -133,14 +133,14 @@ def _distinct_names(
 
 
 def _policy(policy: Policy, change: edits.AllowPrereleases | edits.DropCutoff) -> Policy:
-    """Return a policy with an edit."""
+    """Return a policy with the change that an edit makes to it."""
     if isinstance(change, edits.DropCutoff):
         return replace(policy, exclude_newer=None)
     return replace(policy, prereleases_of={**policy.prereleases_of, change.project: "allow"})
 
 
 def _target(content: StackFile, number: int) -> TargetTable:
-    """Return the target with a number in the file, which may have a single target."""
+    """Return the target with a number. If the file has a single target, return that one."""
     if isinstance(content.target, TargetTable):
         return content.target
     return content.target[number]
@@ -174,20 +174,20 @@ def _with_rows(
 ) -> StackFile:
     """Return the content with more facts and absent projects.
 
-    Their place is that of the table to which they are added.
+    They have the place of the table to which they are added.
     """
     tables = toml.loads(change.text, toml.STACK)
     assert tables.keys() <= {"absent", "fact"}  # noqa: S101
     place = TomlText(stack.name, change.text)
     absent = [
-        replace(row, where=stack.line("absent"))
-        for row in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
+        replace(absence, where=stack.line("absent"))
+        for absence in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
     ]
     file = content.fact
     facts = with_fact_defaults(tables.get("fact", {}))
     added = decode(FactFile, facts, place, components, read_own_reference)
     for kind in KINDS:
-        rows = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
-        if rows:
-            file = replace(file, **{kind: (*getattr(file, kind), *rows)})
+        new_facts = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]
+        if new_facts:
+            file = replace(file, **{kind: (*getattr(file, kind), *new_facts)})
     return replace(content, fact=file, absent=(*content.absent, *absent))

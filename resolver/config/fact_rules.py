@@ -36,7 +36,7 @@ class _Row(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Return the name of the file."""
+        """Return the name of the file that has the row."""
         return self.fact.where.rpartition(":")[0]
 
 
@@ -44,7 +44,7 @@ class FactFiles:
     """A cache of the checked facts of files, which several stacks use."""
 
     def __init__(self, components: Components) -> None:
-        """Begin without files. `components` are those that facts may be about."""
+        """Begin without files. `components` are the components that facts may be about."""
         self._components = components
         # The rows of each file that was checked, by the file's name.
         self._rows: dict[str, list[_Row]] = {}
@@ -56,8 +56,8 @@ class FactFiles:
     ) -> tuple[model.Fact, ...]:
         """Return the facts of some files, and then the facts in the file of a stack.
 
-        The facts of a file are in the order of `KINDS`, and those of a kind in the order of the
-        file. Generated facts that another fact replaces are left out. Raises InputError with
+        The facts of a file are in the order of `KINDS`, and facts of one kind are in the order of
+        the file. Generated facts that another fact replaces are left out. Raises InputError with
         file:line:key for a mistake in a fact, and if two facts have the same id.
         """
         rows: list[_Row] = []
@@ -118,7 +118,7 @@ class FactFiles:
 def compile_facts(
     documents: Sequence[Document[FactFile]], components: Components = BUILT_IN
 ) -> tuple[model.Fact, ...]:
-    """Return the facts of files, as `FactFiles.facts` does."""
+    """Return the checked facts of some files, as `FactFiles.facts` does. Raises InputError."""
     return FactFiles(components).facts(documents)
 
 

@@ -86,7 +86,7 @@ class Grid(msgspec.Struct, frozen=True):
         return digest([self.file.digest, self.problem.digest, self.problem.readings, stacks])
 
     def use(self, cell: Cell) -> Use:
-        """Return the use of a cell."""
+        """Return the use of a cell, with all its keys."""
         uses = {use.name: use for use in self.file.content.use}
         return uses[cell.use]
 
@@ -139,7 +139,7 @@ class Grid(msgspec.Struct, frozen=True):
         return tuple(map(str, self.components[TOOLKIT].known))
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-        """Yield the cells of the grid: first those of releases, then those of shipped stacks.
+        """Yield the cells of the grid: first cells of releases, then cells of shipped stacks.
 
         `releases` has the releases of each project of `packages`, newest first. A release has a
         cell for a machine if facts about it require a CANN, and the CANN and the Python of the
@@ -156,6 +156,7 @@ class Grid(msgspec.Struct, frozen=True):
     def _cells_of_package(
         self, package: NormalizedName, uses: Sequence[Use], releases: Sequence[str]
     ) -> Iterator[Cell]:
+        """Yield the cells of a project's releases for the uses that try it."""
         tried = {use.name: _tried(use, releases) for use in uses}
         for release in releases:
             for machine in self._machines(package, release):
@@ -165,6 +166,7 @@ class Grid(msgspec.Struct, frozen=True):
                         yield Cell(use=use.name, package=package, release=release, **machine)
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
+        """Yield the cells of a use with a shipped stack: one for each target."""
         for problem in self.shipped[use.name].problems():
             toolkit, chip, platform, python, glibc = _machine(problem)
             yield Cell(
@@ -183,15 +185,17 @@ class Grid(msgspec.Struct, frozen=True):
 
         There are none if no fact requires a CANN. The keys are the fields of `Cell`.
         """
-        for row, toolkit in product(self.file.content.machine, self.toolkits()):
-            for chip, platform, python in product(row.chip, row.platform, row.python):
+        for machines, toolkit in product(self.file.content.machine, self.toolkits()):
+            for chip, platform, python in product(
+                machines.chip, machines.platform, machines.python
+            ):
                 if self._is_named(package, Version(release), chip, toolkit, python):
                     yield {
                         "toolkit": toolkit,
                         "chip": chip,
                         "platform": platform,
                         "python": python,
-                        "glibc": row.glibc,
+                        "glibc": machines.glibc,
                     }
 
     def _is_named(
@@ -300,8 +304,8 @@ def load_grid(path: Path, matrices: Path) -> Grid:
                 where=file.name,
             )
     _check_uses(file, components)
-    for number, row in enumerate(file.content.machine):
-        for position, chip in enumerate(row.chip):
+    for number, machines_of_row in enumerate(file.content.machine):
+        for position, chip in enumerate(machines_of_row.chip):
             where = file.place("machine", number, CHIP, position)
             components[CHIP].require_known(components[CHIP].parse(chip), where)
     requires = [fact for fact in compiler.facts if isinstance(fact, Requires)]
@@ -346,8 +350,10 @@ def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
     Raises InputError if two rows have the same machine.
     """
     machines: set[tuple[str, ...]] = set()
-    for number, row in enumerate(file.content.machine):
-        row_machines = set(product(row.chip, row.platform, row.python))
+    for number, machines_of_row in enumerate(file.content.machine):
+        row_machines = set(
+            product(machines_of_row.chip, machines_of_row.platform, machines_of_row.python)
+        )
         repeated = machines & row_machines
         if repeated:
             raise InputError(

@@ -30,7 +30,7 @@ _ONLY_PYPI: Final = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
 
 
 def compile_indexes(inputs: Inputs) -> Indexes:
-    """Return the indexes and bindings of a stack, and those of indexes.toml.
+    """Return the indexes and bindings of a stack and of indexes.toml.
 
     The bindings of the stack come first. With the policy `own-indexes-only`, indexes.toml is
     ignored. Raises InputError with file:line:key.
@@ -47,7 +47,7 @@ def compile_indexes(inputs: Inputs) -> Indexes:
     return replace(
         indexes,
         bindings=(*indexes.bindings, *base.bindings),
-        own_indexes=frozenset(row.name for row in stack.index),
+        own_indexes=frozenset(index.name for index in stack.index),
         own_bindings=indexes.bindings,
         own_only=own_only,
         shipped=shipped.bindings,
@@ -60,13 +60,13 @@ def compile_recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
     A wheel of the stack's file replaces the same wheel of matrices/recorded/. If the stack defines
     an index itself, the wheels of matrices/recorded/ for an index of this name do not count.
     """
-    rows = {(row.index, row.filename): row for row in inputs.stack.content.recorded}
+    wheels = {(wheel.index, wheel.filename): wheel for wheel in inputs.stack.content.recorded}
     shared_indexes = indexes.indexes.keys() - indexes.own_indexes
     for document in inputs.recorded:
-        for row in document.content.recorded:
-            if row.index in shared_indexes:
-                rows.setdefault((row.index, row.filename), row)
-    return tuple(rows.values())
+        for wheel in document.content.recorded:
+            if wheel.index in shared_indexes:
+                wheels.setdefault((wheel.index, wheel.filename), wheel)
+    return tuple(wheels.values())
 
 
 def _extended(base: Indexes, document: _IndexDocument, components: Components) -> Indexes:
@@ -76,11 +76,11 @@ def _extended(base: Indexes, document: _IndexDocument, components: Components) -
     """
     indexes = dict(base.indexes)
     seen: set[str] = set()
-    for number, row in enumerate(document.content.index):
-        _check_index(row, seen, document.place("index", number, "name"))
-        seen.add(row.name)
-        indexes[row.name] = Index(
-            name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete
+    for number, index in enumerate(document.content.index):
+        _check_index(index, seen, document.place("index", number, "name"))
+        seen.add(index.name)
+        indexes[index.name] = Index(
+            name=index.name, url=index.url, mirrors=index.mirrors, complete=index.complete
         )
     for number, binding in enumerate(document.content.binding):
         for position, name in enumerate(binding.indexes):
@@ -96,19 +96,19 @@ def _extended(base: Indexes, document: _IndexDocument, components: Components) -
     return Indexes(indexes=indexes, bindings=tuple(bindings.values()))
 
 
-def _check_index(row: IndexRow, seen: set[str], where: str) -> None:
+def _check_index(index: IndexRow, seen: set[str], where: str) -> None:
     """Raise InputError if an index has a name that was seen before, or lacks an address.
 
     Only `pypi` must not have an address. `where` is the file:line of the index.
     """
-    if row.name in seen:
-        raise InputError(phrase("two indexes are named `{name}`", name=row.name), where=where)
-    is_pypi = row.name == PYPI
-    has_url = row.url != ""
+    if index.name in seen:
+        raise InputError(phrase("two indexes are named `{name}`", name=index.name), where=where)
+    is_pypi = index.name == PYPI
+    has_url = index.url != ""
     if is_pypi == has_url:
-        complaint = phrase("index `{name}` needs a url", name=row.name)
+        complaint = phrase("index `{name}` needs a url", name=index.name)
         if has_url:
-            complaint = phrase("index `{name}` takes no url", name=row.name)
+            complaint = phrase("index `{name}` takes no url", name=index.name)
         raise InputError(
             complaint,
             where=where,
@@ -127,10 +127,10 @@ def _bindings(document: _IndexDocument) -> dict[_TablePath, Binding]:
     bindings: dict[_TablePath, Binding] = {}
     for number, binding in enumerate(document.content.binding):
         bindings["binding", number] = binding
-    rows: Sequence[IndexRow] = document.content.index
-    for number, row in enumerate(rows):
-        if row.packages:
-            bindings["index", number] = Binding(packages=row.packages, indexes=(row.name,))
+    indexes: Sequence[IndexRow] = document.content.index
+    for number, index in enumerate(indexes):
+        if index.packages:
+            bindings["index", number] = Binding(packages=index.packages, indexes=(index.name,))
     return bindings
 
 

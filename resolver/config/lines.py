@@ -119,7 +119,7 @@ class LineNumbers:
         return tuple(keys), position
 
     def _skip(self, position: int) -> int:
-        """Return the position in the text after white space and comments."""
+        """Return the next position in the text that is neither in white space nor in a comment."""
         while True:
             if space := _SPACE.match(self._text, position):
                 position = space.end()
@@ -194,7 +194,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
             ) from None
 
     def unknown(
-        self, what: Phrase, name: object, known: Iterable[object], *path: str | int
+        self, complaint: Phrase, name: object, known: Iterable[object], *path: str | int
     ) -> InputError:
         """Return the error for a name that is not among the known names.
 
@@ -204,7 +204,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         all_names = known_names(names)
         hint = did_you_mean(str(name).lower(), names, all_names)
         return InputError(
-            phrase("{what} `{name}`", what=what, name=name), where=self.place(*path), hint=hint
+            phrase("{what} `{name}`", what=complaint, name=name), where=self.place(*path), hint=hint
         )
 
 

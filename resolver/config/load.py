@@ -184,8 +184,8 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
 def _with_defaults(table: Any, **defaults: Any) -> Any:
     """Return a table of lists of rows with default values filled in.
 
-    Each row gets the keys of `defaults`, and those of the table's own key `defaults`, that it does
-    not have. Values that are not tables are returned unchanged, and `decode` refuses them.
+    Each row gets the keys that it does not have, from `defaults` and from the table's own key
+    `defaults`. Values that are not tables are returned unchanged, and `decode` refuses them.
     """
     if not isinstance(table, dict):
         return table
@@ -205,18 +205,18 @@ def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
     In the file, components are keys of the image itself. Values that are not tables are returned
     unchanged, and `decode` refuses them.
     """
-    rows = tables.get("image")
-    if not isinstance(rows, list):
+    images_of_file = tables.get("image")
+    if not isinstance(images_of_file, list):
         return tables
     own_keys = {field.encode_name for field in msgspec.structs.fields(Image)}
-    images: list[Any] = []
-    for row in rows:
-        if isinstance(row, dict):
-            system = {key: value for key, value in row.items() if key not in own_keys}
-            row = {key: value for key, value in row.items() if key in own_keys}
-            row["system"] = system
-        images.append(row)
-    return {**tables, "image": images}
+    completed: list[Any] = []
+    for image in images_of_file:
+        if isinstance(image, dict):
+            system = {key: value for key, value in image.items() if key not in own_keys}
+            image = {key: value for key, value in image.items() if key in own_keys}
+            image["system"] = system
+        completed.append(image)
+    return {**tables, "image": completed}
 
 
 def with_fact_defaults(table: Any) -> Any:
@@ -290,10 +290,12 @@ def _sort_key(document: Document[FactFile]) -> tuple[bool, str]:
 def _read(
     path: Path, shape: type[Shape], matrices: Path, components: Components = BUILT_IN
 ) -> Document[Shape]:
+    """Read a TOML file of `matrices` into a type of `schema`. Raises InputError."""
     return read(path, shape, _display(path, matrices), components)
 
 
 def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
+    """Read a file of `matrices`; return None if it does not exist. Raises InputError."""
     path = matrices / name
     # A broken link must be an error: if it counted as a missing indexes.toml, projects would be
     # taken from other indexes.
@@ -448,7 +450,7 @@ def load_systems(matrices: Path) -> Document[SystemsFile] | None:
 
 
 def components_of(systems: Document[SystemsFile] | None) -> Components:
-    """Return the components that targets can have, by name: built-in ones and those of a file.
+    """Return the components that targets can have, by name: built-in ones and ones of a file.
 
     Raises InputError.
     """
@@ -569,7 +571,7 @@ def _require_no_requirements(path: Path) -> None:
 
 
 def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
-    """Return a path if it is that of a file, and raise InputError otherwise.
+    """Return a path if a file has it, and raise InputError otherwise.
 
     `given` is the text that the user wrote.
     """

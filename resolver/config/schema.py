@@ -35,7 +35,7 @@ PYTHON = matching(patterns.PYTHON)
 
 
 class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    pass
+    """The base of tables: the keys are the fields in kebab case."""
 
 
 class Defaults(_Table, kw_only=True, frozen=True):
@@ -56,9 +56,9 @@ class FactTables(_Table, kw_only=True, frozen=True):
     defaults: Defaults = Defaults()
 
     def of(self, kind: type[FactKind]) -> tuple[FactKind, ...]:
-        """Return the facts of a kind."""
-        rows: tuple[FactKind, ...] = getattr(self, _KEYS[kind])
-        return rows
+        """Return the facts of a kind in the file, in their order."""
+        facts_of_kind: tuple[FactKind, ...] = getattr(self, _KEYS[kind])
+        return facts_of_kind
 
 
 # The key of each kind of fact in a file.
@@ -80,7 +80,7 @@ else:
 
 
 class IndexRow(Index, kw_only=True, frozen=True):
-    """An index of indexes.toml or of a stack."""
+    """A table `index` of indexes.toml or of a stack's file."""
 
     # Projects that are bound to this index alone. It is a short form of a table `binding`.
     packages: tuple[Bound, ...] = ()
@@ -125,7 +125,7 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
 
 
 class SystemsFile(_Table, kw_only=True, frozen=True):
-    """systems.toml."""
+    """systems.toml: the components that targets can have."""
 
     # The components by name.
     component: dict[str, ComponentRow]
@@ -200,7 +200,7 @@ class GridFile(_Table, kw_only=True, frozen=True):
 
 
 class StackTable(_Table, kw_only=True, frozen=True):
-    """The table `stack` of a stack's file."""
+    """The table `stack` of a stack's file: its name and its lines."""
 
     # The name of the stack and of its lock's folder.
     name: Annotated[str, _NAME]
@@ -231,7 +231,7 @@ class GroupTable(_Table, kw_only=True, frozen=True):
 
 
 class TargetTable(_Table, kw_only=True, frozen=True):
-    """A table `target` of a stack's file."""
+    """A table `target` of a stack's file: a machine to lock for."""
 
     # The name of the target. Without the key, a name is made of the values below.
     name: Annotated[str, _NAME] | None = None
@@ -257,7 +257,7 @@ class RelaxRow(_Table, kw_only=True, frozen=True):
 
 
 class StackFile(_Table, kw_only=True, frozen=True):
-    """The file of a stack."""
+    """The content of a stack's TOML file."""
 
     # The name and the lines of the stack.
     stack: StackTable

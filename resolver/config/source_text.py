@@ -219,6 +219,7 @@ def _repository(match: re.Match[str]) -> Repository:
 
 
 def _commit(match: re.Match[str]) -> str:
+    """Return the commit in a match. Raises InputError if it is not a full hash."""
     commit = match["commit"]
     if len(commit) != 40 or not _HEX.fullmatch(commit):
         raise _unreadable(match[0], phrase("a commit is all 40 hexadecimal digits, in lower case"))
@@ -226,6 +227,7 @@ def _commit(match: re.Match[str]) -> str:
 
 
 def _path(match: re.Match[str]) -> str:
+    """Return the path in a match. Raises InputError if it is not relative to the top."""
     path = match["path"]
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         raise _unreadable(
@@ -236,6 +238,7 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _passage(match: re.Match[str]) -> Passage:
+    """Return the lines and quotes in a match. Raises InputError if the lines are wrong."""
     found_quotes = _QUOTE.findall(match["quotes"])
     quotes = tuple(Quote(text, is_absent=bool(without)) for without, text in found_quotes)
     if match["lines"] is None:
@@ -251,6 +254,7 @@ def _passage(match: re.Match[str]) -> Passage:
 
 
 def _day(match: re.Match[str]) -> date:
+    """Return the day in a match. Raises InputError if there is no such day."""
     try:
         return date.fromisoformat(match["day"])
     except ValueError:

@@ -139,7 +139,7 @@ class Draft(msgspec.Struct, frozen=True):
         """Return the text of the stack's file.
 
         `name` is the name of the stack, and `file` the name of the imported file. `target` has the
-        keys of the table `target`, and `system` those of `target.system`. Comments are in
+        keys of the table `target`, and `system` the keys of `target.system`. Comments are in
         `language`. The summary is in English and Chinese.
         """
         summary = phrase("What {file} asks for", file=escaped(file))
@@ -177,7 +177,7 @@ class _UsableLine(NamedTuple):
     need: Need
     # The line of the file without secrets.
     shown: str
-    # Why the line differs from that of the file; None if it does not.
+    # Why the line differs from the line in the file; None if it does not.
     why: Message | None
 
 
@@ -191,7 +191,7 @@ def draft(
 ) -> Draft:
     """Return the lines of a stack for the requirements of a file, without repetitions.
 
-    `requirements` are those of the file, `matrices` is the folder of facts, and `stated` has the
+    `requirements` come from the file, `matrices` is the folder of facts, and `stated` has the
     names of the components that the target states. Projects for CUDA, local version labels, and
     projects that are installed with a stated component are left out. With `with_plugins`, the
     plugins that the projects need on the target are added. A target that states no component is a
@@ -211,9 +211,9 @@ class _Drafter:
         # The rows of imports.toml by project and extra. The extra is empty for a row about the
         # project itself.
         self._left_out: dict[tuple[NormalizedName, str], ImportRow] = {}
-        for row in load_imports(matrices):
-            if not row.platforms or platform in row.platforms:
-                self._left_out[row.project, row.extra or ""] = row
+        for import_row in load_imports(matrices):
+            if not import_row.platforms or platform in import_row.platforms:
+                self._left_out[import_row.project, import_row.extra or ""] = import_row
         # The projects for which indexes.toml has a binding.
         self._bound = _bound_projects(matrices)
         # The sources that the file has for projects and a stack cannot have.
@@ -300,10 +300,10 @@ class _Drafter:
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
         """Yield the projects that replace extras and that no line requires, with the reasons."""
         names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
-        for row in self._dropped_extras:
-            if row.replacement is not None and row.replacement not in names:
-                names.add(row.replacement)
-                yield row.replacement, verbatim(row.reason, row.reason_zh)
+        for import_row in self._dropped_extras:
+            if import_row.replacement is not None and import_row.replacement not in names:
+                names.add(import_row.replacement)
+                yield import_row.replacement, verbatim(import_row.reason, import_row.reason_zh)
 
     def _add(self, requires: dict[str, None], line: str, why: Message) -> None:
         """Add a line that the file does not have to `requires`, and record it."""
@@ -313,8 +313,8 @@ class _Drafter:
     def _take(self, line: _UsableLine, key: StackKey = "requires") -> None:
         """Record a line that the stack has in the list `key`."""
         outcome = Outcome.KEPT if line.why is None else Outcome.CHANGED
-        row = DraftRow(outcome, line.shown, line.text, line.where, line.why, key)
-        self._rows.append(row)
+        draft_row = DraftRow(outcome, line.shown, line.text, line.where, line.why, key)
+        self._rows.append(draft_row)
 
     def _leave_out(self, line: FileLine | _UsableLine, shown: str, why: Message) -> None:
         """Record a line that is left out. `shown` is its text without secrets."""
@@ -356,12 +356,12 @@ class _Drafter:
             return None
         if need.name in self._excluded:
             return self._excluded[need.name]
-        row = self._left_out.get((need.name, ""))
-        if row is not None and row.replacement is None:
-            return verbatim(row.reason, row.reason_zh)
+        import_row = self._left_out.get((need.name, ""))
+        if import_row is not None and import_row.replacement is None:
+            return verbatim(import_row.reason, import_row.reason_zh)
         if _CUDA.search(need.name):
             return message("import.cuda")
-        return self._why_elsewhere(need.name) if row is None else None
+        return self._why_elsewhere(need.name) if import_row is None else None
 
     def _why_elsewhere(self, project: NormalizedName) -> Message | None:
         """Return why the source that the file has for a project cannot be used.
@@ -385,16 +385,18 @@ class _Drafter:
         """
         if need.url:
             return None
-        row = self._left_out.get((need.name, ""))
-        if row is not None and row.replacement is not None:
-            instead = Requirement(name=row.replacement, marker=need.marker)
-            return instead, verbatim(row.reason, row.reason_zh)
+        import_row = self._left_out.get((need.name, ""))
+        if import_row is not None and import_row.replacement is not None:
+            instead = Requirement(name=import_row.replacement, marker=need.marker)
+            return instead, verbatim(import_row.reason, import_row.reason_zh)
         for extra in need.extras:
-            row = self._left_out.get((need.name, extra))
-            if row is not None:
-                self._dropped_extras.append(row)
+            import_row = self._left_out.get((need.name, extra))
+            if import_row is not None:
+                self._dropped_extras.append(import_row)
                 others = tuple(other for other in need.extras if other != extra)
-                return replace(need, extras=others), verbatim(row.reason, row.reason_zh)
+                return replace(need, extras=others), verbatim(
+                    import_row.reason, import_row.reason_zh
+                )
         return None
 
 

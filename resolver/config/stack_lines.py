@@ -27,7 +27,7 @@ class FileLine(NamedTuple):
 def stack_lines(content: StackFile) -> tuple[FileLine, ...]:
     """Return the lines of a stack's file in the order of their numbers, which begin with 0.
 
-    The lines of the table `stack` come first, and then those of each group.
+    The lines of the table `stack` come first, and then the lines of each group.
     """
     groups = {name: table.requires for name, table in content.group.items()}
     return tuple(number_lines(content.stack.requires, groups))
@@ -38,7 +38,7 @@ def number_lines(
 ) -> Iterable[FileLine]:
     """Yield lines in the order of their numbers, which begin with 0.
 
-    `requires` are the lines of the table `stack`, and `groups` has those of each group.
+    `requires` are the lines of the table `stack`, and `groups` has the lines of each group.
     """
     for position, text in enumerate(requires):
         yield FileLine(text, ("stack", "requires", position), "")

@@ -100,15 +100,15 @@ def _features(
     Raises InputError for a mistake in variants.toml.
     """
     features: dict[str, TargetFeature] = {}
-    for number, row in enumerate(variants.content.property):
-        _check_property(row, variants, number, components, features)
-        value = target.system.get(row.component)
-        features[row.name] = row.for_value("" if value is None else str(value))
+    for number, feature in enumerate(variants.content.property):
+        _check_property(feature, variants, number, components, features)
+        value = target.system.get(feature.component)
+        features[feature.name] = feature.for_value("" if value is None else str(value))
     return tuple(features.values())
 
 
 def _check_property(
-    row: PropertyRow,
+    feature: PropertyRow,
     variants: Document[VariantsFile],
     number: int,
     components: Components,
@@ -120,16 +120,16 @@ def _check_property(
     component and known values. `number` is its position in the file.
     """
     path = ("property", number)
-    if fault := row.fault():
+    if fault := feature.fault():
         raise InputError(fault, where=variants.place(*path))
-    if row.name in earlier:
+    if feature.name in earlier:
         where = variants.place(*path, "name")
-        raise InputError(phrase("two rows are about `{name}`", name=row.name), where=where)
-    if row.component not in components:
+        raise InputError(phrase("two rows are about `{name}`", name=feature.name), where=where)
+    if feature.component not in components:
         complaint = phrase("there is no component")
-        raise variants.unknown(complaint, row.component, components, *path, "component")
-    known_texts = [str(value) for value in components[row.component].known]
-    for value in row.values:
+        raise variants.unknown(complaint, feature.component, components, *path, "component")
+    known_texts = [str(value) for value in components[feature.component].known]
+    for value in feature.values:
         if value not in known_texts:
-            complaint = phrase("there is no {name}", name=row.component)
+            complaint = phrase("there is no {name}", name=feature.component)
             raise variants.unknown(complaint, value, known_texts, *path, "values", value)

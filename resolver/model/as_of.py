@@ -38,7 +38,7 @@ def read_as_of(value: str | dt.date) -> str:
 
 
 class DatedRelease(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
-    """A release and the day on which it appeared."""
+    """A release, and the day on which it was uploaded, or committed."""
 
     # The project of the release.
     project: NormalizedName

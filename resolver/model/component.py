@@ -24,7 +24,7 @@ Value = SystemVersion | Version | str
 
 
 class Grammar(msgspec.Struct, frozen=True, kw_only=True):
-    """How the values of components are written and compared."""
+    """The rules by which the values of a component are written and compared."""
 
     # Returns the value that is written in a text. Raises ValueError if the text is no value.
     parse: Callable[[str], Value]

@@ -121,7 +121,7 @@ class ComponentValue(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class RequirementSource(Enum):
-    """The source of a requirement of a release."""
+    """Where a requirement of a release comes from, such as its metadata or a fact."""
 
     # The core metadata of the release's file.
     METADATA = "metadata"
@@ -230,7 +230,7 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def project(self) -> NormalizedName:
-        """Return the project's name, without an extra."""
+        """Return the name of the project, without the extra of `subject`."""
         return text.name(self.subject.partition("[")[0])
 
     @property

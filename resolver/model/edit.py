@@ -1,6 +1,6 @@
 """Edits of a stack. A way out of a conflict consists of such edits.
 
-Line and target numbers in an edit are those of the file as it was read. They do not change when
+Line and target numbers in an edit refer to the file as it was read. They do not change when
 other edits add or drop a line. So an edit is undone by leaving it out, and two changed stacks are
 the same if their edits are equal. `config/edits` applies edits to the content of a stack, and
 `explain/stack_text` applies them to its text.
@@ -23,7 +23,7 @@ class SetLine(msgspec.Struct, frozen=True):
 
 
 class SetComponent(msgspec.Struct, frozen=True):
-    """Give a component of a target another value."""
+    """Give a component of a target another value, such as another release of CANN."""
 
     # The number of the target in the file, from 0.
     target: int

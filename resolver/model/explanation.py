@@ -133,7 +133,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin of a fix's lock that a report shows."""
+    """A pin in the lock of a way out that a report shows."""
 
     # The project.
     name: str
@@ -263,7 +263,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a project is pinned to a version in a solved problem."""
+    """The answer of the command `why`: why a project is pinned to this version.
+
+    The command also tries a newer release, or the release that the user named.
+    """
 
     # The solved problem.
     problem: Problem

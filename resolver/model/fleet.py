@@ -104,7 +104,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def is_of_machines(self) -> bool:
-        """Return whether only machines were checked, before anything was installed."""
+        """Return whether verify.py checked only the machines of all nodes, and no environments."""
         return all(node.checks == "machine" for node in self.nodes)
 
     def groups(self) -> list[NodeGroup]:
@@ -172,8 +172,8 @@ def folded(names: Iterable[str]) -> list[NodeRun]:
             numbers.setdefault(parts, set()).add(int(match["number"]))
         else:
             runs.append(NodeRun(name, 1))
-    for (stem, width, domain), found in numbers.items():
-        for first, last in _runs(sorted(found)):
+    for (stem, width, domain), known_numbers in numbers.items():
+        for first, last in _runs(sorted(known_numbers)):
             text = f"{stem}{first:0{width}}{domain}"
             if first != last:
                 text = f"{stem}[{first:0{width}}-{last:0{width}}]{domain}"

@@ -74,7 +74,7 @@ class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every object was read."""
+        """Return whether every shared object in the wheel was read."""
         return all(shared_object.read for shared_object in self.objects)
 
     @property

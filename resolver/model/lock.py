@@ -62,7 +62,7 @@ class _Row(
     omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    pass
+    """The base of all tables in lock.toml."""
 
 
 class LockedFile(_Row, kw_only=True, frozen=True):
@@ -100,7 +100,7 @@ class LockedSubmodule(_Row, kw_only=True, frozen=True):
 
 
 class LockedGit(_Row, kw_only=True, frozen=True):
-    """A commit of a git repository that a pin is built from."""
+    """The commit of a git repository from which a pin is built, and how it is built."""
 
     # The address of the repository.
     url: str
@@ -414,7 +414,10 @@ class LockedOptional(_Row, kw_only=True, frozen=True):
 
 
 class LockedAbsent(_Row, kw_only=True, frozen=True):
-    """A distribution that must not be installed."""
+    """A distribution that must not be installed. install.sh removes it.
+
+    Requirements on it are ignored, and are among the overrides of the lock.
+    """
 
     # The project of the distribution.
     name: _Project
@@ -438,7 +441,7 @@ class PinChange(_Row, kw_only=True, frozen=True):
 
 
 class Lock(_Row, kw_only=True, frozen=True):
-    """The lock of a target."""
+    """The lock of a stack, or of one of its groups, for one target: the content of lock.toml."""
 
     # The version of the file's format, which docs/versions.md explains.
     format: int
@@ -537,21 +540,21 @@ class Lock(_Row, kw_only=True, frozen=True):
         """Return the requirements on each project as sentences, by the name of the project.
 
         The lines of the stack come first, then facts, then metadata. With the `tools` of an
-        isolated build environment, return the requirements on each of these tools: those of the
-        builds in that environment, and those of other tools.
+        isolated build environment, return the requirements on each of these tools, from the
+        builds in that environment and from other tools.
         """
-        found: list[tuple[str, Message]] = []
+        by_project: list[tuple[str, Message]] = []
         for pin in tools or self.pin:
-            found.extend(pin.reasons(build=False))
+            by_project.extend(pin.reasons(build=False))
         for pin in self._built_with(tools):
-            found.extend(pin.reasons(build=True))
-        found.sort(key=lambda named: "fact" not in named[1].values)
+            by_project.extend(pin.reasons(build=True))
+        by_project.sort(key=lambda named: "fact" not in named[1].values)
         reasons: dict[str, list[Message]] = {}
         if not tools:
             for line in self.requires:
                 requirement = text.requirement(line)
                 reasons.setdefault(requirement.name, []).append(message("why.stack", line=line))
-        for project, reason in found:
+        for project, reason in by_project:
             reasons.setdefault(project, []).append(reason)
         return reasons
 

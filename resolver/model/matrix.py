@@ -47,10 +47,10 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     newest: int | None = None
     # The versions that are tried, as a specifier set; empty for all.
     versions: Annotated[str, specifier] = ""
-    # Whether only one release is tried of those that differ in a pre-release or post-release suffix
-    # alone: the newest final release, or else the newest pre-release.
+    # Whether only one of several releases is tried if they differ only in a pre-release or
+    # post-release suffix: the newest final release, or else the newest pre-release.
     one_of_series: bool = False
-    # The versions of Python that are tried; empty for those of all machines.
+    # The versions of Python that are tried; empty for the versions of all machines.
     python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
     # The name of a shipped stack whose targets are the cells; empty if the cells are releases.
     stack: Text = ""
@@ -111,7 +111,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_candidate(self) -> bool:
-        """Return whether the release is a pre-release or development release."""
+        """Return whether the release of the cell is a pre-release or a development release."""
         return Version(self.release).is_prerelease
 
     @property
@@ -145,7 +145,7 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
 
 
 class CellOutcome(Enum):
-    """The outcome of solving a cell."""
+    """Whether a cell of the grid can be locked, and if not, why."""
 
     # The cell can be locked without practices.
     LOCKS = "locks"
@@ -165,7 +165,7 @@ LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A solved cell, with its outcome."""
+    """What solving a cell of the grid gave: the outcome, and the pins or the conflict."""
 
     # The cell.
     cell: Cell

@@ -75,11 +75,12 @@ def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
 def first_of(items: Sequence[str | Message], most: int) -> Message:
     """Return a message that lists at most `most` items, and says how many more there are."""
     listed = joined("comma", items[:most])
-    more = len(items) - most
-    return message("and-more", items=listed, count=more) if more > 0 else listed
+    hidden = len(items) - most
+    return message("and-more", items=listed, count=hidden) if hidden > 0 else listed
 
 
 def _value(value: object) -> Value:
+    """Return a value in a form that a message can have (see `message`)."""
     if isinstance(value, (int, Message)):
         return value
     if isinstance(value, Phrase):

@@ -1,4 +1,4 @@
-"""Packages: the variables of the solver, of which each gets at most one candidate."""
+"""Packages: the solver chooses at most one candidate for each."""
 
 from __future__ import annotations
 

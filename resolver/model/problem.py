@@ -119,7 +119,7 @@ class Departure(
 
 
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of an installed environment."""
+    """Tests that verify.py makes in an installed environment."""
 
     # The modules to import.
     imports: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
@@ -228,12 +228,12 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Indexes(msgspec.Struct, frozen=True, kw_only=True):
-    """The indexes of a problem, and their bindings."""
+    """The indexes of a problem, and which projects are bound to them."""
 
     # The indexes by name.
     indexes: Mapping[str, Index]
-    # All bindings: first those of the stack, then those of matrices/indexes.toml, unless `own_only`
-    # is set. For each project the first binding that names it counts.
+    # All bindings: first the stack's, then the ones in matrices/indexes.toml, unless `own_only` is
+    # set. For each project the first binding that names it counts.
     bindings: tuple[Binding, ...]
     # The names of the indexes that the stack defines. They replace shipped indexes of the same
     # name.
@@ -279,7 +279,7 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
         return _binding(self.shipped, project, platform).indexes
 
     def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the names of `shipped_for` that are not in the binding of the project."""
+        """Return the indexes in `shipped_for` that are not in the binding of the project."""
         asked = self.binding(project, platform).indexes
         return tuple(name for name in self.shipped_for(project, platform) if name not in asked)
 
@@ -297,7 +297,7 @@ def _binding(bindings: tuple[Binding, ...], project: NormalizedName, platform: s
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Which releases are candidates, and which of them are preferred."""
+    """The policy of a stack: which releases are candidates, and which of them are preferred."""
 
     # The pre-release policy for projects that `prereleases_of` does not name.
     prereleases: Prereleases = "if-necessary"

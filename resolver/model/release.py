@@ -1,4 +1,8 @@
-"""The files and releases of a project on an index, and releases that are built from a commit."""
+"""The pages of indexes, their files, and the releases of projects.
+
+`index/parse` makes pages of what indexes send. `resolve/project` makes releases of pages, and
+chooses the files that a target can use.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +81,7 @@ class RejectionReason(Enum):
 
     @property
     def code(self) -> str:
-        """Return the code of its message in `locale/`."""
+        """Return the code of the reason's text in `locale/`, such as `rejection.tags`."""
         return f"rejection.{self.name.lower().replace('_', '-')}"
 
 
@@ -231,7 +235,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A release of a project that the target can use."""
+    """A release of a project that the target can use, with the file that would be installed."""
 
     # The version of the release.
     version: Version

@@ -1,4 +1,4 @@
-"""Projects from git repositories: direct references, and recipes to build a commit."""
+"""Projects that are built from git repositories: direct references, and recipes of builds."""
 
 from __future__ import annotations
 
@@ -220,7 +220,10 @@ def container(path: str, paths: Iterable[str]) -> str:
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The requirements of a project at one commit, and how to build it."""
+    """The requirements of a project at one commit, and the steps to build it.
+
+    A `sources` fact states it, or it is read from the files at the commit.
+    """
 
     # The version that the build gives itself.
     version: Version

@@ -110,6 +110,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 return SIGNS[self.operator](value, self.value)
 
     def _compares_line(self, numbers: tuple[int, ...], line: tuple[int, ...]) -> bool:
+        """Return whether the numbers of a version meet `==` or `!=` with a release line."""
         is_of_line = numbers[: len(line)] == line
         return is_of_line if self.operator == "==" else not is_of_line
 

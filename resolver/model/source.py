@@ -21,7 +21,7 @@ _DOCUMENTS: Final = (".md", ".rst", ".markdown", ".ipynb")
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
-    pass
+    """The base of types whose fields are given by name."""
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -229,7 +229,7 @@ class Page(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """Return the address with its scheme."""
+        """Return the address of the page with `https://`."""
         return f"https://{self.address}"
 
     def __str__(self) -> str:
@@ -237,12 +237,13 @@ class Page(_Row, frozen=True):
 
 
 class Trial(_Row, frozen=True):
-    """What somebody ran, where and when: `tried on linux-x86_64 (2026-11-22): WHAT`."""
+    """A command that somebody ran on a machine: `tried on linux-x86_64 (2026-11-22): WHAT`."""
 
     # The machine, such as linux-aarch64.
     machine: str
+    # The day on which it was run.
     day: date
-    # What was run, and what came of it.
+    # The command and its result.
     what: str
 
     def __str__(self) -> str:

@@ -27,7 +27,7 @@ from resolver.model.variant import TargetFeature
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
 # The minor number of the oldest glibc for which a processor has tags (PEP 600): 17 for 2.17.
 _OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}
-# A patch number that is higher than that of any release of Python.
+# A patch number that is higher than the patch number of any release of Python.
 _LAST_PATCH: Final = 99
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]

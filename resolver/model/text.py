@@ -68,10 +68,7 @@ def version(text: str) -> Version | None:
 
 
 def is_exact(specifier: Specifier) -> bool:
-    """Return whether a specifier names a single release (PEP 440).
-
-    Such a specifier has the operator `===`, or `==` without a wildcard.
-    """
+    """Return whether a specifier names a single release: `===`, or `==` without a wildcard."""
     if specifier.operator == "==":
         return not specifier.version.endswith(".*")
     return specifier.operator == "==="
@@ -117,6 +114,7 @@ def requirement(text: str) -> Requirement:
 
 
 def _parse_requirement(text: str) -> Requirement:
+    """Return the requirement in a text, without caching it. Raises InvalidRequirement."""
     without_marker = text.partition(";")[0]
     if why := _why_too_long(text) or _why_too_long(without_marker, LONG) or _why_too_deep(text):
         raise InvalidRequirement(why)

@@ -47,7 +47,7 @@ NO_VARIANTS: Final = VariantTable()
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
-    """The variant that a wheel is."""
+    """The variant of its release that a wheel is (PEP 825): a label and properties."""
 
     # The label in the wheel's name.
     label: str
@@ -162,10 +162,10 @@ PLAIN: Final[Order] = ((_END, _END), "")
 def order_of(label: str, table: VariantTable, features: Iterable[TargetFeature]) -> Order | None:
     """Return the sort key of a variant for a target; None if the target cannot use the variant.
 
-    `features` are the features of the target, the most important first. The order is that of PEP
-    825 ("Variant ordering"): variants are compared by the namespaces, features and values of their
-    properties. If two variants begin with the same properties, the variant with more properties
-    comes first. Otherwise the label decides. The null variant comes last.
+    `features` are the features of the target, the most important first. The order follows
+    PEP 825 ("Variant ordering"): variants are compared by the namespaces, features and values of
+    their properties. If two variants begin with the same properties, the variant with more
+    properties comes first. Otherwise the label decides. The null variant comes last.
     """
     if label not in table.variants and label != NULL:
         return None

@@ -120,7 +120,7 @@ class Candidates:
         """Take a problem, the catalog of releases, and the versions to prefer by project."""
         self.problem = problem
         self.catalog = catalog
-        # The versions that are tried first, such as those of the previous lock.
+        # The versions that are tried first, such as the versions of the previous lock.
         self.preferred = dict(preferred or {})
         # Whether releases near to the preferred version are tried next, and not the newest ones.
         self.takes_nearest = False
@@ -217,7 +217,7 @@ class Candidates:
         return project
 
     def is_loaded(self, name: NormalizedName) -> bool:
-        """Return whether a project was looked up."""
+        """Return whether the releases of a project were already read by `project`."""
         return name in self._projects
 
     def mask(self, package: Package, allows: Allows) -> int:
@@ -329,7 +329,7 @@ class Candidates:
         """Yield all candidates that could be admitted by some edges, the most preferred first.
 
         Yanked releases are among them, and pre-releases unless the policy is "never". For a
-        component, the target's value comes first, and then all known values and those that facts
+        component, the target's value comes first, and then all known values and values that facts
         name.
         """
         if package.kind is PackageKind.PROJECT:

@@ -327,7 +327,10 @@ class _Check:
             yield f"every index of {constraint.project} was reached"
 
     def _policy(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
-        """Check a reason about pre-releases or yanked releases, and record what it rules out."""
+        """Yield the faults of a reason that pre-releases or yanked releases are not permitted.
+
+        What the reason says about each release is recorded for the search.
+        """
         for concerned in reason.releases:
             key = concerned.project, concerned.version
             if constraint.why is RejectionReason.YANKED:

@@ -297,7 +297,7 @@ class Clauses(SatSolver):
                 yield variable
 
     def _unread_candidates(self) -> list[Candidate]:
-        """Return the candidates of projects that were not opened."""
+        """Return the known candidates for projects and extras that were not opened."""
         return [
             candidate
             for candidate in self._variables
@@ -320,6 +320,7 @@ class Clauses(SatSolver):
         return tuple(self._reason(constraint) for constraint in core)
 
     def _reason(self, constraint: Constraint) -> Reason:
+        """Return a constraint with the releases that its clauses are about."""
         releases = []
         for parent, _ in self.edges.get(constraint, ()):
             if parent is not None and parent.package.kind is PackageKind.PROJECT:
@@ -398,7 +399,7 @@ class Clauses(SatSolver):
 
         They say that the project or the extra is installed, and which versions are admitted.
         """
-        if edge.package.extra:  # its version is that of the project
+        if edge.package.extra:  # it has the version of the project
             extra = replace(line, part=extra_part(edge.package.extra))
             self._add_clause(None, edge, [line, extra], None)
             return
@@ -462,7 +463,7 @@ class Clauses(SatSolver):
         """Add clauses that two different pins exclude each other, even if a release does not exist.
 
         They are added only if one of the releases is on no index: otherwise the candidates exclude
-        each other already. `clause` is that of a `_Pin`.
+        each other already. `clause` belongs to a `_Pin`.
         """
         is_unknown = not self.universe.mask(package, pin)
         known_pins = self._pins.setdefault(package, [])

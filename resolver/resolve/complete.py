@@ -89,12 +89,13 @@ class CompleteEngine:
     def _next(self) -> Package | None:
         """Return the package to decide next; None if all are decided.
 
-        The order is about that of the search.
+        The order is about the same as in the search.
         """
         undecided = [package for package in self._demands if package not in self._chosen]
         return min(undecided, key=self._decision_key, default=None)
 
     def _decision_key(self, package: Package) -> tuple[object, ...]:
+        """Return a sort key for `_next`: the smallest key belongs to the package to decide next."""
         key = self._demands[package][-1].decision_key(self._first_required[package])
         return package.kind, *key, package
 
@@ -121,7 +122,7 @@ class CompleteEngine:
         Return False if there is none.
         """
         candidates = list(self._candidates(package))
-        # Candidates that were opened are mostly those that earlier decisions tried in vain.
+        # Most candidates that were opened were tried in vain by earlier decisions.
         opened = list(takewhile(self.clauses.opened, candidates))
         if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
             candidates = candidates[len(opened) :]
@@ -161,9 +162,11 @@ class CompleteEngine:
             if candidate not in admitted:
                 yield candidate
 
-    def _holds(self, *more: int) -> bool:
+    def _holds(self, *literals: int) -> bool:
         """Return whether the known clauses are satisfiable with the decisions and more literals."""
-        return self.clauses.satisfiable([*map(self.clauses.variable, self._chosen.values()), *more])
+        return self.clauses.satisfiable(
+            [*map(self.clauses.variable, self._chosen.values()), *literals]
+        )
 
     def _backjump(self) -> None:
         """Undo decisions until the others are satisfiable.
@@ -223,7 +226,7 @@ class CompleteEngine:
         return bool(unpermitted)
 
     def _exclude_yanked(self, package: Package) -> None:
-        """Exclude a project's yanked releases, unless the stack or a fact pins one."""
+        """Add the rule that yanked releases of a project need a pin of the stack or a fact."""
 
         def permits(edge: Edge) -> bool:
             return self._universe.demand(edge).pinned_by_user
@@ -232,7 +235,10 @@ class CompleteEngine:
         self.clauses.rule_out(package, RejectionReason.YANKED, permits, any_may=any_may)
 
     def _exclude_prereleases(self, package: Package, final: Candidate) -> None:
-        """Exclude a project's pre-releases as long as a final release fits all requirements."""
+        """Add the rule that pre-releases of a project need a permission.
+
+        A requirement permits them if it names a pre-release, or does not admit the release `final`.
+        """
 
         def permits(edge: Edge) -> bool:
             if edge.constraint is None:

@@ -25,7 +25,7 @@ class TooManyError(Exception):
 
 
 class Need(NamedTuple):
-    """A requirement on a project."""
+    """A requirement on a project, as the search in this module needs it."""
 
     # The project.
     project: str
@@ -212,5 +212,5 @@ def _is_pinned_by_user(need: Need) -> bool:
 
 
 def need_of(requirement: Requirement, *, by_user: bool) -> Need:
-    """Return a requirement in the form of the enumeration."""
+    """Return a requirement on a project as a `Need`."""
     return Need(requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user)

@@ -60,12 +60,12 @@ def without_fallbacks(universe: Universe, resolution: Resolution, search: Search
         attempts.append(fallbacks[:1])
     for attempt in attempts:
         try:
-            found = search(universe, among=universe.deciding_first(attempt, pins))
+            other = search(universe, among=universe.deciding_first(attempt, pins))
         except IndexFailure:
             universe.is_answer_final = False
             break
-        if found is not None and _is_better(universe, resolution, found, attempt):
-            return found
+        if other is not None and _is_better(universe, resolution, other, attempt):
+            return other
     return resolution
 
 
@@ -92,7 +92,7 @@ def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
 def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | None:
     """Return the position of the most preferred final release that all requirements admit.
 
-    The requirements are those on the pin's project. None if there is no usable one.
+    The requirements are requirements on the pin's project. None if there is no usable one.
     """
     mask = project.stable
     for constraint in pin.because:

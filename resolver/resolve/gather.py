@@ -237,7 +237,7 @@ class _PossibleReleases:
             if edge.package.kind is PackageKind.PROJECT:
                 base = edge.package.base
                 demands[base] = demands.get(base, ANYTHING) & universe.demand(edge)
-        # The chosen candidate of each project, and those that are preferred to it.
+        # The chosen candidate of each project, and the candidates that are preferred to it.
         self._candidates: dict[Package, list[Candidate]] = {}
         # The releases that are possible, as bit masks, for these projects and for projects that
         # they require.
@@ -264,10 +264,12 @@ class _PossibleReleases:
         return {package: self._masks[package] for package in self._candidates}
 
     def _set(self, package: Package, candidates: list[Candidate]) -> None:
+        """Record the possible candidates of a project, and their mask."""
         self._candidates[package] = candidates
         self._masks[package] = sum(map(_bit, candidates))
 
     def _is_possible(self, candidate: Candidate) -> bool:
+        """Return whether a candidate is possible, by what is known of the others so far."""
         if not self._masks[candidate.package] & _bit(candidate):
             return False
         needs = self._known_needs(candidate)
@@ -286,6 +288,7 @@ class _PossibleReleases:
 
 
 def _bit(candidate: Candidate) -> int:
+    """Return the mask with only the release of a candidate."""
     return 1 << candidate.release.position
 
 

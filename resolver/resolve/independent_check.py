@@ -45,7 +45,7 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 
 class _Check:
-    """Finds the faults of one resolution."""
+    """Finds the faults of one resolution: rules that its pins break."""
 
     def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
         self._problem = problem
@@ -158,7 +158,7 @@ class _Check:
     ) -> Iterator[str]:
         """Check the requirements of a pin, or of one of its extras.
 
-        `needs` and `build_needs` are those of its file. Requirements of facts, of the stack's
+        `needs` and `build_needs` come from its file. Requirements of facts, of the stack's
         overrides and of its binaries are checked as well.
         """
         requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"
@@ -286,7 +286,7 @@ class _Check:
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
-        """Check the index and the files of a pin."""
+        """Yield the faults in the index and the files of a pin."""
         release = pin.release
         index = release.index
         binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
@@ -341,6 +341,7 @@ class _Check:
             yield from self._reading.own_faults(file, table)
 
     def _builds(self, pin: Pin) -> list[facts.Builds]:
+        """Return the facts that say that a pin is built from its archive."""
         return self._reading.builds(pin.name, pin.version, pin.release.file, pin.release.index)
 
     # --- policy and facts
@@ -380,6 +381,7 @@ class _Check:
         return self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
 
     def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        """Return the facts of a kind about a pin."""
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:
@@ -431,7 +433,7 @@ class _Check:
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 
     def _facts(self, pin: Pin) -> Iterator[str]:
-        """Check that no fact rules a pin out."""
+        """Yield a fault for each fact that rules a pin out."""
         for fact in self._facts_about[pin.name]:
             match fact:
                 case facts.Excludes():

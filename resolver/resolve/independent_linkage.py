@@ -23,7 +23,7 @@ _HASH: Final = 4
 
 
 class BinaryCheck:
-    """Compares the libraries and symbols that binaries of pins need with those that there are.
+    """Compares the libraries and symbols that binaries of pins need with the ones that there are.
 
     Only wheels of projects with a `links` fact that has `to` are checked.
     """
@@ -53,14 +53,16 @@ class BinaryCheck:
         foreign: set[str] = set()
         for part in objects:
             foreign.update(_missing(part, there, links))
-        to = {name for fact in links for name in fact.to}
+        to: set[str] = set()
+        for fact in links:
+            to.update(fact.to)
         needed: set[str] = set()
         provided: set[str] = set()
         for fact in self._facts:
-            found = foreign.intersection(fact.provides)
-            if found and fact.package in to:
+            provided_by_project = foreign.intersection(fact.provides)
+            if provided_by_project and fact.package in to:
                 needed.add(fact.package)
-                provided |= found
+                provided |= provided_by_project
         takes_symbols = any(part.takes for part in objects)
         if "torch" in to and (takes_symbols or foreign - provided):
             needed.add("torch")
@@ -127,6 +129,7 @@ class BinaryCheck:
         return there
 
     def _about(self, pin: Pin) -> list[facts.Links]:
+        """Return the `links` facts about a pin."""
         return [fact for fact in self._facts if fact.is_about(pin.name, pin.version)]
 
     def _objects(self, pin: Pin) -> Sequence[SharedObject]:

@@ -59,7 +59,7 @@ def _extras_of(line: str) -> frozenset[str | None]:
     marker = line.partition(";")[2]
     extras: set[str | None] = {""}
     named = _NAMED.findall(marker)
-    extras.update(text.name(right or left) for right, left in named)
+    extras.update(text.name(name_after or name_before) for name_after, name_before in named)
     if len(_MENTIONS_EXTRA.findall(marker)) > len(named):
         extras.add(_ANY)
     return frozenset(extras)
@@ -89,7 +89,7 @@ class IndependentReading:
     def facts_of_kind(
         self, name: str, version: Version, kind: type[facts.FactKind]
     ) -> list[facts.FactKind]:
-        """Return the facts of a kind about a release."""
+        """Return the facts about a release that are of the type `kind`."""
         return [fact for fact in self.facts_about(name, version) if isinstance(fact, kind)]
 
     # --- the stack and the target
@@ -105,12 +105,12 @@ class IndependentReading:
 
     def constraints_on(self, name: str) -> list[RootRequirement]:
         """Return the lines of `constraints` about a project that apply to the target."""
-        found = []
+        applying = []
         for root in self.problem.stack.constraints:
             need = root.need
             if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
-                found.append(root)
-        return found
+                applying.append(root)
+        return applying
 
     def is_overridden(self, need: facts.Need, requirer: str) -> bool:
         """Return whether the stack overrides a requirement of a release of `requirer`.
@@ -129,12 +129,12 @@ class IndependentReading:
 
         If there are none, overridden requirements on the project are dropped.
         """
-        found = []
+        applying = []
         for root in self.problem.stack.overrides:
             need = root.need
             if isinstance(need, Requirement) and need.name == name and self.applies(need, ""):
-                found.append(root)
-        return found
+                applying.append(root)
+        return applying
 
     def has_component(self, need: ComponentRequirement) -> bool:
         """Return whether the target meets a requirement on a component.
@@ -201,7 +201,7 @@ class IndependentReading:
     def requires_python(self, name: NormalizedName, release: Release) -> str:
         """Return the Requires-Python of a release, from the same place as its requirements.
 
-        Without one there, it is that of the index's page. Raises UnusableFile.
+        Without one there, the one on the index's page counts. Raises UnusableFile.
         """
         file = release.file
         if release.source is not None:
@@ -503,6 +503,7 @@ class IndependentReading:
 
     @staticmethod
     def _states(when: Sequence[ComponentRequirement], stated: Set[str]) -> bool:
+        """Return whether `when` is not empty, and only about components in `stated`."""
         return bool(when) and {need.component for need in when} <= stated
 
     def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
@@ -518,7 +519,7 @@ class IndependentReading:
 class _Place(NamedTuple):
     """The sort key of a wheel among the variants of its release.
 
-    The order is that of PEP 825 ("Variant ordering", step 7).
+    The order follows PEP 825 ("Variant ordering", step 7).
     """
 
     # For each property the ranks of its namespace, its feature and its value, sorted.

@@ -128,8 +128,8 @@ class LinkageRules:
 
         `links` are the facts about the release, and `there` the libraries that count as present. A
         library that neither the target nor a project of a fact has must be in torch, or be needed
-        by torch itself. Only a torch that somebody has read can have it: such libraries are mostly
-        those of CUDA, which a target with NPUs does not have. The independent check has the same
+        by torch itself. Only a torch that somebody has read can have it: such libraries mostly
+        belong to CUDA, which a target with NPUs does not have. The independent check has the same
         rule. Raises UnusableReleaseError if nothing on the target provides a library.
         """
         linkage = self._loadable(release)
@@ -137,7 +137,11 @@ class LinkageRules:
             return ()
         missing = missing_libraries(linkage, there.union(self._problem.libraries), links)
         missing_names = {fault.library for fault in missing}
-        linked_with = {name for fact in links for name in fact.to} or {TORCH}
+        linked_with: set[NormalizedName] = set()
+        for fact in links:
+            linked_with.update(fact.to)
+        if not linked_with:
+            linked_with.add(TORCH)
         by_fact = {name: self._provided_by(name) & missing_names for name in sorted(linked_with)}
         by_nobody = missing_names.difference(*by_fact.values())
         foreign = [fault for fault in missing if fault.library in by_nobody]

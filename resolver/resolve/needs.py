@@ -57,7 +57,7 @@ class DynamicArchiveError(InputError):
 class ReleaseRequirements(msgspec.Struct, frozen=True):
     """The requirements of a release, as lines with markers (PEP 508)."""
 
-    # The requirements, with those of all extras.
+    # The requirements, including the requirements of all extras.
     requires: tuple[str, ...]
     # Requires-Python; empty if there is none.
     requires_python: str
@@ -161,7 +161,7 @@ def is_built_here(release: Release) -> bool:
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
     """Return the build requirements of an archive's pyproject.toml, corrected by a `builds` fact.
 
-    Without such a file, they are those of setuptools (PEP 517). Raises UnusableFile if there is a
+    Without such a file, the build needs setuptools (PEP 517). Raises UnusableFile if there is a
     fact, and a line is no requirement.
     """
     lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
@@ -241,6 +241,7 @@ class MarkerEvaluator:
         return self._cached(line, extra)
 
     def _evaluate(self, line: str, extra: str) -> Requirement | None:
+        """Return what `evaluate` returns, without caching it."""
         requirement = text.requirement(line)
         applies = requirement.applies(self._markers)
         if extra:

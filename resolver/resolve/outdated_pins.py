@@ -78,7 +78,7 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
         if isinstance(fact, facts.Requires) and facts.component_requirements(fact.needs):
             bound.add(fact.package)
     behind.sort(key=lambda late: (late.pin.name not in bound, late.pin.name in needed))
-    # The pins that are not far behind, and those that were dealt with below.
+    # The pins that are not far behind, and the pins that were dealt with below.
     settled = {pin.name for pin in resolution.pins} - {late.pin.name for late in behind}
     outdated: list[OutdatedPin] = []
     while behind:
@@ -251,8 +251,8 @@ def _is_refuted(
 ) -> bool:
     """Return whether the clauses are unsatisfiable with the literals `assumed`.
 
-    Releases are opened for this: first the `newer` ones, and then those that the solver chooses of
-    the projects that the stack names (`named`).
+    Releases are opened for this: first the `newer` ones, and then releases that the solver chooses
+    of the projects that the stack names (`named`).
     """
     tried: set[Candidate] = set()
     unread = newer

@@ -56,7 +56,7 @@ class OrderedReleases:
     """All releases of a project on its indexes, newest first, whatever the target."""
 
     def __init__(self, lookup: Lookup) -> None:
-        """Take the catalog's answer for the project."""
+        """Take the catalog's answer for the project: its pages on the indexes."""
         self.lookup = lookup
         offers: dict[Version, list[IndexRelease]] = {}
         for page in lookup.pages:
@@ -178,9 +178,9 @@ class Project:
     ) -> None:
         """Take the releases of a project, and what decides which of them can be used.
 
-        `compatibility` judges files for the target. `facts` are those about this project. With
+        `compatibility` judges files for the target. `facts` are the facts about this project. With
         `wheels_only`, source archives are not used. `system` has the values of the target's
-        components, and `release_lines` those of components with `by_line`.
+        components, and `release_lines` the values of components with `by_line`.
         """
         self._wheels_only = wheels_only
         self.name = name

@@ -448,4 +448,5 @@ class Prefetch:
 
 
 def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
+    """Return an edge for a guessed requirement, which has no constraint."""
     return Edge(Package(project), specifier, None)

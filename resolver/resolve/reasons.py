@@ -147,13 +147,13 @@ class _Describer:
                 return self._unavailable(constraint)
 
     def _others(self, constraint: Constraint) -> list[Constraint]:
-        """Return the other constraints of the core."""
+        """Return the constraints of the core without the given one."""
         return [other for other in self._core if other != constraint]
 
     def _possible_parents(
         self, constraint: Constraint, others: Sequence[Constraint]
     ) -> Iterator[Candidate]:
-        """Yield the candidates with edges of a constraint that other constraints leave possible."""
+        """Yield the candidates that have edges of a constraint and that `others` leave possible."""
         for parent, _ in self._clauses.edges[constraint]:
             if parent is None:
                 continue
@@ -333,7 +333,7 @@ def _of_each_cause(files: Mapping[int, _Files], target: Target) -> list[int]:
     """Return the positions of some releases, at most `_REFUSALS`.
 
     They are chosen so that each cause is among them. Releases that a newer glibc would make usable
-    come first, and those of one cause from the newest to the oldest.
+    come first. Releases of one cause are in order from the newest to the oldest.
     """
     machine = tag_values(target)
     # The positions by the glibc that would be enough; the key is empty if a glibc is not enough.
@@ -405,7 +405,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
 
 
 def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of projects, except for those of which it is known that no index has them."""
+    """Yield the names of projects, except for projects that are known to be on no index."""
     universe = clauses.universe
     for name in map(text.name, names):
         if not universe.is_loaded(name) or universe.project(name).exists:

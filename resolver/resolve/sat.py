@@ -147,9 +147,9 @@ class SatSolver:
     ) -> list[Constraint]:
         """Return a minimal core: constraints that cannot all hold, though all but any one can.
 
-        It is found by leaving out constraints of a core one by one, those that became known last
-        first. With `among`, only these constraints count. The clauses must be unsatisfiable with
-        the literals `assumed`.
+        It is found by leaving out constraints of a core one by one, beginning with
+        the constraint that became known last. With `among`, only these constraints count. The
+        clauses must be unsatisfiable with the literals `assumed`.
         """
         assumed = list(assumed)
         self.satisfiable(assumed, self.known if among is None else among)
@@ -216,6 +216,6 @@ class SatSolver:
             self.add_clause(clause)
 
     def new_variable(self) -> int:
-        """Return a new variable."""
+        """Return a variable that was not used before, as a positive number."""
         self._top += 1
         return self._top

@@ -40,13 +40,13 @@ def skipped_releases(
     if not archives and not known:
         return ()
     edges_on = _edges_on_projects(universe, resolution)
-    found = []
+    newest_skipped = []
     for pin in resolution.pins:
         demand = universe.demand(*edges_on.get(pin.name, ()))
         skipped = _skipped(universe, pin, demand.mask, archives, known.get(pin.name))
         if skipped is not None:
-            found.append(skipped)
-    return tuple(found)
+            newest_skipped.append(skipped)
+    return tuple(newest_skipped)
 
 
 def _edges_on_projects(universe: Universe, resolution: Resolution) -> Mapping[str, list[Edge]]:

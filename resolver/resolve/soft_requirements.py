@@ -111,14 +111,14 @@ def with_soft_requirements(
                 else:
                     universe, best = improved
         broken = [judged for judged in _broken(universe, best) if judged.pair not in given_up]
-    left = _broken(universe, best)
+    unmet = _broken(universe, best)
     binaries = PinnedBinaries(universe)
     unread = [pin.name for pin in best.pins if binaries.is_left_unread(pin)]
     return replace(
         best,
         unread_pins=tuple(unread) if best.pin(TORCH) is not None else (),
-        unmet_bounds=tuple(judged.bound for judged in left if isinstance(judged, _JudgedBound)),
-        unloadable_pins=tuple(judged.pin for judged in left if isinstance(judged, _JudgedWheel)),
+        unmet_bounds=tuple(judged.bound for judged in unmet if isinstance(judged, _JudgedBound)),
+        unloadable_pins=tuple(judged.pin for judged in unmet if isinstance(judged, _JudgedWheel)),
     )
 
 

@@ -61,7 +61,7 @@ ALL_ARCHIVES: Archives = ()
 
 
 class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution."""
+    """A proof that a problem has no solution: constraints that contradict each other."""
 
     # The clauses that the engine knew.
     clauses: Clauses
@@ -399,8 +399,8 @@ def _build_fact(
 ) -> facts.Fact | None:
     """Return the fact that states a build requirement; None if the archive states it.
 
-    As in `requirement_lines`, a `builds` fact adds requirements to those of the archive, and the
-    first `metadata` fact may replace them.
+    As in `requirement_lines`, a `builds` fact adds requirements to the archive's own, and the first
+    `metadata` fact may replace them.
     """
     if release.source is not None:
         return release.source.fact

@@ -242,7 +242,7 @@ class Universe(Candidates):
     # --- the requirements of the stack
 
     def roots(self) -> tuple[Edge, ...]:
-        """Return the edges of the stack: those of its lines and of its constraints."""
+        """Return the edges of the stack: of its lines, and of its constraints."""
         edges: list[Edge] = []
         for root in self.problem.stack.requirements:
             edges += self._need_edges(root.need, root.origin)
@@ -313,7 +313,7 @@ class Universe(Candidates):
         return edges
 
     def opened(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was opened."""
+        """Return whether the requirements of a candidate were already read."""
         return candidate in self._edges
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
@@ -419,7 +419,7 @@ class Universe(Candidates):
     def _without_absent(
         self, candidate: Candidate, edges: list[Edge]
     ) -> tuple[list[Edge], list[Override]]:
-        """Return the edges of a candidate except for those on projects that must be absent.
+        """Return the edges of a candidate except for edges to projects that must be absent.
 
         The second result has an override for each edge that is left out.
         """
@@ -630,7 +630,7 @@ class Universe(Candidates):
         where: str,
         who_needs: str,
     ) -> Iterator[Requirement]:
-        """Yield the requirements in lines that apply, except for those on `dropped` projects.
+        """Yield the requirements in lines that apply, and are not on `dropped` projects.
 
         `extra` is the extra whose requirements are wanted; empty for none. `where` and `who_needs`
         are words for errors, such as "metadata" and "it needs". Raises UnusableReleaseError for a
@@ -705,6 +705,7 @@ class Universe(Candidates):
     def _facts_about(
         self, candidate: Candidate, kind: type[facts.FactKind]
     ) -> list[facts.FactKind]:
+        """Return the facts of a kind about a candidate's release."""
         project = self.project(text.name(candidate.package.name))
         return project.facts_about(candidate.release.position, kind)
 
@@ -737,7 +738,7 @@ def _is_range(specifiers: SpecifierSet) -> bool:
 def _unusable(package: Package, rejection: Rejection) -> Edge:
     """Return the edge of a candidate whose file cannot be used. No candidate meets this edge."""
     reason = rejection.reason
-    # Archives that were not opened are reported together with those that were.
+    # Archives that were not opened are reported together with archives that were.
     if reason is RejectionReason.UNOPENED:
         reason = RejectionReason.DYNAMIC
     nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)

@@ -154,6 +154,7 @@ def split(url: "str") -> "Address":
 
 
 def _split(url: "str") -> "Address":
+    """Return the parts of an address, without caching them. Raises AddressError."""
     try:
         parts = urlsplit(url)
         return Address(
@@ -242,17 +243,17 @@ def shown_address(address: "str") -> "str":
     location = _QUERY.split(address[len(scheme) :], maxsplit=1)[0]
     query = address[len(scheme) + len(location) :]
     authority, slash, path = location.partition("/")
-    user, at, host_and_port = authority.rpartition("@")
+    user, at_sign, host_and_port = authority.rpartition("@")
     host = _HOST.fullmatch(host_and_port)
-    lacks_host = at != "" and host_and_port == ""
+    lacks_host = at_sign != "" and host_and_port == ""
     if host is None or lacks_host or "@" in query:
         return f"{scheme}…"
     # In `me:12/…@host`, `me` is a user and `12/…` a password.
-    may_be_user = host["port"] is not None and not at
+    may_be_user = host["port"] is not None and not at_sign
     if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
     # `…@` shows that there was a user: it was removed before, or the address has no scheme.
-    hidden = "…@" if user == "…" or (at and not scheme) else ""
+    hidden = "…@" if user == "…" or (at_sign and not scheme) else ""
     return f"{scheme}{hidden}{host_and_port}{slash}{path}"
 
 
@@ -262,10 +263,10 @@ def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
     With `is_git` it may end in `@` and a revision of git. `may_follow_user` is set if what stands
     before it may be a user instead of a host.
     """
-    before_revision, at, revision = path.partition("@")
+    before_revision, at_sign, revision = path.partition("@")
     if _PATH.fullmatch(before_revision) is None:
         return False
-    if not at:
+    if not at_sign:
         return True
     form = _TAG if may_follow_user else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
@@ -298,10 +299,15 @@ def without_secrets(text: "str") -> "str":
 
 
 def _redacted(text: "str") -> "str":
+    """Return a text of any length without the secrets of addresses."""
     return "\n".join(map(_line_without_secrets, text.split("\n")))
 
 
 def _line_without_secrets(line: "str", *, is_cut: "bool" = False) -> "str":
+    """Return a line without the secrets of addresses.
+
+    With `is_cut`, its last address counts as if it went on behind the end of the line.
+    """
     return "".join(_shown_pieces(line, len(line) + 1 if is_cut else _loose_end(line)))
 
 

@@ -21,7 +21,7 @@ from resolver.redaction import is_certain, shown_address, without_secrets
 # The versions of Python that a target can get, in the order of preference: the first version that a
 # file admits is taken.
 PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")
-# A patch number that is higher than that of any release of Python.
+# A patch number that is higher than the patch number of any release of Python.
 _LAST_PATCH: Final = 99
 # The most characters of a line of a requirements file. A requirement with 800 hashes has fewer.
 LONGEST_LINE: Final = 64 << 10

@@ -72,6 +72,7 @@ class FolderBounds:
         return as_text(content, name)
 
     def _read(self, inside: PurePath) -> bytes:
+        """Return the content of a file, given by its path in the folder. Raises OSError."""
         if not inside.parts:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if self._folder is None:

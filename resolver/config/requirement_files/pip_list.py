@@ -17,7 +17,7 @@ _TOOLS: Final = frozenset(("distribute", "pip", "setuptools", "wheel"))
 
 
 class ListedDistribution(NamedTuple):
-    """A distribution in the table."""
+    """A distribution in the table that `pip list` prints."""
 
     # The distribution with its version, as a requirement `NAME==VERSION`.
     pin: str

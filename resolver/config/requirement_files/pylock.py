@@ -89,7 +89,7 @@ def _read_lock(document: TomlText) -> Pylock:
 
 
 def _pin(package: Package) -> str:
-    """Return a package of a lock as a requirement."""
+    """Return a package of a lock as a requirement: `NAME==VERSION`, or a direct reference."""
     if vcs := package.vcs:
         folder = f"#subdirectory={vcs.subdirectory}" if vcs.subdirectory else ""
         return f"{package.name} @ {vcs.type}+{vcs.url or vcs.path}@{vcs.commit_id}{folder}"

@@ -22,7 +22,7 @@ from resolver.model import text as texts
 from resolver.phrase import cause, phrase
 
 # An element of a dependency group: a requirement, or `{ include-group = "NAME" }`.
-_Row = str | dict[str, str]
+_Element = str | dict[str, str]
 
 # The kinds of lists that can include each other.
 _EXTRA: Final = "extra"
@@ -45,7 +45,7 @@ class _Pyproject(msgspec.Struct, rename="kebab"):
     """The tables of pyproject.toml that are read."""
 
     project: _Project = msgspec.field(default_factory=_Project)
-    dependency_groups: dict[str, tuple[_Row, ...]] = {}
+    dependency_groups: dict[str, tuple[_Element, ...]] = {}
     tool: dict[str, Any] = {}
 
 
@@ -73,11 +73,11 @@ def read_pyproject(
         result.leave_out(line, "import.dynamic")
 
 
-class _PlacedRow(NamedTuple):
+class _PlacedElement(NamedTuple):
     """An element of a list of requirements, with its place."""
 
     # The element.
-    content: _Row
+    content: _Element
     # The place of the element, as file:line.
     where: str
 
@@ -88,7 +88,7 @@ class _NamedLists(NamedTuple):
     # The keys that lead to the table.
     path: tuple[str, ...]
     # The lists by key.
-    lists: Mapping[str, Sequence[_Row]]
+    lists: Mapping[str, Sequence[_Element]]
     # The key of each list by its normalised name.
     keys: Mapping[str, str]
 
@@ -115,31 +115,31 @@ class _ProjectReader:
 
         Each extra and each group is read only once. Raises InputError.
         """
-        self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
+        self._take_all(self._elements(("project", "dependencies"), self._project.dependencies))
         for kind, names in ((_EXTRA, extras), (_GROUP, groups)):
             require_known(_TITLES[kind], names, self._lists[kind].keys, self._document.name)
             self._take_all(self._included(kind, names, self._document.name))
 
-    def _take_all(self, rows: Iterator[_PlacedRow]) -> None:
+    def _take_all(self, elements: Iterator[_PlacedElement]) -> None:
         """Add requirements in their order. An included list replaces the element that includes it.
 
         The method is not recursive, since lists may include each other to any depth.
         """
-        pending = [rows]
+        pending = [elements]
         while pending:
-            row = next(pending[-1], None)
-            if row is None:
+            element = next(pending[-1], None)
+            if element is None:
                 pending.pop()
-            elif isinstance(row.content, dict):
-                pending.append(self._included_group(row.content, row.where))
-            elif own_extras := _own_extras(row.content, self._project.name):
-                pending.append(self._included(_EXTRA, own_extras, row.where))
+            elif isinstance(element.content, dict):
+                pending.append(self._included_group(element.content, element.where))
+            elif own_extras := _own_extras(element.content, self._project.name):
+                pending.append(self._included(_EXTRA, own_extras, element.where))
             else:
-                self._result.lines.append(FileLine(row.content, row.where))
+                self._result.lines.append(FileLine(element.content, element.where))
 
-    def _included_group(self, row: Mapping[str, str], where: str) -> Iterator[_PlacedRow]:
+    def _included_group(self, element: Mapping[str, str], where: str) -> Iterator[_PlacedElement]:
         """Return the elements of the group that an element includes. Raises InputError."""
-        group = row.get("include-group")
+        group = element.get("include-group")
         if group is None:
             raise InputError(
                 phrase("a row of a dependency group cannot be read"),
@@ -148,29 +148,31 @@ class _ProjectReader:
             )
         return self._included(_GROUP, [group], where)
 
-    def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_PlacedRow]:
-        """Return the elements of extras or groups, except for those that were read before.
+    def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_PlacedElement]:
+        """Return the elements of extras or groups, except for elements that were read before.
 
         `kind` is _EXTRA or _GROUP. `where` is the place that names them. Raises InputError for an
         unknown name.
         """
         lists = self._lists[kind]
         require_included(_TITLES[kind], names, lists.keys, where)
-        rows: list[_PlacedRow] = []
+        elements: list[_PlacedElement] = []
         for name in map(texts.name, names):
             if (kind, name) not in self._seen:
                 self._seen.add((kind, name))
                 key = lists.keys[name]
-                rows += self._rows((*lists.path, key), lists.lists[key])
-        return iter(rows)
+                elements += self._elements((*lists.path, key), lists.lists[key])
+        return iter(elements)
 
-    def _rows(self, path: tuple[str, ...], rows: Sequence[_Row]) -> Iterator[_PlacedRow]:
+    def _elements(
+        self, path: tuple[str, ...], elements: Sequence[_Element]
+    ) -> Iterator[_PlacedElement]:
         """Yield the elements of a list with their places. `path` are the keys that lead to it."""
-        for number, row in enumerate(rows):
-            yield _PlacedRow(row, self._document.line(*path, number))
+        for number, element in enumerate(elements):
+            yield _PlacedElement(element, self._document.line(*path, number))
 
 
-def _named_lists(path: tuple[str, ...], lists: Mapping[str, Sequence[_Row]]) -> _NamedLists:
+def _named_lists(path: tuple[str, ...], lists: Mapping[str, Sequence[_Element]]) -> _NamedLists:
     return _NamedLists(path, lists, {texts.name(key): key for key in lists})
 
 

@@ -39,10 +39,10 @@ def read_requirements(
     """Return the requirements in a file of another tool.
 
     The name decides the format. A name of no known format means a requirements file. `python` is
-    the Python of the target; empty to take it from the file. `extras` and `groups` are those of a
-    pyproject.toml or pylock.toml whose requirements are wanted as well. `platform` decides what a
-    pylock.toml installs. No file outside of the folder `root` is read; without `root`, it is the
-    folder of the file. Raises InputError.
+    the Python of the target; empty to take it from the file. `extras` and `groups` name the
+    extras and groups of a pyproject.toml or pylock.toml whose requirements are wanted as well.
+    `platform` decides what a pylock.toml installs. No file outside of the folder `root` is read;
+    without `root`, outside of the file's own folder. Raises InputError.
     """
     result = FileRequirements(python)
     with FolderBounds(path, root) as bounds:

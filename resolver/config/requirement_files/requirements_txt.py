@@ -38,7 +38,7 @@ _GIT = re.compile(
 )
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _SourceLine(msgspec.Struct, frozen=True):
     """A line of a requirements file that is still to be processed."""
 
     # The line without comments. Continued lines are joined.
@@ -66,32 +66,32 @@ class RequirementsFiles:
 
         Raises InputError.
         """
-        self._take_all(self._rows(path, str(path), into))
+        self._take_all(self._lines_of(path, str(path), into))
 
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
-        """Add the requirement in a line to `into`, or those of the file that it includes.
+        """Add the requirement in a line to `into`, or the requirements in a file that it includes.
 
         `where` is file:line of the line, and `folder` the folder to which its paths are relative.
         Raises InputError.
         """
-        self._take_all(iter([_Row(text, where, folder, into)]))
+        self._take_all(iter([_SourceLine(text, where, folder, into)]))
 
-    def _take_all(self, rows: Iterator[_Row]) -> None:
+    def _take_all(self, source_lines: Iterator[_SourceLine]) -> None:
         """Process lines in their order. The lines of an included file replace the line that has it.
 
         The method is not recursive, since files may include each other to any depth.
         """
-        pending = [rows]
+        pending = [source_lines]
         while pending:
-            row = next(pending[-1], None)
-            if row is None:
+            source_line = next(pending[-1], None)
+            if source_line is None:
                 pending.pop()
                 continue
-            included = self._take(row)
+            included = self._take(source_line)
             if included is not None:
                 pending.append(included)
 
-    def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
+    def _lines_of(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_SourceLine]:
         """Return the lines of a file; none if it was read before. Raises InputError.
 
         `where` is the place that names the file.
@@ -104,13 +104,15 @@ class RequirementsFiles:
         content = with_whole_lines(self._bounds.text(inside, str(path), where))
         lines = content.split("\n")
         if is_table(lines):
-            return self._listed_rows(path, lines, into)
+            return self._listed_lines(path, lines, into)
         numbered = texts.file_lines(content)
-        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered)
+        return (
+            _SourceLine(text, f"{path}:{number}", path.parent, into) for number, text in numbered
+        )
 
-    def _listed_rows(
+    def _listed_lines(
         self, path: Path, lines: Sequence[str], into: list[FileLine]
-    ) -> Iterator[_Row]:
+    ) -> Iterator[_SourceLine]:
         """Yield the lines of a table of `pip list`, as requirements.
 
         Editable distributions, pip's own tools and lines that cannot be read are left out.
@@ -126,48 +128,52 @@ class RequirementsFiles:
             elif listed.is_tool:
                 self._result.leave_out(line, "import.tool")
             else:
-                yield _Row(listed.pin, where, path.parent, into)
+                yield _SourceLine(listed.pin, where, path.parent, into)
 
-    def _take(self, row: _Row) -> Iterator[_Row] | None:
+    def _take(self, source_line: _SourceLine) -> Iterator[_SourceLine] | None:
         """Process a line. Return the lines of the file that it includes, or None."""
-        if len(row.text) > LONGEST_LINE:
-            self._result.leave_out(FileLine("", row.where), "import.unread")
+        if len(source_line.text) > LONGEST_LINE:
+            self._result.leave_out(FileLine("", source_line.where), "import.unread")
             return None
-        text = " ".join(row.text.split())
+        text = " ".join(source_line.text.split())
         option, name = texts.file_option(text)
         if option in ("r", "c") and "://" not in name:
             if not name.isprintable() or len(name) > _LONGEST_PATH:
-                raise InputError(phrase("a file with such a name is not read"), where=row.where)
-            into = self._result.constraints if option == "c" else row.into
-            return self._rows(row.folder / name, row.where, into)
+                raise InputError(
+                    phrase("a file with such a name is not read"), where=source_line.where
+                )
+            into = self._result.constraints if option == "c" else source_line.into
+            return self._lines_of(source_line.folder / name, source_line.where, into)
         if option == "e":
-            self._take_editable(text, name, row)
+            self._take_editable(text, name, source_line)
         elif option:
             self._result.leave_out(
-                FileLine(text, row.where, shown_option(text)), "import.elsewhere"
+                FileLine(text, source_line.where, shown_option(text)), "import.elsewhere"
             )
         elif text.startswith("-"):
-            self._leave_out_option(text, row.where)
+            self._leave_out_option(text, source_line.where)
         else:
-            self._take_requirement(text, row)
+            self._take_requirement(text, source_line)
         return None
 
-    def _take_editable(self, text: str, name: str, row: _Row) -> None:
+    def _take_editable(self, text: str, name: str, source_line: _SourceLine) -> None:
         """Process a line with `-e`: add a git repository, and leave out a folder."""
         reference = _in_pep_508(name)
         if "git+" in reference:
-            row.into.append(FileLine(reference, row.where))
+            source_line.into.append(FileLine(reference, source_line.where))
         else:
-            self._result.leave_out(FileLine(text, row.where, shown_option(text)), "import.folder")
+            self._result.leave_out(
+                FileLine(text, source_line.where, shown_option(text)), "import.folder"
+            )
 
-    def _take_requirement(self, text: str, row: _Row) -> None:
+    def _take_requirement(self, text: str, source_line: _SourceLine) -> None:
         """Add the requirement in a line, count its hashes, and leave out its other options."""
         requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
-        row.into.append(FileLine(_in_pep_508(requirement), row.where))
+        source_line.into.append(FileLine(_in_pep_508(requirement), source_line.where))
         other_options, hashes = _HASH.subn("", "".join(options))
         self._result.hashes += hashes
         if other_options.strip():
-            self._leave_out_option(other_options.strip(), row.where)
+            self._leave_out_option(other_options.strip(), source_line.where)
 
     def _leave_out_option(self, text: str, where: str) -> None:
         """Leave out a line that begins with `-`, with a reason that depends on the option."""

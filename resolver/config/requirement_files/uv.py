@@ -42,7 +42,7 @@ _OTHER_KEYS: Final = (
 
 
 class _GitSource(msgspec.Struct):
-    """A source in a git repository."""
+    """An entry of `tool.uv.sources` that takes a project from a git repository."""
 
     git: str
     rev: str = ""

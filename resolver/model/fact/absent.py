@@ -28,10 +28,10 @@ class Absent(Fact, frozen=True, kw_only=True):
 
     @property
     def named_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the other distribution."""
+        """Return the name of the distribution `other`."""
         return (self.other,)
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the other distribution."""
+        """Return the name of the distribution `other`."""
         return (self.other,)

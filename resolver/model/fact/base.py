@@ -39,7 +39,10 @@ def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
 
 
 def projects_of(needs: Iterable[Need]) -> tuple[NormalizedName, ...]:
-    """Return the projects that are required, one for each requirement on a project."""
+    """Return the projects of the requirements on projects, in their order.
+
+    A project can be among them several times.
+    """
     return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 
@@ -240,7 +243,7 @@ class RequirementFact(Fact, frozen=True, kw_only=True):
     unless: tuple[ComponentRequirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the target meets all of `when` and none of `unless`."""
+        """Return whether the target meets all requirements of `when`, and none of `unless`."""
         if any(need.is_promised_by(system) for need in self.unless):
             return False
         return all(need.is_promised_by(system) for need in self.when)
@@ -267,7 +270,7 @@ class BuildFact(Fact, frozen=True, kw_only=True):
     when: tuple[ComponentRequirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the target meets all of `when`."""
+        """Return whether the target meets all requirements of `when`."""
         return all(need.is_promised_by(system) for need in self.when)
 
     def is_spared_by(self, variant: Variant | None) -> bool:
@@ -284,8 +287,8 @@ class BuildFact(Fact, frozen=True, kw_only=True):
 def counts_for(release: Release, wheels: bool, needs: Iterable[Need]) -> bool:
     """Return whether a fact concerns the file from which a release is installed.
 
-    `wheels` and `needs` are those of the fact. Without `wheels`, the fact concerns every file. With
-    `wheels`, it concerns no source build, and no variant wheel (PEP 825) with properties of a
+    `wheels` and `needs` are fields of the fact. Without `wheels`, the fact concerns every file.
+    With `wheels`, it concerns no source build, and no variant wheel (PEP 825) with properties of a
     component that `needs` are about.
     """
     if not wheels:

@@ -1,4 +1,4 @@
-"""`builds`: a build from source instead of a wheel."""
+"""`builds`: releases that are built from their source archives instead of taking a wheel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OWN_VARIABLES: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND
 class Builds(BuildFact, frozen=True, kw_only=True):
     """How releases are built from their source archives, instead of taking a wheel of the index.
 
-    The requirements of such a build differ from those of the wheel.
+    The requirements of such a build differ from the requirements of the wheel.
     """
 
     # What the release is built from; only source archives are supported.
@@ -52,7 +52,7 @@ class Builds(BuildFact, frozen=True, kw_only=True):
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements of `when`."""
+        """Return the requirements in `when`: the sources must contain them."""
         return self.when
 
     @property

@@ -55,11 +55,11 @@ class Constrains(Fact, frozen=True, kw_only=True):
 
     @property
     def bounded_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the projects of the bounds."""
+        """Return the projects that `bounds` are about."""
         return projects_of(self.bounds)
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
-        """Return all bounds, for every release."""
+        """Return `bounds`, which are the same for every release."""
         return self.bounds
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Excludes(Fact, frozen=True, kw_only=True):
-    """Releases that must not be used."""
+    """Releases of `package` that must not be used, on any index."""
 
     def is_used(self, resolution: Resolution) -> bool:
         """Return whether the project is pinned, at any version.

@@ -22,7 +22,7 @@ class Exports(Fact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the names of the variables."""
+        """Return the names of the environment variables in `env`."""
         return tuple(name for name, _ in self.env)
 
     @property

@@ -33,7 +33,7 @@ class Metadata(Fact, frozen=True, kw_only=True):
 
     @property
     def build_tools(self) -> tuple[Requirement, ...]:
-        """Return the requirements of the build."""
+        """Return `build_requires`; an empty tuple if the fact does not state it."""
         return self.build_requires or ()
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

@@ -38,6 +38,7 @@ class Names(Fact, frozen=True, kw_only=True):
         return not any(self._is_asked_for(line) for line in lines)
 
     def _is_asked_for(self, line: Requirement) -> bool:
+        """Return whether a line of the stack asks for one of the exceptions in `unless_asked`."""
         return any(_asks_for(line, exception) for exception in self.unless_asked)
 
     def is_used(self, resolution: Resolution) -> bool:

@@ -29,8 +29,8 @@ class Optional(Fact, frozen=True, kw_only=True):
     modules: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
     # The names of entry points: commands, and plugins of vllm.
     scripts: tuple[Text, ...] = ()
-    # Requirements of the modules and commands that `package` itself does not have, such as those of
-    # an extra.
+    # Requirements of the modules and commands that `package` itself does not have, such as the
+    # requirements of an extra.
     needs: tuple[Requirement, ...] = ()
     # Whether they need an accelerator with its driver and toolkit.
     device: bool = False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Pairs(Fact, frozen=True, kw_only=True):
-    """Releases of other projects that a table or a guide lists together with those of `package`.
+    """Releases of other projects that a table or a guide lists together with one of `package`.
 
     `ascend-lock matrix show` shows the pairing. No lock depends on it.
     """

@@ -22,7 +22,7 @@ class Requires(RequirementFact, frozen=True, kw_only=True):
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return the requirements."""
+        """Return `needs`: the fact adds them."""
         return self.needs
 
     def counts_for(self, release: Release) -> bool:

@@ -39,7 +39,7 @@ class Series(Fact, frozen=True, kw_only=True):
 
     @property
     def bounded_projects(self) -> tuple[NormalizedName, ...]:
-        """Return the other project."""
+        """Return the name of the project `other`."""
         return (self.other,)
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
@@ -53,7 +53,7 @@ class Series(Fact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the other project."""
+        """Return the name of the project `other`."""
         return (self.other,)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

@@ -94,7 +94,7 @@ class Sources(BuildFact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the folders of the submodules."""
+        """Return the folders of the submodules: the sources must contain them."""
         return tuple(submodule.path for submodule in self.recipe.submodules)
 
     def is_used(self, resolution: Resolution) -> bool:

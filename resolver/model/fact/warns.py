@@ -69,17 +69,17 @@ class Warns(Fact, frozen=True, kw_only=True):
             )
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the target states the component."""
+        """Return whether the target states the component of the fact, or the fact has none."""
         return not self.component or self.component in system
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return the requirements of `with`, then those of `unless`."""
+        """Return the requirements of `with`, then the requirements of `unless`."""
         return (*self.together_with, *self.unless)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the requirements of `unless`, then those of `with`."""
+        """Return the requirements of `unless`, then the requirements of `with`."""
         return (*self.unless, *self.together_with)
 
     @property
