@@ -40,7 +40,7 @@ from resolver.model.lock import Lock
 from resolver.model.matrix import LOCKED, Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, of_phrase
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
-from resolver.model.reason import Reason
+from resolver.model.reason import Premise
 from resolver.model.resolution import Resolution
 from resolver.phrase import phrase
 from resolver.report.explanation.sentences import expected_text, indexes_of
@@ -117,7 +117,7 @@ class CellSolver:
         self._expected: set[tuple[str, str, str]] = set()
         # The proofs that cells of the present release have no solution, by use, platform, practices
         # and `unhashed`.
-        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Reason, ...]]] = {}
+        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Premise, ...]]] = {}
         self._proven_release = ""
         # The practices that cells needed, by use, release, platform and `unhashed`.
         self._needed: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
@@ -295,7 +295,7 @@ class CellSolver:
         answer = prove(universe)
         if isinstance(answer, Resolution):
             return False
-        proofs.append(answer.clauses.reasons(answer.core))
+        proofs.append(answer.clauses.premises(answer.core))
         return True
 
     # --- answers
@@ -389,24 +389,24 @@ def _key(case: _Case) -> tuple[str, str, str, bool]:
     return case.cell.use, case.cell.release, case.cell.platform, case.unhashed
 
 
-def _holds(proof: Sequence[Reason], universe: Universe) -> bool:
+def _holds(proof: Sequence[Premise], universe: Universe) -> bool:
     """Return whether a proof for another machine also holds for the problem of a universe.
 
-    Lines in it must be lines of this problem. `check_refutation` must confirm all its reasons.
+    Lines in it must be lines of this problem. `check_refutation` must confirm all its premises.
     """
     problem = universe.problem
     stack = problem.stack
     lines = {root.origin for root in (*stack.requirements, *stack.constraints)}
-    reasons = []
-    for reason in proof:
-        constraint = reason.constraint
+    premises = []
+    for premise in proof:
+        constraint = premise.constraint
         if isinstance(constraint, (StackLine, BuildLine)) and constraint.whole not in lines:
             return False
         if isinstance(constraint, ComponentValue):
             # Take the value that this machine has.
             constraint = problem.component_value(constraint.component)
-        reasons.append(replace(reason, constraint=constraint))
-    return not check_refutation(problem, reasons, universe.catalog)
+        premises.append(replace(premise, constraint=constraint))
+    return not check_refutation(problem, premises, universe.catalog)
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -109,23 +109,30 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 NO_EVIDENCE = Evidence()
 
 
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """A constraint of a core, with the releases that it concerns.
+class Premise(msgspec.Struct, frozen=True, kw_only=True):
+    """A constraint of a core, with the releases that the proof of the core needs it for.
 
-    `resolve/clauses` fills in `releases` and `permitting`, and `resolve/check_refutation` checks
-    them. The other fields are for people. `resolve/reasons` fills them in, only for a report. They
-    are about the releases that matter: the releases that the other constraints of the core leave
-    possible.
+    `resolve/clauses` makes it, and `resolve/check_refutation` checks it. What people read of the
+    constraint is a `Reason`.
     """
 
     # The constraint of the core.
     constraint: Constraint
-    # The releases that the proof of the core needs: they have the requirement of the constraint, or
-    # the constraint rules them out.
+    # They have the requirement of the constraint, or the constraint rules them out.
     releases: tuple[ConcernedRelease, ...] = ()
     # If a policy rules releases out: the releases with a requirement that permits them nevertheless
     # (a pin on a yanked release, a requirement that names a pre-release).
     permitting: tuple[ConcernedRelease, ...] = ()
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """A constraint of a core, with what people are told about it (see `resolve/reasons`).
+
+    The releases that matter are those that the other constraints of the core leave possible.
+    """
+
+    # The constraint of the core.
+    constraint: Constraint
     # The releases that matter, newest first.
     versions: tuple[ReleaseRange, ...] = ()
     # Where the constraint can be looked up: file:line, the name of the file with the metadata of

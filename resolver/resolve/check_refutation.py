@@ -1,9 +1,9 @@
 """The independent check of a refutation, which says whether there is really no solution.
 
 It shares no code with the engines, like the check of a resolution. A refutation is a list of
-reasons: constraints with the releases that they concern. Each reason is looked up again in the
+premises: constraints with the releases that they concern. Each premise is looked up again in the
 pages, the metadata and the facts (see `independent_reading`). Then all combinations of releases are
-tried against the reasons (see `enumeration`). If one of them meets all reasons, the refutation is
+tried against the premises (see `enumeration`). If one of them meets all premises, the refutation is
 wrong.
 
 Three things are not checked: which versions of another project binaries need, that an archive was
@@ -40,7 +40,7 @@ from resolver.model.constraint import (
     extra_part,
 )
 from resolver.model.problem import Problem
-from resolver.model.reason import ConcernedRelease, Reason
+from resolver.model.reason import ConcernedRelease, Premise
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin
@@ -60,15 +60,15 @@ _Release = tuple[NormalizedName, Version]
 _WithExtra = tuple[NormalizedName, Version, str]
 
 
-def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catalog) -> list[str]:
+def check_refutation(problem: Problem, premises: Sequence[Premise], catalog: Catalog) -> list[str]:
     """Return the faults of a refutation as sentences.
 
-    There are none if each reason is true, and no combination of releases meets all reasons.
+    There are none if each premise is true, and no combination of releases meets all premises.
     """
     checked = _Check(problem, catalog)
     faults: list[str] = []
-    for reason in reasons:
-        faults += checked.faults(reason)
+    for premise in premises:
+        faults += checked.faults(premise)
     if faults:
         return faults
     try:
@@ -79,9 +79,9 @@ def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catal
 
 
 class _Check:
-    """Checks the reasons of one refutation one by one, and records what they demand.
+    """Checks the premises of one refutation one by one, and records what they demand.
 
-    All attributes below are about the reasons that were checked so far.
+    All attributes below are about the premises that were checked so far.
     """
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
@@ -94,9 +94,9 @@ class _Check:
         self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
             self._facts[fact.id].append(fact)
-        # The components whose value is a reason.
+        # The components whose value is a premise.
         self._components: set[str] = set()
-        # The parts of each line that are reasons.
+        # The parts of each line that are premises.
         self._lines: dict[object, set[str]] = defaultdict(set)
         # The requirements of releases on components.
         self._component_needs: list[tuple[_WithExtra, ComponentRequirement]] = []
@@ -115,11 +115,11 @@ class _Check:
         # The facts that say that two distributions exclude each other.
         self._collisions: list[facts.Collides | facts.Absent] = []
 
-    # --- reasons
+    # --- premises
 
-    def faults(self, reason: Reason) -> Iterator[str]:
-        """Yield the faults of a reason as sentences, and record what it demands."""
-        constraint = reason.constraint
+    def faults(self, premise: Premise) -> Iterator[str]:
+        """Yield the faults of a premise as sentences, and record what it demands."""
+        constraint = premise.constraint
         match constraint:
             case StackLine() | BuildLine():
                 self._lines[constraint.whole].add(constraint.part)
@@ -130,16 +130,16 @@ class _Check:
                 if not self._is_known(fact):
                     yield f"`{fact.id}` is no fact of this problem"
             case Requires():
-                for release in reason.releases:
+                for release in premise.releases:
                     yield from self._requirement(constraint, release)
             case Excluded():
-                for release in reason.releases:
+                for release in premise.releases:
                     yield from self._exclusion(constraint, release)
             case Unavailable():
-                yield from self._unavailable(constraint, reason)
+                yield from self._unavailable(constraint, premise)
 
     def _component(self, constraint: ComponentValue) -> Iterator[str]:
-        """Check a reason about the value of a component."""
+        """Check a premise about the value of a component."""
         name = constraint.component
         self._components.add(name)
         value = self._problem.target.system.get(name)
@@ -153,7 +153,7 @@ class _Check:
         return fact in self._facts[fact.id]
 
     def _requirement(self, constraint: Requires, concerned: ConcernedRelease) -> Iterator[str]:
-        """Check that a release has the requirement of a reason, and record the requirement."""
+        """Check that a release has the requirement of a premise, and record the requirement."""
         who = f"{concerned.project} {concerned.version}"
         release = concerned.release
         if release is None:
@@ -295,7 +295,7 @@ class _Check:
             yield f"`{fact.id}` does not exclude {concerned.project} {concerned.version}"
         self._ruled_out.add((concerned.project, concerned.version))
 
-    def _unavailable(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
+    def _unavailable(self, constraint: Unavailable, premise: Premise) -> Iterator[str]:
         """Check that releases cannot be used, and record that they are ruled out."""
         match constraint.why:
             case NoCandidate.PROJECT | NoCandidate.UNREACHABLE:
@@ -305,33 +305,33 @@ class _Check:
                 if any(admits(constraint.wanted, version) for version in versions):
                     yield f"there is a release of {constraint.project}{constraint.wanted}"
             case NoCandidate.FILE | RejectionReason.NEWER:
-                for concerned in reason.releases:
+                for concerned in premise.releases:
                     if self._has_usable_file(concerned.project, concerned.version):
                         yield f"{concerned.project} {concerned.version} has a file for the target"
                     self._ruled_out.add((concerned.project, concerned.version))
             case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED:
-                yield from self._policy(constraint, reason)
+                yield from self._policy(constraint, premise)
             case _:
-                for concerned in reason.releases:
+                for concerned in premise.releases:
                     if not self._is_unusable(concerned):
                         yield f"the file of {concerned.project} {concerned.version} can be used"
                     key = concerned.project, concerned.version, concerned.extra
                     self._needs[key].append(_IMPOSSIBLE)
 
     def _unknown_project(self, constraint: Unavailable) -> Iterator[str]:
-        """Yield a fault if the project of a reason exists, or if all its indexes were reached."""
+        """Yield a fault if the project of a premise exists, or if all its indexes were reached."""
         lookup = self._catalog.lookup(constraint.project)
         if constraint.why is NoCandidate.PROJECT and lookup.pages:
             yield f"{constraint.project} exists"
         if constraint.why is NoCandidate.UNREACHABLE and not lookup.unreachable:
             yield f"every index of {constraint.project} was reached"
 
-    def _policy(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
-        """Yield the faults of a reason that pre-releases or yanked releases are not permitted.
+    def _policy(self, constraint: Unavailable, premise: Premise) -> Iterator[str]:
+        """Yield the faults of a premise that pre-releases or yanked releases are not permitted.
 
-        What the reason says about each release is recorded for the search.
+        What the premise says about each release is recorded for the search.
         """
-        for concerned in reason.releases:
+        for concerned in premise.releases:
             key = concerned.project, concerned.version
             if constraint.why is RejectionReason.YANKED:
                 if concerned.release is None or concerned.release.file.yanked is None:
@@ -346,7 +346,7 @@ class _Check:
                 self._ruled_out.add(key)
             else:
                 self._doubtful.add(key)
-        for permitting in reason.permitting:
+        for permitting in premise.permitting:
             self._permits[permitting.project, permitting.version].add(constraint.project)
 
     # --- releases
@@ -366,8 +366,8 @@ class _Check:
     def _is_unusable(self, concerned: ConcernedRelease) -> bool:
         """Return whether the file of a release cannot be used.
 
-        A reason about binaries must be confirmed by the binaries. An archive that was not opened
-        only has to be an archive. For all other reasons, any fault of the file or its requirements
+        A premise about binaries must be confirmed by the binaries. An archive that was not opened
+        only has to be an archive. For all other premises, any fault of the file or its requirements
         is enough.
         """
         release = concerned.release
@@ -432,7 +432,7 @@ class _Check:
     # --- the enumeration
 
     def is_possible(self) -> bool:
-        """Return whether some combination of releases meets all reasons.
+        """Return whether some combination of releases meets all premises.
 
         Raises TooManyError if there are too many combinations.
         """
@@ -465,9 +465,9 @@ class _Check:
         ]
 
     def _roots(self) -> Iterator[Need | ComponentRequirement]:
-        """Yield the requirements of lines of the stack or of a build that are reasons.
+        """Yield the requirements of lines of the stack or of a build that are premises.
 
-        Parts of a line that are no reasons are left out.
+        Parts of a line that are no premises are left out.
         """
         for root in self._problem.stack.requirements:
             parts = self._lines.get(root.origin)
@@ -484,7 +484,7 @@ class _Check:
     def _is_met(self, need: ComponentRequirement) -> bool:
         """Return whether the target meets a requirement on a component.
 
-        The result is True if the value of the component is no reason.
+        The result is True if the value of the component is no premise.
         """
         if need.component not in self._components:
             return True
@@ -493,7 +493,7 @@ class _Check:
     def _choices(self, name: NormalizedName, specifiers: Sequence[str]) -> list[Choice]:
         """Return the releases of a project that are not ruled out.
 
-        If several releases are the same for the reasons, only one of them is returned.
+        If several releases are the same for the premises, only one of them is returned.
         `specifiers` are all specifiers in requirements and bounds on the project.
         """
         unmet = {
@@ -530,7 +530,7 @@ class _Check:
         return list(choices.values())
 
     def _is_within_constraints(self, name: NormalizedName, version: Version) -> bool:
-        """Return whether a release is admitted by the lines of `constraints` that are reasons."""
+        """Return whether a release is admitted by the lines of `constraints` that are premises."""
         for root in self._reading.constraints_on(name):
             need = root.need
             if root.origin not in self._lines or not isinstance(need, Requirement):
@@ -540,7 +540,7 @@ class _Check:
         return True
 
     def _modules(self, name: NormalizedName, version: Version) -> Iterator[str]:
-        """Yield the modules that a release owns, by the facts that are reasons."""
+        """Yield the modules that a release owns, by the facts that are premises."""
         for fact in self._collisions:
             if name == fact.other or fact.is_about(name, version):
                 yield fact.module

@@ -32,7 +32,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.dependency import Allows, Candidate, Edge
 from resolver.model.package import Package, PackageKind
-from resolver.model.reason import ConcernedRelease, Reason
+from resolver.model.reason import ConcernedRelease, Premise
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.resolve.candidates import pins
@@ -312,14 +312,14 @@ class Clauses(SatSolver):
 
     # --- answers
 
-    def reasons(self, core: Iterable[Constraint]) -> tuple[Reason, ...]:
-        """Return the reasons of a core: its constraints with the releases that they concern.
+    def premises(self, core: Iterable[Constraint]) -> tuple[Premise, ...]:
+        """Return the premises of a core: its constraints with the releases that they concern.
 
-        `check_refutation` checks them. `reasons.described` returns reasons for people.
+        `check_refutation` checks them. `reasons.described` returns the reasons for people.
         """
-        return tuple(self._reason(constraint) for constraint in core)
+        return tuple(self._premise(constraint) for constraint in core)
 
-    def _reason(self, constraint: Constraint) -> Reason:
+    def _premise(self, constraint: Constraint) -> Premise:
         """Return a constraint with the releases that its clauses are about."""
         releases = []
         for parent, _ in self.edges.get(constraint, ()):
@@ -332,7 +332,7 @@ class Clauses(SatSolver):
             version = project.versions[excluded.position]
             releases.append(ConcernedRelease(project.name, version, release=usable))
         permitting = self._permitting.get(constraint, ())
-        return Reason(
+        return Premise(
             constraint=constraint,
             releases=tuple(dict.fromkeys(releases)),
             permitting=tuple(self._concerned(candidate) for candidate in permitting),

@@ -223,7 +223,7 @@ def _finished(
 def faults_of_core(clauses: Clauses, core: Sequence[Constraint]) -> list[str]:
     """Return the faults of a core as sentences (see `check_refutation`); none if it is a proof."""
     universe = clauses.universe
-    return check_refutation(universe.problem, clauses.reasons(core), universe.catalog)
+    return check_refutation(universe.problem, clauses.premises(core), universe.catalog)
 
 
 def _checked(refutation: Refutation) -> Refutation:

@@ -29,7 +29,7 @@ def without_lines(stated: Problem) -> Problem:
 def proof(stated: Problem, catalog: DataCatalog) -> tuple[Reason, ...]:
     """The reasons of a conflict, as its check gets them."""
     refutation = refused(stated, catalog)
-    return refutation.clauses.reasons(refutation.core)
+    return refutation.clauses.premises(refutation.core)
 
 
 def test_constraint_bounds_only_what_is_needed() -> None:
@@ -202,7 +202,7 @@ def test_constraints_and_overrides_by_brute_force(seed: int) -> None:
     answer = solve(stated, catalog)
     if isinstance(answer, Refutation):
         assert possible == []
-        assert check_refutation(stated, answer.clauses.reasons(answer.core), catalog) == []
+        assert check_refutation(stated, answer.clauses.premises(answer.core), catalog) == []
     else:
         assert {pin.name: str(pin.version) for pin in answer.pins} in possible
         assert check(stated, answer, catalog) == []

@@ -89,7 +89,7 @@ UNMET = "app 1 does not require b<2"
 def faults(then: Problem, now: Problem, catalog: DataCatalog = INDEX) -> list[str]:
     """Return what the check says of the refutation of a problem, for another one."""
     refutation = refused(then, catalog)
-    reasons = refutation.clauses.reasons(refutation.core)
+    reasons = refutation.clauses.premises(refutation.core)
     assert check_refutation(then, reasons, catalog) == []
     return check_refutation(now, reasons, catalog)
 
