@@ -86,5 +86,12 @@ def _value(value: object) -> Value:
     if isinstance(value, Phrase):
         return of_phrase(value)
     if isinstance(value, (tuple, list)):
-        return tuple(item if isinstance(item, Message) else str(item) for item in value)
+        return tuple(map(_item, value))
     return str(value)
+
+
+def _item(value: object) -> str | Message:
+    """Return an item of a list in a form that a message can have."""
+    if isinstance(value, Phrase):
+        return of_phrase(value)
+    return value if isinstance(value, Message) else str(value)

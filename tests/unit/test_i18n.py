@@ -16,6 +16,7 @@ from resolver.i18n import LANGUAGES, translate
 from resolver.model.fact import Strength
 from resolver.model.message import Message, joined, message
 from resolver.model.release import RejectionReason
+from resolver.phrase import phrase
 
 ROOT = Path(resolver.__file__).parent
 CATALOGUES = {
@@ -113,3 +114,9 @@ def test_message_hash_of_equal_messages() -> None:
     again = Message(told.code, dict(reversed(told.values.items())))
     assert told == again
     assert len({told, again}) == 1
+
+
+def test_message_translates_phrases_in_a_list() -> None:
+    listed = message("upstream.remark-machine", needs=(phrase("the file is not UTF-8"), "gcc"))
+    assert "文件不是 UTF-8 编码" in translate(listed, "zh")
+    assert "the file is not UTF-8" in translate(listed, "en")
