@@ -96,7 +96,10 @@ def find_fixes(
         for repairs in reversed(with_practices):
             repairs.try_rows()
         if len(cores) >= _SEVERAL and all(fix.dropped for fix, _ in results.fixes):
-            first.try_loosening()
+            # One other Python may mend all conflicts, and is found far sooner than other versions.
+            first.try_pythons(constraints)
+            if all(fix.dropped for fix, _ in results.fixes):
+                first.try_loosening()
         first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -275,6 +278,22 @@ class Repairs:
             if not others:
                 return
             dropping[others[-1]] = None
+
+    def try_pythons(self, constraints: Sequence[Constraint]) -> None:
+        """Lock the stack for another Python, the nearest first, until one locks.
+
+        All practices are turned on for it; those that are not needed are turned off again. Does
+        nothing if no constraint depends on Python.
+        """
+        known = len(self._results.fixes)
+        practices = next(self._proposals.enabled_practices(), None)
+        for changed in islice(self._proposals.other_pythons(constraints), _EACH):
+            if self._trials.clock.expired() or len(self._results.fixes) > known:
+                return
+            stack = changed if practices is None else changed.then(practices)
+            if self._seen(stack) is None:
+                # A failed attempt with practices would tell the reader nothing.
+                self._lock(stack, [])
 
     def try_loosening(self) -> None:
         """Lock the stack with other versions of all lines in its conflicts, see `loosening`."""
