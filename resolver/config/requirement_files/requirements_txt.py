@@ -10,6 +10,8 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from resolver.config.requirement_files.conda_spec import conda_lines, is_conda_list
+from resolver.config.requirement_files.encoding import as_pip_reads
 from resolver.config.requirement_files.file_requirements import (
     BUILD_OPTIONS,
     INDEX_OPTIONS,
@@ -101,11 +103,14 @@ class RequirementsFiles:
         if key in self._seen:
             return iter(())
         self._seen.add(key)
-        content = with_whole_lines(self._bounds.text(inside, str(path), where))
+        content = with_whole_lines(self._bounds.text(inside, str(path), where, as_pip_reads))
         lines = content.split("\n")
         if is_table(lines):
             return self._listed_rows(path, lines, into)
         numbered = texts.file_lines(content)
+        if is_conda_list(lines):
+            conda_lines(numbered, str(path), self._result)
+            return iter(())
         return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered)
 
     def _listed_rows(
