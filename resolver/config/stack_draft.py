@@ -75,6 +75,7 @@ _SETTLED: Final = frozenset(
         "import.extra",
         "import.index",
         "import.option",
+        "import.poetry-setting",
         "import.run-option",
         "import.tool",
         "import.unbounded",

@@ -27,6 +27,7 @@ _GROUPED: Final = frozenset(
         "import.conda-channel",
         "import.conda-spec",
         "import.conda-unknown",
+        "import.poetry",
     )
 )
 # The host and the folders in the address of a repository, which the table leaves out.

@@ -587,6 +587,150 @@ other = {source}
     assert became["tool.uv.sources"].startswith("to-decide: it is not one commit or tag")
 
 
+POETRY = """\
+[tool.poetry]
+name = "my-app"
+version = "0.1"
+
+[tool.poetry.dependencies]
+python = "^3.10"
+torch = "^2.5"
+numpy = "~1.26"
+tqdm = "*"
+six = "1.16.0"
+gunicorn = { version = "^20.1", extras = ["gevent"] }
+tomli = { version = "^2.0.1", python = "<3.11" }
+uvloop = { version = ">=0.19, <1", markers = "platform_machine == 'aarch64'", platform = "linux" }
+pyarrow = { version = "^15", optional = true }
+lib = { git = "git@github.com:o/lib.git", rev = "COMMIT", subdirectory = "a" }
+tag = { git = "https://github.com/o/tag", tag = "v1" }
+main = { git = "https://u:hunter2@github.com/o/main", branch = "hunter2" }
+local = { path = "../hunter2", develop = true }
+file = { url = "https://u:hunter2@h.example/x.whl" }
+private = { version = "^1", source = "hunter2" }
+usual = { version = "^1", source = "PyPI" }
+foo = [
+    { version = "<=1.9", python = ">=3.6,<3.8" },
+    { version = "^2.0", python = ">=3.8" },
+]
+either = "^1 || ^3"
+odd = { version = "hunter2" }
+wrong = 3
+
+[tool.poetry.extras]
+IO = ["pyarrow"]
+
+[tool.poetry.group.train.dependencies]
+deepspeed = "^0.15"
+
+[tool.poetry.group.All]
+include-groups = ["train", "all"]
+
+[tool.poetry.dev-dependencies]
+ruff = "*"
+
+[[tool.poetry.source]]
+name = "hunter2"
+url = "https://u:hunter2@h.example/simple"
+"""
+
+
+def test_import_reads_a_project_of_poetry(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml=POETRY.replace("COMMIT", COMMIT))
+    stack, left_out = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["name"] == "my-app"
+    assert stack["target"]["python"] == "3.11"
+    assert stack["stack"]["requires"] == [
+        "torch>=2.5,<3.0",
+        "numpy>=1.26,<1.27",
+        "tqdm",
+        "six==1.16.0",
+        "gunicorn[gevent]>=20.1,<21.0",
+        "tomli>=2.0.1,<3.0.0 ; python_version < '3.11'",
+        "uvloop>=0.19,<1 ; (platform_machine == 'aarch64') and (sys_platform == 'linux')",
+        f"lib @ git+ssh://git@github.com/o/lib.git@{COMMIT}#subdirectory=a",
+        "tag @ git+https://github.com/o/tag@v1",
+        "usual>=1,<2",
+        "foo<=1.9 ; python_version >= '3.6' and python_version < '3.8'",
+        "foo>=2.0,<3.0 ; python_version >= '3.8'",
+    ]
+    assert [line for line in left_out if "taken as" not in line] == [
+        "pyproject.toml:26: `either ^1 || ^3`",
+        "pyproject.toml:27",
+        "pyproject.toml:28",
+        "pyproject.toml:42: `tool.poetry.source`",
+        "pyproject.toml:17: `main`",
+        "pyproject.toml:18: `local`",
+        "pyproject.toml:19: `file`",
+        "pyproject.toml:20: `private ^1`",
+    ]
+    document = imported_json(workspace, "pyproject.toml")
+    assert "hunter2" not in str(document)
+    became = reasons(document)
+    assert "main @ git+https://github.com/o/main@COMMIT" in became["main"]
+    assert became["local"].startswith("to-decide: `pyproject.toml:18` takes it from elsewhere")
+    assert became["torch ^2.5"] == "changed: it is the same in pip's form"
+    stack, _ = imported(
+        workspace, "pyproject.toml", "--extra", "io", "--group", "all", "--group", "dev"
+    )
+    added = ["pyarrow>=15,<16", "ruff", "deepspeed>=0.15,<0.16"]
+    assert [line for line in stack["stack"]["requires"] if line in added] == added
+    workspace.refused("there is no extra `oi`", "import", "pyproject.toml", "--extra", "oi")
+    workspace.refused(
+        "there is no dependency group `x`", "import", "pyproject.toml", "--group", "x"
+    )
+
+
+def test_import_reads_a_project_of_poetry_2(workspace: Workspace) -> None:
+    dependencies = 'dependencies = ["lib>=1", "local", "six>=1"]\n'
+    poetry = (
+        "[tool.poetry.dependencies]\n"
+        f'lib = {{ git = "https://github.com/o/lib", rev = "{COMMIT}" }}\n'
+        'local = { path = "../local" }\nsix = { version = "^1.2" }\n'
+    )
+    write(workspace, pyproject_toml=f'[project]\nname = "a"\n{dependencies}{poetry}')
+    stack, left_out = imported(workspace, "pyproject.toml")
+    lib = f"lib @ git+https://github.com/o/lib@{COMMIT}"
+    assert stack["stack"]["requires"] == [lib, "six>=1"]
+    assert left_out == ["pyproject.toml:3: `local`", f"pyproject.toml:3: taken as `{lib}`"]
+    dynamic = 'requires-python = ">=3.12"\ndynamic = ["dependencies"]\n'
+    write(workspace, pyproject_toml=f'[project]\nname = "a"\n{dynamic}{poetry}')
+    stack, left_out = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["requires"] == [lib, "six>=1.2,<2.0"]
+    assert stack["target"]["python"] == "3.12"
+    assert [line for line in left_out if "taken as" not in line] == ["pyproject.toml:7: `local`"]
+    write(workspace, pyproject_toml="[tool.poetry]\ndependencies = 1\n")
+    workspace.refused("the table `tool.poetry` cannot be read", "import", "pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    "dependency",
+    [
+        '"hunter2"',
+        '"^1 || hunter2"',
+        '{ version = "1", markers = "os_name == \'https://u:hunter2@h/\'" }',
+        '{ version = "1", markers = "hunter2" }',
+        '{ version = "1", python = "hunter2" }',
+        '{ version = "1", platform = "hunter2!" }',
+        '{ version = "^1", extras = ["hunter2/"] }',
+        '"^1"\n"u:hunter2@h.example/" = "^1"',
+        '"^1"\n"u:hunter2@h.example/" = "^1 || ^2"',
+        '{ git = "https://u:hunter2@h.example/x", rev = "v1" }',
+        '{ git = "hunter2@h.example:hunter2@/x", rev = "v1" }',
+        '{ git = "hunter2", rev = "v1" }',
+        '{ git = "https://h.example/x?hunter2", branch = "a" }',
+        "[1, { hunter2 = 1 }]",
+    ],
+)
+def test_import_shows_no_secret_of_poetry(workspace: Workspace, dependency: str) -> None:
+    text = f'[tool.poetry.dependencies]\nsix = "*"\ndemo = {dependency}\n'
+    write(workspace, pyproject_toml=text)
+    for language in ("en", "zh"):
+        run = workspace.run("import", "pyproject.toml", "--lang", language)
+        assert run.status == 0, run
+        assert "hunter2" not in run.stderr
+
+
 # --- environment.yml
 
 
