@@ -879,13 +879,34 @@ def test_import_reads_what_conda_list_prints(workspace: Workspace) -> None:
         f"{address}/conda-forge/linux-64/numpy-1.26.4-py310_0.conda#hunter2\n"
         f"{address}/pkgs/hunter2/linux-64/pandas-2.1-py310_0.tar.bz2\n{address}\n",
     )
+    write(
+        workspace,
+        list_txt="# packages in environment at /opt/conda/envs/hunter2:\n#\n"
+        "# Name                    Version                   Build  Channel\n"
+        "_libgcc_mutex             0.1                        main    defaults\n"
+        "numpy                     1.26.4          py310hb13e2d6_0    conda-forge\n"
+        "pandas                    2.1.4           py310h1128e8f_0\n"
+        "pytorch                   2.5.1  py3.10_cuda12.4_cudnn9.1.0_0  pytorch\n"
+        "mine                      0.1                      pypi_0    pypi\n"
+        "hunter2                   1.0                        h0_0    conda-forge\n"
+        "scipy                     1.0                        h0_0    hunter2\n"
+        "hunter2 hunter2\n",
+    )
+    stack, left_out = imported(workspace, "list.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == [
+        "numpy==1.26.4",
+        "pandas==2.1.4",
+        "torch==2.5.1",
+        "mine==0.1",
+    ]
+    assert "list.txt:10: `scipy==1.0`" in left_out
     stack, _ = imported(workspace, "export.txt", *SHIPPED)
     assert stack["stack"]["requires"] == ["numpy==1.26", "mine==0.1"]
     assert stack["target"]["python"] == "3.10"
     stack, left_out = imported(workspace, "explicit.txt", *SHIPPED)
     assert stack["stack"]["requires"] == ["numpy==1.26.4"]
     assert left_out == ["explicit.txt:7", "explicit.txt:6: `pandas==2.1`"]
-    for name in ("export.txt", "explicit.txt"):
+    for name in ("export.txt", "explicit.txt", "list.txt"):
         run = workspace.run("import", name, *SHIPPED)
         assert "hunter2" not in run.stdout + run.stderr
 

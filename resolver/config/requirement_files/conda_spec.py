@@ -49,15 +49,17 @@ _PUBLIC_CHANNELS: Final = frozenset(
 # A version with so many numbers is a whole one, and not the beginning of others.
 _WHOLE: Final = 3
 _PYTHON: Final = re.compile(r"==(3\.[0-9]{1,2})\b")
-# The lines at the beginning of what `conda list --export` and `--explicit` print.
+# A line at the beginning of what `conda list --export` and `--explicit` print, and of the table of
+# `conda list`.
 _HEAD: Final = re.compile(r"# \$ conda create --name <env> --file <this file>\s*")
+_TABLE_HEAD: Final = re.compile(r"# Name +Version +Build( +Channel)?\s*")
 _HEAD_LINES: Final = 5
 _EXPLICIT: Final = "@EXPLICIT"
 
 
 def is_conda_list(lines: Sequence[str]) -> bool:
-    """Return whether lines are what `conda list --export` or `conda list --explicit` prints."""
-    return any(_HEAD.fullmatch(line) for line in lines[:_HEAD_LINES])
+    """Return whether lines are what `conda list` prints, alone or with --export or --explicit."""
+    return any(_HEAD.fullmatch(line) or _TABLE_HEAD.fullmatch(line) for line in lines[:_HEAD_LINES])
 
 
 def take_conda(text: str, where: str, result: FileRequirements) -> bool:
@@ -195,12 +197,32 @@ def _clause(operator: str, version: str, *, has_build: bool) -> str | None:
     return f"{operator}{number}.*" if begins else f"{operator}{number}"
 
 
-def conda_lines(numbered: Iterator[tuple[int, str]], path: str, result: FileRequirements) -> None:
+def conda_lines(
+    lines: Sequence[str],
+    numbered: Iterator[tuple[int, str]],
+    path: str,
+    result: FileRequirements,
+) -> None:
     """Add the packages of a list that conda printed to a result.
 
-    `numbered` are its lines with their numbers.
+    `lines` are those of the file, and `numbered` those without comments, with their numbers.
     """
+    is_table = any(_TABLE_HEAD.fullmatch(line) for line in lines[:_HEAD_LINES])
     for number, text in numbered:
         where = f"{path}:{number}"
-        if not take_conda(text, where, result):
+        spec = _cells(text) if is_table else text
+        if not take_conda(spec, where, result):
             result.leave_out(FileLine("", where), "import.conda")
+
+
+def _cells(text: str) -> str:
+    """Return the specification in a row of the table of `conda list`; empty if it has none.
+
+    Its cells are name, version, build and channel. Only packages of the channel that is conda's
+    default have no channel.
+    """
+    cells = text.split()
+    if len(cells) not in (_WHOLE, _WHOLE + 1):
+        return ""
+    name, version, build, *channel = cells
+    return f"{channel[0] if channel else 'defaults'}::{name}=={version}={build}"

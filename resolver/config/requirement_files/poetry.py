@@ -143,14 +143,17 @@ class PoetrySettings:
         optional: set[str] = set()
         for extra in map(texts.name, extras):
             optional.update(map(_project, self._extras.get(extra, ())))
+        references: dict[str, str] = {}
         path = (*_TABLE, "dependencies")
         for placed in self._placed(path, self._content.dependencies):
             if texts.name(placed.name) == "python":
                 _admit(result, placed.dependency)
             elif not self._is_complete:
-                _take_source(placed, result)
+                references.update(_source(placed, result))
             elif _is_asked(placed, optional):
                 _take(placed, result)
+        if references:
+            result.lines = [from_source(line, references) for line in result.lines]
         for group_path, group in self._included(groups):
             for placed in self._placed(group_path, group.dependencies):
                 _take(placed, result)
@@ -163,8 +166,8 @@ class PoetrySettings:
         """Yield groups and those that they include, each once, with the keys that lead to them."""
         pending = [name for name in map(texts.name, names) if name in self._groups]
         seen: set[str] = set()
-        while pending:
-            name = pending.pop(0)
+        # The list grows while it is read.
+        for name in pending:
             if name in seen:
                 continue
             seen.add(name)
@@ -218,17 +221,18 @@ def _admit(result: FileRequirements, dependency: _Dependency | None) -> None:
             result.admit(alternative)
 
 
-def _take_source(placed: _Placed, result: FileRequirements) -> None:
-    """Apply the source of a dependency to the lines about its project, which are in `[project]`."""
+def _source(placed: _Placed, result: FileRequirements) -> dict[str, str]:
+    """Return the commit or tag of a dependency by its project, whose lines are in `[project]`.
+
+    Any other source is recorded in the result, and nothing is returned.
+    """
     dependency = placed.dependency
     if dependency is None:
-        return
-    reference = _reference(dependency)
-    if reference:
-        references: dict[str, str] = {texts.name(placed.name): reference}
-        result.lines = [from_source(line, references) for line in result.lines]
-    else:
-        _record_source(placed, dependency, result)
+        return {}
+    if reference := _reference(dependency):
+        return {texts.name(placed.name): reference}
+    _record_source(placed, dependency, result)
+    return {}
 
 
 def _take(placed: _Placed, result: FileRequirements) -> None:

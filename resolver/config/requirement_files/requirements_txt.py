@@ -109,7 +109,7 @@ class RequirementsFiles:
             return self._listed_rows(path, lines, into)
         numbered = texts.file_lines(content)
         if is_conda_list(lines):
-            conda_lines(numbered, str(path), self._result)
+            conda_lines(lines, numbered, str(path), self._result)
             return iter(())
         return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered)
 
