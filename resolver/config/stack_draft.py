@@ -349,6 +349,9 @@ class _Drafter:
             named = _of_wheel(line.instead or line.text)
             text = _without_labels(named)
             need = _need(named, text, self._components)
+            if isinstance(need, Message) and need.code in ("import.conda-build", "import.folder"):
+                # What is for CUDA needs no decision, wherever it is from.
+                need = self._why_excluded(_named_project(named)) or need
             if isinstance(need, Requirement) and (why_not := self._why_not(need)):
                 need = why_not
             if isinstance(need, Message):
@@ -374,14 +377,20 @@ class _Drafter:
             return message("import.extra")
         if need.url:
             return None
-        if need.name in self._excluded:
-            return self._excluded[need.name]
-        row = self._left_out.get((need.name, ""))
-        if row is not None and row.replacement is None:
-            return verbatim(row.reason, row.reason_zh)
-        if _CUDA.search(need.name):
-            return message("import.cuda")
-        return self._why_elsewhere(need.name) if row is None else None
+        if why := self._why_excluded(need.name):
+            return why
+        is_replaced = (need.name, "") in self._left_out
+        return None if is_replaced else self._why_elsewhere(need.name)
+
+    def _why_excluded(self, project: NormalizedName) -> Message | None:
+        """Return why no release of a project is for this target; None if it may be."""
+        if project in self._excluded:
+            return self._excluded[project]
+        row = self._left_out.get((project, ""))
+        if row is not None:
+            is_replaced = row.replacement is not None
+            return None if is_replaced else verbatim(row.reason, row.reason_zh)
+        return message("import.cuda") if _CUDA.search(project) else None
 
     def _why_elsewhere(self, project: NormalizedName) -> Message | None:
         """Return why the source that the file has for a project cannot be used.
@@ -415,6 +424,10 @@ class _Drafter:
                 self._dropped_extras.append(row)
                 others = tuple(other for other in need.extras if other != extra)
                 return replace(need, extras=others), verbatim(row.reason, row.reason_zh)
+        cuda = [extra for extra in need.extras if _CUDA.search(extra)]
+        if cuda:
+            others = tuple(extra for extra in need.extras if extra not in cuda)
+            return replace(need, extras=others), message("import.cuda-extra", extras=cuda)
         return None
 
 
@@ -516,6 +529,13 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
     except ValueError as error:
         return _error_text(error, line)
     return need
+
+
+def _named_project(line: str) -> NormalizedName:
+    """Return the project in a line `NAME @ ADDRESS`; empty if it has another form."""
+    project, at, _ = line.partition("@")
+    is_named = at != "" and _PROJECT.fullmatch(project.strip()) is not None
+    return texts.name(project.partition("[")[0].strip() if is_named else "")
 
 
 def _is_conda_build(line: str) -> bool:

@@ -179,7 +179,7 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
         "torch==2.9.0",
     ]
     assert told(document) == [
-        "freeze.txt:2: `-e`",
+        "freeze.txt:2: `mine==0.1`",
         "freeze.txt:5: `flash_attn==2.8.3`",
         "freeze.txt:7: `nvidia-cublas-cu12==12.8.4.1`",
         "freeze.txt:8: `cupy-cuda12x==13.6.0`",
@@ -918,6 +918,68 @@ def test_import_quotes_no_unknown_package_of_conda(workspace: Workspace) -> None
     run = workspace.run("import", "environment.yml", *SHIPPED)
     assert (run.status, "environment.yml:2," in run.stderr) == (0, True), run
     assert "hunter2" not in run.stdout + run.stderr
+
+
+# --- what pip prints
+
+
+def test_import_leaves_out_tools_of_a_list(workspace: Workspace) -> None:
+    """`pip list --format=freeze`, unlike `pip freeze`, prints pip."""
+    tools = "pip==24.0\nsetuptools==65.5.0\n"
+    write(
+        workspace,
+        list_txt=f"six==1.16\ntorch==2.5.1+cu124\n{tools}",
+        own_txt=f"six>=1\n{tools}",
+    )
+    stack, left_out = imported(workspace, "list.txt")
+    assert stack["stack"]["requires"] == ["six==1.16", "torch==2.5.1"]
+    assert left_out[:2] == ["list.txt:3: `pip==24.0`", "list.txt:4: `setuptools==65.5.0`"]
+    stack, left_out = imported(workspace, "own.txt")
+    assert (len(stack["stack"]["requires"]), left_out) == (3, [])
+
+
+EDITABLES = """\
+# Editable install with no version control (mine==0.1.dev0+g12)
+-e /home/me/hunter2
+# Editable Git install with no remote (other_one==2)
+-e /data/hunter2
+# Editable Git install with no remote (https://u:hunter2@h)
+-e /data/hunter2
+-e ./a
+six
+"""
+
+
+def test_import_names_what_a_freeze_has_editable(workspace: Workspace) -> None:
+    write(workspace, freeze_txt=EDITABLES)
+    stack, left_out = imported(workspace, "freeze.txt")
+    assert stack["stack"]["requires"] == ["six"]
+    assert left_out == [
+        "freeze.txt:2: `mine==0.1.dev0+g12`",
+        "freeze.txt:4: `other_one==2`",
+        "freeze.txt:6: `-e`",
+        "freeze.txt:7: `-e ./a`",
+    ]
+    assert "hunter2" not in workspace.run("import", "freeze.txt").stderr
+
+
+def test_import_leaves_out_cuda_wherever_it_is_from(workspace: Workspace) -> None:
+    wheel = "flash_attn-2.7.0+cu12torch2.5-cp311-cp311-linux_x86_64.whl"
+    write(
+        workspace,
+        r_txt=f"flash_attn @ https://h.example/{wheel}\nnvidia-x[a] @ file:///x\n"
+        "triton @ file:///croot/triton_1708638617955/work\n"
+        "other @ https://h.example/other.whl\njax[cuda12,k8s]==0.4\ndemo[cu124-torch250]\n",
+    )
+    stack, _ = imported(workspace, "r.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == ["jax[k8s]==0.4", "demo"]
+    became = reasons(imported_json(workspace, "r.txt", *SHIPPED))
+    assert [why.partition(":")[0] for why in became.values()] == [
+        *("left-out", "left-out", "left-out", "to-decide", "changed", "changed")
+    ]
+    assert became["demo[cu124-torch250]"].endswith(
+        "the names of cu124-torch250 say that they are for CUDA"
+    )
 
 
 # --- what conda built, in a freeze

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 from urllib.parse import parse_qs
@@ -24,7 +24,7 @@ from resolver.config.requirement_files.file_requirements import (
     with_whole_lines,
 )
 from resolver.config.requirement_files.folder_bounds import FolderBounds
-from resolver.config.requirement_files.pip_list import is_table, rows
+from resolver.config.requirement_files.pip_list import is_list, is_table, is_tool, rows
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.phrase import phrase
@@ -34,6 +34,9 @@ from resolver.redaction import is_certain
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 # The most characters of a path on Linux.
 _LONGEST_PATH: Final = 4_096
+_EDITABLE = re.compile(
+    r"# Editable [A-Za-z ,]{1,60} \(([A-Za-z0-9._-]{1,100}==[0-9][\w.+!-]{0,100})\)"
+)
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(
     r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)"
@@ -62,6 +65,8 @@ class RequirementsFiles:
         self._bounds = bounds
         # The files that were read, each with whether it was read as a constraints file.
         self._seen: set[tuple[PurePath, bool]] = set()
+        # What `pip freeze` says of the editable folders in the lines of these places.
+        self._editables: dict[str, str] = {}
 
     def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the requirements of a file to `into`, unless the file was read before.
@@ -111,7 +116,18 @@ class RequirementsFiles:
         if is_conda_list(lines):
             conda_lines(lines, numbered, str(path), self._result)
             return iter(())
-        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered)
+        rows = [_Row(text, f"{path}:{number}", path.parent, into) for number, text in numbered]
+        self._editables.update(_editables(path, lines))
+        return self._without_tools(rows) if is_list(row.text for row in rows) else iter(rows)
+
+    def _without_tools(self, rows: Iterable[_Row]) -> Iterator[_Row]:
+        """Yield the lines of `pip list --format=freeze` without pip's own tools."""
+        for row in rows:
+            if is_tool(row.text):
+                line = FileLine(row.text, row.where, shown_requirement(row.text))
+                self._result.leave_out(line, "import.tool")
+            else:
+                yield row
 
     def _listed_rows(
         self, path: Path, lines: Sequence[str], into: list[FileLine]
@@ -163,7 +179,8 @@ class RequirementsFiles:
         if "git+" in reference:
             row.into.append(FileLine(reference, row.where))
         else:
-            self._result.leave_out(FileLine(text, row.where, shown_option(text)), "import.folder")
+            shown = self._editables.get(row.where) or shown_option(text)
+            self._result.leave_out(FileLine(text, row.where, shown), "import.folder")
 
     def _take_requirement(self, text: str, row: _Row) -> None:
         """Add the requirement in a line, count its hashes, and leave out its other options."""
@@ -186,6 +203,18 @@ class RequirementsFiles:
         elif option in WITHOUT_MEANING:
             code = "import.run-option"
         self._result.leave_out(line, code)
+
+
+def _editables(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the places of editable folders, each with the project and version of its comment.
+
+    `pip freeze` writes `# Editable install with no version control (NAME==VERSION)` above them.
+    """
+    for number, line in enumerate(lines, 2):
+        comment = _EDITABLE.fullmatch(line.rstrip())
+        shown = shown_requirement(comment[1]) if comment is not None else ""
+        if shown:
+            yield f"{path}:{number}", shown
 
 
 def _in_pep_508(text: str) -> str:
