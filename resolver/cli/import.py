@@ -140,7 +140,7 @@ def command(
     """Make a stack of what FILE asks for.
 
     FILE is a requirements file, as `pip freeze` and `uv export` write it too, the table of
-    `pip list`, a pyproject.toml, a
+    `pip list` or `conda list`, a pyproject.toml (also of Poetry), a
     pylock.toml or the environment.yml of conda. A table tells what became of its lines.
     """
     if output is not None:

@@ -46,7 +46,9 @@ def specifier(constraint: str) -> str | None:
 
 def specifiers(constraint: str) -> list[str] | None:
     """Return the specifiers for the alternatives of a constraint; None if one cannot be read."""
-    read = [specifier(part) for part in _OR.split(constraint[:_LONGEST])]
+    if len(constraint) > _LONGEST:
+        return None
+    read = [specifier(part) for part in _OR.split(constraint)]
     known = [part for part in read if part is not None]
     return known if len(known) == len(read) else None
 
@@ -64,8 +66,10 @@ def python_marker(constraint: str) -> str | None:
 
 def platform_marker(constraint: str) -> str | None:
     """Return the marker for a constraint on the platform; None if it cannot be read."""
+    if len(constraint) > _LONGEST:
+        return None
     markers = []
-    for part in _OR.split(constraint[:_LONGEST]):
+    for part in _OR.split(constraint):
         match = _PLATFORM.fullmatch(part.strip())
         if match is None:
             return None
