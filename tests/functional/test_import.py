@@ -1591,6 +1591,12 @@ def files_with(secret: str) -> dict[str, str]:
         "requirements.txt": "\n".join(["six", *lines, *options]),
         "environment.yml": f"dependencies:\n  - pip:\n    - six\n{items.replace('  - ', '    - ')}",
         "pyproject.toml": f"[project]\nname = 'x'\ndependencies = ['six', {', '.join(quoted)}]\n",
+        "conda.yml": f"dependencies:\n  - six=1\n{items}",
+        "list.txt": f"{CONDA_LIST}six=1=pypi_0\n" + "\n".join(lines),
+        "poetry.toml": "[tool.poetry.dependencies]\nsix = '*'\n"
+        + "".join(f"a{n} = {{ git = {text}, tag = '1' }}\n" for n, text in enumerate(quoted))
+        + "".join(f"b{n} = {text}\n" for n, text in enumerate(quoted))
+        + "".join(f"{text} = '^1'\n" for text in quoted),
         "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\n"
         "version = '1'\n"
         f"[[packages]]\nname = 'a'\nvcs = {{ type = 'git', url = {vcs}, commit-id = '{COMMIT}' }}\n"
