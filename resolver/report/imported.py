@@ -55,8 +55,8 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
             cells += [_cells(group, folder) for group in groups[:_MOST]]
             more = sum(map(len, groups[_MOST:]))
             if more:
-                rest = message("imported.more", count=more)
-                cells.append((message(f"imported.{outcome.value}"), rest, "", ""))
+                remainder = message("imported.more", count=more)
+                cells.append((message(f"imported.{outcome.value}"), remainder, "", ""))
     columns = ("outcome", "line", "why", "where")
     head = tuple(message(f"imported.column-{column}") for column in columns)
     yield Table(head, tuple(cells))

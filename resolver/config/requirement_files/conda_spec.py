@@ -20,6 +20,8 @@ from resolver.model import text as texts
 # The most characters of a specification.
 _LONGEST: Final = 1_000
 _CHANNEL: Final = re.compile(r"([\w./-]{1,80})::(.*)")
+# The folder of a platform in a channel.
+_SUBFOLDER: Final = re.compile(r"/(?:linux-[a-z0-9_]+|noarch)$")
 _NAME: Final = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})\s*(.*)")
 # `[version='>=1.2', build=py311_0]` at the end.
 _BRACKETS: Final = re.compile(r"([^\[\]]*)\[([^\[\]]*)\]")
@@ -69,6 +71,8 @@ def take_conda(text: str, where: str, result: FileRequirements) -> bool:
     """
     if text == _EXPLICIT:
         return True
+    if len(text) > _LONGEST:
+        return False
     spec = _file_spec(text, where) if "://" in text else conda_spec(text, where)
     if spec is None:
         return False
@@ -90,20 +94,15 @@ def conda_spec(text: str, where: str) -> CondaSpec | None:
     means `==1.26.*`. It is taken as the version itself if it has three numbers, as in what
     `conda env export` writes, or if a build follows.
     """
-    if len(text) > _LONGEST:
-        return None
-    channel, rest = "", text.strip()
-    if with_channel := _CHANNEL.fullmatch(rest):
-        channel, rest = with_channel.groups()
-    pairs = {}
-    if with_brackets := _BRACKETS.fullmatch(rest):
-        rest = with_brackets[1].strip()
-        read = _pairs(with_brackets[2])
-        if read is None:
-            return None
-        pairs = read
-    name = _NAME.fullmatch(rest)
-    if name is None:
+    channel, remainder = "", text.strip()
+    if with_channel := _CHANNEL.fullmatch(remainder):
+        channel, remainder = with_channel.groups()
+    pairs: dict[str, str] | None = {}
+    if with_brackets := _BRACKETS.fullmatch(remainder):
+        remainder = with_brackets[1].strip()
+        pairs = _pairs(with_brackets[2])
+    name = _NAME.fullmatch(remainder)
+    if name is None or pairs is None:
         return None
     version, build = _version_and_build(name[2])
     version = pairs.get("version", version)
@@ -120,7 +119,7 @@ def conda_spec(text: str, where: str) -> CondaSpec | None:
         specifier,
         f"{name[1]}{separator}{version}",
         where,
-        is_public=channel.partition("/linux-")[0].partition("/noarch")[0] in _PUBLIC_CHANNELS,
+        is_public=_SUBFOLDER.sub("", channel) in _PUBLIC_CHANNELS,
         is_from_pip=build == _FROM_PIP,
     )
 
