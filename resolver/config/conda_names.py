@@ -61,7 +61,7 @@ class CondaNames:
         The specification of a package is shown only if its name is known: of a file that is no
         environment of conda, any other may be a password.
         """
-        if spec.is_from_pip:
+        if spec.is_from_pip and spec.specifier is not None:
             return _line(spec.name, spec, message("import.conda-spec"))
         row, known_as = self._row(spec.name)
         is_same = texts.name(spec.name) in self._known if row is None else row.same_name
@@ -73,6 +73,8 @@ class CondaNames:
             return Unusable(known_as, verbatim(row.reason, row.reason_zh))
         if not spec.is_public:
             return Unusable(spec.shown, message("import.conda-channel"))
+        if spec.specifier is None:
+            return Unusable(spec.shown, message("import.conda"))
         if row is None or row.project is None:
             return _line(spec.name, spec, message("import.conda-spec"))
         if row.longer and spec.specifier.startswith("==") and spec.specifier[-1] != "*":

@@ -94,7 +94,7 @@ def _lines(rows: Sequence[DraftRow]) -> Text:
     hidden = len(rows) - len(shown)
     if not shown:
         return message("imported.hidden", count=hidden)
-    lines = first_of(shown, _MOST)
+    lines = first_of(list(dict.fromkeys(shown)), _MOST)
     if len(shown) > _MANY:
         lines = message("imported.counted", lines=lines, count=len(shown))
     return message("imported.and-hidden", lines=lines, count=hidden) if hidden else lines

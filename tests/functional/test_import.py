@@ -800,6 +800,9 @@ dependencies:
   - seaborn=0.13.2=hunter2
   - xxhash
   - python-xxhash>=3
+  - openssl=1.1.1w=h0
+  - pandas=hunter2
+  - jpeg=9e
   - pip:
     - peft
 """
@@ -830,12 +833,15 @@ def test_import_takes_projects_of_conda(workspace: Workspace) -> None:
         "environment.yml:18: `vllm=0.6`",
         "environment.yml:19: `setuptools=70`",
         "environment.yml:21: `xxhash`",
+        "environment.yml:23: `openssl`",
+        "environment.yml:24: `pandas`",
+        "environment.yml:25",
     ]
     run = workspace.run("import", "environment.yml", *SHIPPED)
     assert "hunter2" not in run.stdout + run.stderr
     rows = [" ".join(line.split()) for line in run.stderr.splitlines()]
     assert [row.split(" names of")[0] for row in rows if "(not shown)" in row] == [
-        "to decide 2 lines (not shown)"
+        "to decide 3 lines (not shown)"
     ]
     became = reasons(imported_json(workspace, "environment.yml", *SHIPPED))
     assert became["pytorch=2.5.1"].startswith("changed: PyTorch is `pytorch` in conda")

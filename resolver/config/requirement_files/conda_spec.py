@@ -22,7 +22,7 @@ _LONGEST: Final = 1_000
 _CHANNEL: Final = re.compile(r"([\w./-]{1,80})::(.*)")
 # The folder of a platform in a channel.
 _SUBFOLDER: Final = re.compile(r"/(?:linux-[a-z0-9_]+|noarch)$")
-_NAME: Final = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})\s*(.*)")
+_NAME: Final = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})(|[\s=<>!~].*)")
 # `[version='>=1.2', build=py311_0]` at the end.
 _BRACKETS: Final = re.compile(r"([^\[\]]*)\[([^\[\]]*)\]")
 _PAIR: Final = re.compile(r"""\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s,'"]*))\s*""")
@@ -77,7 +77,7 @@ def take_conda(text: str, where: str, result: FileRequirements) -> bool:
     if spec is None:
         return False
     if spec.name == "python":
-        python = _PYTHON.match(spec.specifier)
+        python = _PYTHON.match(spec.specifier or "")
         if python is not None:
             result.python = result.python or python[1]
         elif spec.specifier:
@@ -88,7 +88,7 @@ def take_conda(text: str, where: str, result: FileRequirements) -> bool:
 
 
 def conda_spec(text: str, where: str) -> CondaSpec | None:
-    """Return a match specification; None if it cannot be read, or PEP 440 has no such versions.
+    """Return a match specification; None if it cannot be read.
 
     `where` is its place. A version after a single `=` matches all that begin with it: `=1.26`
     means `==1.26.*`. It is taken as the version itself if it has three numbers, as in what
@@ -112,7 +112,7 @@ def conda_spec(text: str, where: str) -> CondaSpec | None:
         return None
     specifier = _specifier(version, has_build=build != "")
     if specifier is None:
-        return None
+        version = ""
     separator = "" if not version or version[0] in "=<>!~" else " "
     return CondaSpec(
         name[1].lower(),

@@ -168,9 +168,10 @@ class CondaSpec(msgspec.Struct, frozen=True):
 
     # The name of the package in conda.
     name: str
-    # The versions, as a specifier of PEP 440; empty for all.
-    specifier: str
-    # Name and versions as the file has them, without channel and build.
+    # The versions, as a specifier of PEP 440; empty for all, and None if it has no such versions.
+    specifier: str | None
+    # Name and versions as the file has them, without channel and build. Versions that cannot be
+    # read are not shown.
     shown: str
     # file:line of the specification.
     where: str

@@ -52,13 +52,25 @@ def test_conda_spec_is_a_requirement(text: str, name: str, specifier: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "=1", "a b: c", "numpy=1.2|1.3", "numpy>=1.2.*", "numpy=hunter2", "numpy[version]"),
-        *("numpy[version='1]", "numpy 1.2 hunter2@host", "https://u:hunter2@h::numpy", "a/b"),
-        *("numpy<", "numpy=1.2,", "n" * 200, "numpy[version='1', x"),
+        *("", "=1", "numpy[version]", "numpy[version='1]", "numpy 1.2 hunter2@host"),
+        *("https://u:hunter2@h::numpy", "n" * 200 + "!", "numpy[version='1', x", "-nothing"),
+        *("numpy/hunter2", "numpy: hunter2"),
     ],
 )
 def test_conda_spec_of_another_form_is_none(text: str) -> None:
     assert conda_spec(text, "e.yml:1") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("numpy=1.2|1.3", "numpy>=1.2.*", "numpy=hunter2", "numpy<", "numpy=1.2,", "numpy 9e h0"),
+    ],
+)
+def test_conda_spec_without_versions_of_pip(text: str) -> None:
+    spec = conda_spec(text, "e.yml:1")
+    assert spec is not None
+    assert (spec.name, spec.specifier, spec.shown) == ("numpy", None, "numpy")
 
 
 @pytest.mark.parametrize(
