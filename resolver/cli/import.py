@@ -39,7 +39,7 @@ from resolver.config.stack_draft import Draft, draft
 from resolver.errors import InputError
 from resolver.model.patterns import NAME
 from resolver.model.target import PLATFORMS, Platform
-from resolver.phrase import phrase
+from resolver.phrase import Phrase, phrase
 from resolver.report.imported import imported_blocks, imported_json
 from resolver.report.terminal import WIDTH
 
@@ -140,7 +140,7 @@ def command(
     """Make a stack of what FILE asks for.
 
     FILE is a requirements file, as `pip freeze` and `uv export` write it too, the table of
-    `pip list`, a pyproject.toml, a
+    `pip list` or `conda list`, a pyproject.toml (also of Poetry), a
     pylock.toml or the environment.yml of conda. A table tells what became of its lines.
     """
     if output is not None:
@@ -161,7 +161,7 @@ def command(
         raise InputError(
             phrase("`{file}` has nothing that a stack could ask for", file=file),
             where=str(file),
-            hint=phrase("in a pyproject.toml, only [project] and [dependency-groups] are read"),
+            hint=_what_is_read(file),
         )
     stack_name = name or _default_name(source.name, file, output)
     target = {"python": source.python, "platform": platform, "glibc": glibc}
@@ -186,6 +186,19 @@ def command(
     elif results:
         _print_results(results, run.command("add", str(output)), run)
     return max((result.exit_status for result in results), default=0)
+
+
+def _what_is_read(file: Path) -> Phrase:
+    """Return a hint that says what of a file of this kind is read."""
+    if file.suffix == ".toml":
+        return phrase(
+            "in a pyproject.toml, [project], [dependency-groups] and [tool.poetry] are read"
+        )
+    if file.suffix in (".yml", ".yaml"):
+        return phrase(
+            "in an environment.yml of conda, the items of `dependencies` are read, one on each line"
+        )
+    return phrase("in a requirements file, there is one requirement on each line")
 
 
 def _default_name(project: str, file: Path, output: Path | None) -> str:

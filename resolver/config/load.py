@@ -21,6 +21,7 @@ from resolver.config.components import compile_components
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.schema import (
+    CondaRow,
     FactFile,
     ImagesFile,
     ImportRow,
@@ -49,7 +50,10 @@ LARGEST: Final = 8 * 1024 * 1024
 _FOREIGN: Final = (".txt", ".in", ".yml", ".yaml", ".lock")
 # The names of TOML files of other tools.
 _FOREIGN_TOML: Final = re.compile(r"(pyproject|pylock(\.[^.]+)?)\.toml")
-_UTF_8: Final = phrase("save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW")
+_UTF_8: Final = phrase("save it as UTF-8")
+_FROM_GB18030: Final = phrase(
+    "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
+)
 
 
 class Document(TomlText, Generic[Shape], frozen=True, dict=True):
@@ -155,9 +159,18 @@ def as_text(content: bytes, name: str) -> str:
             phrase("`{name}` is not UTF-8", name=name),
             where=f"{name}:{line}",
             why=literal(error.reason),
-            hint=_UTF_8,
+            hint=_FROM_GB18030 if _is_gb18030(content) else _UTF_8,
         ) from None
     return text.replace("\r\n", "\n")
+
+
+def _is_gb18030(content: bytes) -> bool:
+    """Return whether bytes that are not UTF-8 are likely GB18030, which also covers GBK."""
+    try:
+        content.decode("gb18030")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> dict[str, Any]:
@@ -487,6 +500,15 @@ def load_imports(matrices: Path) -> tuple[ImportRow, ...]:
     """
     document = _read_optional("imports.toml", ImportsFile, matrices)
     return () if document is None else document.content.left_out
+
+
+def load_conda(matrices: Path) -> tuple[CondaRow, ...]:
+    """Read which packages of conda have another name or are no projects, from imports.toml.
+
+    There are none if the file does not exist. Raises InputError.
+    """
+    document = _read_optional("imports.toml", ImportsFile, matrices)
+    return () if document is None else document.content.conda
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:

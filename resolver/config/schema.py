@@ -177,6 +177,27 @@ class ImportRow(_Table, kw_only=True, frozen=True):
     checked: date
 
 
+class CondaRow(_Table, kw_only=True, frozen=True):
+    """Packages of conda that `ascend-lock import` takes for a project of another name, or drops."""
+
+    # The names of the packages. `*` at the end of one stands for any further characters.
+    packages: Annotated[tuple[Text, ...], NOT_EMPTY]
+    # The project that they are on an index. Without this key and the next, they are left out.
+    project: NormalizedName | None = None
+    # Whether each package is the project of the same name.
+    same_name: bool = False
+    # Whether releases of the project have more numbers than the versions of the packages.
+    longer: bool = False
+    # Why, in one sentence.
+    reason: Sentence
+    # The reason in Chinese; may be empty.
+    reason_zh: Sentence = ""
+    # Where the reason can be looked up.
+    source: References
+    # The day on which somebody last looked.
+    checked: date
+
+
 class ImportsFile(_Table, kw_only=True, frozen=True):
     """imports.toml. Only `ascend-lock import` reads it."""
 
@@ -184,6 +205,8 @@ class ImportsFile(_Table, kw_only=True, frozen=True):
     defaults: Defaults = Defaults()
     # The projects that are left out or replaced.
     left_out: tuple[ImportRow, ...] = ()
+    # The packages of conda that have another name or are no projects.
+    conda: tuple[CondaRow, ...] = ()
 
 
 class GridFile(_Table, kw_only=True, frozen=True):

@@ -25,9 +25,11 @@ from packaging.utils import (
 )
 
 from resolver.ascend.names import PLUGINS
+from resolver.config.conda_names import CondaNames
 from resolver.config.decode import parse_need
 from resolver.config.load import load_components, load_facts, load_imports, load_indexes
 from resolver.config.requirement_files.file_requirements import (
+    CondaSpec,
     FileLine,
     FileRequirements,
     OtherSource,
@@ -56,6 +58,8 @@ _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNO
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
 # The path of a file, or an address that stands for one.
 _PATH: Final = re.compile(r"[./~]|file:")
+# The folder that conda makes for one build. Its name ends with a time.
+_CONDA_BUILD: Final = re.compile(r"[\w.+-]+_[0-9]{9,16}")
 _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
 # The marker environment of an arbitrary target, to test whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
@@ -71,6 +75,7 @@ _SETTLED: Final = frozenset(
         "import.extra",
         "import.index",
         "import.option",
+        "import.poetry-setting",
         "import.run-option",
         "import.tool",
         "import.unbounded",
@@ -204,6 +209,7 @@ class _Drafter:
     """Makes a draft of the requirements of one file, and records the outcome of each line."""
 
     def __init__(self, matrices: Path, stated: Collection[str], platform: Platform) -> None:
+        self._matrices = matrices
         self._components = load_components(matrices)
         self._states_components = bool(stated)
         brought = _brought_projects(self._components, stated)
@@ -230,7 +236,8 @@ class _Drafter:
             self._leave_out(unusable, unusable.shown, reason)
         self._elsewhere = requirements.other_sources
         overrides = self._take_overrides(requirements.overrides)
-        lines = [_overridden(line, overrides) for line in self._usable(requirements.lines)]
+        asked = [*self._conda_lines(requirements.conda), *requirements.lines]
+        lines = [_overridden(line, overrides) for line in self._usable(asked)]
         constraints = self._take_constraints(requirements.constraints, lines)
         self._leave_out_sources()
         if requirements.hashes:
@@ -288,6 +295,19 @@ class _Drafter:
                 self._take(line, "constraints")
         return tuple(taken)
 
+    def _conda_lines(self, specs: Sequence[CondaSpec]) -> Iterator[FileLine]:
+        """Yield the requirements for what conda installs, and record packages that have none."""
+        if not specs:
+            return
+        names = CondaNames(self._matrices)
+        for spec in specs:
+            taken = names.requirement(spec)
+            if isinstance(taken, FileLine):
+                yield taken
+            else:
+                shown, why = taken
+                self._leave_out(FileLine("", spec.where), shown, why)
+
     def _leave_out_sources(self) -> None:
         """Record the sources of projects that no line requires.
 
@@ -325,16 +345,19 @@ class _Drafter:
     def _usable(self, lines: Iterable[FileLine]) -> Iterator[_UsableLine]:
         """Yield the lines in a form that a stack can have, and record lines that are left out."""
         for line in lines:
-            shown = shown_requirement(line.text)
+            shown = line.shown or shown_requirement(line.text)
             named = _of_wheel(line.instead or line.text)
             text = _without_labels(named)
             need = _need(named, text, self._components)
+            if isinstance(need, Message) and need.code in ("import.conda-build", "import.folder"):
+                # What is for CUDA needs no decision, wherever it is from.
+                need = self._why_excluded(_named_project(named)) or need
             if isinstance(need, Requirement) and (why_not := self._why_not(need)):
                 need = why_not
             if isinstance(need, Message):
                 self._leave_out(line, shown, need)
                 continue
-            why = None
+            why = line.why
             if line.instead:
                 why = message("import.source")
             elif named != line.text:
@@ -354,14 +377,20 @@ class _Drafter:
             return message("import.extra")
         if need.url:
             return None
-        if need.name in self._excluded:
-            return self._excluded[need.name]
-        import_row = self._left_out.get((need.name, ""))
-        if import_row is not None and import_row.replacement is None:
-            return verbatim(import_row.reason, import_row.reason_zh)
-        if _CUDA.search(need.name):
-            return message("import.cuda")
-        return self._why_elsewhere(need.name) if import_row is None else None
+        if why := self._why_excluded(need.name):
+            return why
+        is_replaced = (need.name, "") in self._left_out
+        return None if is_replaced else self._why_elsewhere(need.name)
+
+    def _why_excluded(self, project: NormalizedName) -> Message | None:
+        """Return why no release of a project is for this target; None if it may be."""
+        if project in self._excluded:
+            return self._excluded[project]
+        row = self._left_out.get((project, ""))
+        if row is not None:
+            is_replaced = row.replacement is not None
+            return None if is_replaced else verbatim(row.reason, row.reason_zh)
+        return message("import.cuda") if _CUDA.search(project) else None
 
     def _why_elsewhere(self, project: NormalizedName) -> Message | None:
         """Return why the source that the file has for a project cannot be used.
@@ -397,6 +426,10 @@ class _Drafter:
                 return replace(need, extras=others), verbatim(
                     import_row.reason, import_row.reason_zh
                 )
+        cuda = [extra for extra in need.extras if _CUDA.search(extra)]
+        if cuda:
+            others = tuple(extra for extra in need.extras if extra not in cuda)
+            return replace(need, extras=others), message("import.cuda-extra", extras=cuda)
         return None
 
 
@@ -487,7 +520,7 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
     if line.startswith("git+"):
         return message("import.unnamed")
     if _ADDRESS.match(line):
-        return message("import.folder")
+        return message("import.conda-build" if _is_conda_build(line) else "import.folder")
     try:
         need = parse_need(plain_line, components, direct=True)
         if isinstance(need, Requirement):
@@ -498,6 +531,25 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
     except ValueError as error:
         return _error_text(error, line)
     return need
+
+
+def _named_project(line: str) -> NormalizedName:
+    """Return the project in a line `NAME @ ADDRESS`; empty if it has another form."""
+    project, at, _ = line.partition("@")
+    is_named = at != "" and _PROJECT.fullmatch(project.strip()) is not None
+    return texts.name(project.partition("[")[0].strip() if is_named else "")
+
+
+def _is_conda_build(line: str) -> bool:
+    """Return whether a line has a project at the folder in which conda built it.
+
+    `pip freeze` writes such lines in an environment of conda, without the version of the project.
+    """
+    project, _, address = line.partition("@")
+    folders = address.strip().partition("#")[0].split("/")
+    if not _PROJECT.fullmatch(project.strip()) or folders[0] != "file:" or "work" not in folders:
+        return False
+    return any(_CONDA_BUILD.fullmatch(folder) for folder in folders)
 
 
 def _error_text(error: Exception, line: str) -> Message:

@@ -9,12 +9,27 @@ from typing import Any, Final
 
 from resolver.config.stack_draft import DraftRow, Outcome
 from resolver.i18n import translate
-from resolver.model.message import TEXT, Message, joined, message
+from resolver.model.message import TEXT, Message, first_of, message
 from resolver.model.text import Language
 from resolver.report.document import Block, Table, Text
 
-# How many lines of each outcome the table has.
+# How many rows of each outcome the table has, and how many lines a row has.
 _MOST: Final = 100
+# A row with more lines says how many there are.
+_MANY: Final = 10
+# The code of the reason for a project at the folder in which conda built it.
+_BUILT: Final = "import.conda-build"
+# The codes of reasons whose lines are one row, although each of them is changed or to be decided.
+_GROUPED: Final = frozenset(
+    (
+        "import.conda",
+        _BUILT,
+        "import.conda-channel",
+        "import.conda-spec",
+        "import.conda-unknown",
+        "import.poetry",
+    )
+)
 # The host and the folders in the address of a repository, which the table leaves out.
 _FOLDERS: Final = re.compile(r"git\+[^\s@#]+/(?=[^/\s@#]+@)")
 # The hash of a commit, of which the table has the first digits.
@@ -36,38 +51,64 @@ def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
             cells.append((message("imported.kept"), count, "", ""))
     for outcome in Outcome:
         if outcome is not Outcome.KEPT:
-            of_outcome = [row for row in rows if row.outcome is outcome]
-            cells += [_cells(group, folder) for group in _alike(of_outcome[:_MOST])]
-            if len(of_outcome) > _MOST:
-                more = message("imported.more", count=len(of_outcome) - _MOST)
-                cells.append((message(f"imported.{outcome.value}"), more, "", ""))
+            groups = _alike([row for row in rows if row.outcome is outcome])
+            cells += [_cells(group, folder) for group in groups[:_MOST]]
+            more = sum(map(len, groups[_MOST:]))
+            if more:
+                remainder = message("imported.more", count=more)
+                cells.append((message(f"imported.{outcome.value}"), remainder, "", ""))
     columns = ("outcome", "line", "why", "where")
     head = tuple(message(f"imported.column-{column}") for column in columns)
     yield Table(head, tuple(cells))
 
 
 def _alike(rows: Sequence[DraftRow]) -> list[list[DraftRow]]:
-    """Return lines in groups. Lines that are left out for the same reason are one group."""
+    """Return lines in groups.
+
+    One group are lines that are left out for the same reason, and lines of conda about which the
+    same is to be decided.
+    """
     groups: dict[object, list[DraftRow]] = {}
     for number, row in enumerate(rows):
         is_gone = row.outcome is Outcome.LEFT_OUT and row.before and not row.after
-        groups.setdefault(row.why if is_gone and row.why else number, []).append(row)
+        is_grouped = is_gone or (row.why is not None and row.why.code in _GROUPED)
+        groups.setdefault(row.why if is_grouped and row.why else number, []).append(row)
     return list(groups.values())
 
 
 def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
-    """Return the cells of a row about one line, or about several that are left out."""
+    """Return the cells of a row about one line, or about several that became the same."""
     if len(rows) > 1:
         outcome, _, why, _ = _cells(rows[:1], folder)
-        lines = joined("comma", [row.before for row in rows])
-        return outcome, lines, why, _places([row.where.removeprefix(f"{folder}/") for row in rows])
+        places = [row.where.removeprefix(f"{folder}/") for row in rows]
+        return outcome, _lines(rows), why, _places(places)
     (row,) = rows
-    line: Text = row.before or row.after or message("imported.not-shown")
-    if row.before and row.after:
-        after = _COMMIT.sub(r"\1…", _FOLDERS.sub("git+…/", row.after))
-        line = message("imported.becomes", before=row.before, after=after)
+    line = _line(row) or message("imported.not-shown")
     where = row.where.removeprefix(f"{folder}/")
     return message(f"imported.{row.outcome.value}"), line, _in_short(row.why), where
+
+
+def _lines(rows: Sequence[DraftRow]) -> Text:
+    """Return the lines of a group, as far as they may be shown, and how many there are."""
+    shown = [line for line in map(_line, rows) if line]
+    hidden = len(rows) - len(shown)
+    if not shown:
+        return message("imported.hidden", count=hidden)
+    lines = first_of(list(dict.fromkeys(shown)), _MOST)
+    if len(shown) > _MANY:
+        lines = message("imported.counted", lines=lines, count=len(shown))
+    return message("imported.and-hidden", lines=lines, count=hidden) if hidden else lines
+
+
+def _line(row: DraftRow) -> Text:
+    """Return a line as it was, or what became of it; empty if nothing of it may be shown."""
+    if row.why is not None and row.why.code == _BUILT:
+        # The folder on the other machine says nothing.
+        return row.before.partition("@")[0].rstrip()
+    if not (row.before and row.after):
+        return row.before or row.after
+    after = _COMMIT.sub(r"\1…", _FOLDERS.sub("git+…/", row.after))
+    return message("imported.becomes", before=row.before, after=after)
 
 
 def _places(places: Sequence[str]) -> Text:

@@ -179,7 +179,7 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
         "torch==2.9.0",
     ]
     assert told(document) == [
-        "freeze.txt:2: `-e`",
+        "freeze.txt:2: `mine==0.1`",
         "freeze.txt:5: `flash_attn==2.8.3`",
         "freeze.txt:7: `nvidia-cublas-cu12==12.8.4.1`",
         "freeze.txt:8: `cupy-cuda12x==13.6.0`",
@@ -587,6 +587,150 @@ other = {source}
     assert became["tool.uv.sources"].startswith("to-decide: it is not one commit or tag")
 
 
+POETRY = """\
+[tool.poetry]
+name = "my-app"
+version = "0.1"
+
+[tool.poetry.dependencies]
+python = "^3.10"
+torch = "^2.5"
+numpy = "~1.26"
+tqdm = "*"
+six = "1.16.0"
+gunicorn = { version = "^20.1", extras = ["gevent"] }
+tomli = { version = "^2.0.1", python = "<3.11" }
+uvloop = { version = ">=0.19, <1", markers = "platform_machine == 'aarch64'", platform = "linux" }
+pyarrow = { version = "^15", optional = true }
+lib = { git = "git@github.com:o/lib.git", rev = "COMMIT", subdirectory = "a" }
+tag = { git = "https://github.com/o/tag", tag = "v1" }
+main = { git = "https://u:hunter2@github.com/o/main", branch = "hunter2" }
+local = { path = "../hunter2", develop = true }
+file = { url = "https://u:hunter2@h.example/x.whl" }
+private = { version = "^1", source = "hunter2" }
+usual = { version = "^1", source = "PyPI" }
+foo = [
+    { version = "<=1.9", python = ">=3.6,<3.8" },
+    { version = "^2.0", python = ">=3.8" },
+]
+either = "^1 || ^3"
+odd = { version = "hunter2" }
+wrong = 3
+
+[tool.poetry.extras]
+IO = ["pyarrow"]
+
+[tool.poetry.group.train.dependencies]
+deepspeed = "^0.15"
+
+[tool.poetry.group.All]
+include-groups = ["train", "all"]
+
+[tool.poetry.dev-dependencies]
+ruff = "*"
+
+[[tool.poetry.source]]
+name = "hunter2"
+url = "https://u:hunter2@h.example/simple"
+"""
+
+
+def test_import_reads_a_project_of_poetry(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml=POETRY.replace("COMMIT", COMMIT))
+    stack, left_out = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["name"] == "my-app"
+    assert stack["target"]["python"] == "3.11"
+    assert stack["stack"]["requires"] == [
+        "torch>=2.5,<3.0",
+        "numpy>=1.26,<1.27",
+        "tqdm",
+        "six==1.16.0",
+        "gunicorn[gevent]>=20.1,<21.0",
+        "tomli>=2.0.1,<3.0.0 ; python_version < '3.11'",
+        "uvloop>=0.19,<1 ; (platform_machine == 'aarch64') and (sys_platform == 'linux')",
+        f"lib @ git+ssh://git@github.com/o/lib.git@{COMMIT}#subdirectory=a",
+        "tag @ git+https://github.com/o/tag@v1",
+        "usual>=1,<2",
+        "foo<=1.9 ; python_version >= '3.6' and python_version < '3.8'",
+        "foo>=2.0,<3.0 ; python_version >= '3.8'",
+    ]
+    assert [line for line in left_out if "taken as" not in line] == [
+        "pyproject.toml:26: `either ^1 || ^3`",
+        "pyproject.toml:27",
+        "pyproject.toml:28",
+        "pyproject.toml:42: `tool.poetry.source`",
+        "pyproject.toml:17: `main`",
+        "pyproject.toml:18: `local`",
+        "pyproject.toml:19: `file`",
+        "pyproject.toml:20: `private ^1`",
+    ]
+    document = imported_json(workspace, "pyproject.toml")
+    assert "hunter2" not in str(document)
+    became = reasons(document)
+    assert "main @ git+https://github.com/o/main@COMMIT" in became["main"]
+    assert became["local"].startswith("to-decide: `pyproject.toml:18` takes it from elsewhere")
+    assert became["torch ^2.5"] == "changed: it is the same in pip's form"
+    stack, _ = imported(
+        workspace, "pyproject.toml", "--extra", "io", "--group", "all", "--group", "dev"
+    )
+    added = ["pyarrow>=15,<16", "ruff", "deepspeed>=0.15,<0.16"]
+    assert [line for line in stack["stack"]["requires"] if line in added] == added
+    workspace.refused("there is no extra `oi`", "import", "pyproject.toml", "--extra", "oi")
+    workspace.refused(
+        "there is no dependency group `x`", "import", "pyproject.toml", "--group", "x"
+    )
+
+
+def test_import_reads_a_project_of_poetry_2(workspace: Workspace) -> None:
+    dependencies = 'dependencies = ["lib>=1", "local", "six>=1"]\n'
+    poetry = (
+        "[tool.poetry.dependencies]\n"
+        f'lib = {{ git = "https://github.com/o/lib", rev = "{COMMIT}" }}\n'
+        'local = { path = "../local" }\nsix = { version = "^1.2" }\n'
+    )
+    write(workspace, pyproject_toml=f'[project]\nname = "a"\n{dependencies}{poetry}')
+    stack, left_out = imported(workspace, "pyproject.toml")
+    lib = f"lib @ git+https://github.com/o/lib@{COMMIT}"
+    assert stack["stack"]["requires"] == [lib, "six>=1"]
+    assert left_out == ["pyproject.toml:3: `local`", f"pyproject.toml:3: taken as `{lib}`"]
+    dynamic = 'requires-python = ">=3.12"\ndynamic = ["dependencies"]\n'
+    write(workspace, pyproject_toml=f'[project]\nname = "a"\n{dynamic}{poetry}')
+    stack, left_out = imported(workspace, "pyproject.toml")
+    assert stack["stack"]["requires"] == [lib, "six>=1.2,<2.0"]
+    assert stack["target"]["python"] == "3.12"
+    assert [line for line in left_out if "taken as" not in line] == ["pyproject.toml:7: `local`"]
+    write(workspace, pyproject_toml="[tool.poetry]\ndependencies = 1\n")
+    workspace.refused("the table `tool.poetry` cannot be read", "import", "pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    "dependency",
+    [
+        '"hunter2"',
+        '"^1 || hunter2"',
+        '{ version = "1", markers = "os_name == \'https://u:hunter2@h/\'" }',
+        '{ version = "1", markers = "hunter2" }',
+        '{ version = "1", python = "hunter2" }',
+        '{ version = "1", platform = "hunter2!" }',
+        '{ version = "^1", extras = ["hunter2/"] }',
+        '"^1"\n"u:hunter2@h.example/" = "^1"',
+        '"^1"\n"u:hunter2@h.example/" = "^1 || ^2"',
+        '{ git = "https://u:hunter2@h.example/x", rev = "v1" }',
+        '{ git = "hunter2@h.example:hunter2@/x", rev = "v1" }',
+        '{ git = "hunter2", rev = "v1" }',
+        '{ git = "https://h.example/x?hunter2", branch = "a" }',
+        "[1, { hunter2 = 1 }]",
+    ],
+)
+def test_import_shows_no_secret_of_poetry(workspace: Workspace, dependency: str) -> None:
+    text = f'[tool.poetry.dependencies]\nsix = "*"\ndemo = {dependency}\n'
+    write(workspace, pyproject_toml=text)
+    for language in ("en", "zh"):
+        run = workspace.run("import", "pyproject.toml", "--lang", language)
+        assert run.status == 0, run
+        assert "hunter2" not in run.stderr
+
+
 # --- environment.yml
 
 
@@ -624,12 +768,315 @@ prefix: /opt/conda
     ]
     assert stack["target"]["python"] == "3.10"
     assert left_out == [
-        "environment.yml:6",
         "environment.yml:15",
+        "environment.yml:6",
         "environment.yml:16",
     ]
     run = workspace.run("import", "flow.yaml")
     assert (run.status, "flow.yaml:1" in run.stderr) == (2, True)
+
+
+SHIPPED = ("--matrices", str(REPOSITORY / "matrices"))
+CUDA_ENVIRONMENT = """\
+name: llm
+channels: [pytorch, nvidia]
+dependencies:
+  - python=3.11
+  - pytorch=2.5.1
+  - pytorch::torchvision=0.20.1=py310_cu124
+  - numpy=1.26
+  - transformers>=4.40
+  - conda-forge::accelerate
+  - pytorch-cuda=12.4
+  - cudatoolkit
+  - cuda-hunter2=1
+  - _libgcc_mutex=0.1=main
+  - mkl
+  - libcurl=8
+  - hunter2=1.0
+  - opencv=4.10.0
+  - hunter2::vllm=0.6=hunter2
+  - setuptools=70
+  - seaborn=0.13.2=hunter2
+  - xxhash
+  - python-xxhash>=3
+  - openssl=1.1.1w=h0
+  - pandas=hunter2
+  - jpeg=9e
+  - pip:
+    - peft
+"""
+
+
+def test_import_takes_projects_of_conda(workspace: Workspace) -> None:
+    write(workspace, environment_yml=CUDA_ENVIRONMENT)
+    stack, left_out = imported(workspace, "environment.yml", *SHIPPED)
+    assert stack["stack"]["requires"] == [
+        "torch==2.5.1",
+        "torchvision==0.20.1",
+        "numpy==1.26.*",
+        "transformers>=4.40",
+        "accelerate",
+        "opencv-python-headless==4.10.0.*",
+        "seaborn==0.13.2",
+        "xxhash>=3",
+        "peft",
+    ]
+    assert [line for line in left_out if "taken as" not in line] == [
+        "environment.yml:10: `pytorch-cuda`",
+        "environment.yml:11: `cudatoolkit`",
+        "environment.yml:12: `cuda-*`",
+        "environment.yml:13: `_libgcc_mutex`",
+        "environment.yml:14: `mkl`",
+        "environment.yml:15",
+        "environment.yml:16",
+        "environment.yml:18: `vllm=0.6`",
+        "environment.yml:19: `setuptools=70`",
+        "environment.yml:21: `xxhash`",
+        "environment.yml:23: `openssl`",
+        "environment.yml:24: `pandas`",
+        "environment.yml:25",
+    ]
+    run = workspace.run("import", "environment.yml", *SHIPPED)
+    assert "hunter2" not in run.stdout + run.stderr
+    rows = [" ".join(line.split()) for line in run.stderr.splitlines()]
+    assert [row.split(" names of")[0] for row in rows if "(not shown)" in row] == [
+        "to decide 3 lines (not shown)"
+    ]
+    became = reasons(imported_json(workspace, "environment.yml", *SHIPPED))
+    assert became["pytorch=2.5.1"].startswith("changed: PyTorch is `pytorch` in conda")
+    assert became["numpy=1.26"].startswith("changed: it is the same in pip's form")
+    assert became["cudatoolkit"].startswith("left-out: It is a part of CUDA")
+    assert became["vllm=0.6"].startswith("to-decide: it is from a channel of its own")
+
+
+def test_import_knows_names_by_facts_and_stacks(workspace: Workspace) -> None:
+    workspace.facts("demo", '[[excludes]]\nversions = "==1"\nreason = "It is broken."\n')
+    workspace.stack("Six-Seven>=1", name="mine")
+    (workspace.matrices / "matrix.json").write_text('{"pins": ["tqdm==1", "a"], "format": 99}')
+    write(
+        workspace,
+        environment_yml="dependencies:\n- demo\n- six_seven=1.2\n- tqdm\n- sqlite\n",
+    )
+    stack, left_out = imported(workspace, "environment.yml")
+    assert stack["stack"]["requires"] == ["demo", "six_seven==1.2.*", "tqdm"]
+    assert left_out[0] == "environment.yml:5"
+    (workspace.matrices / "matrix.json").write_text("{")
+    assert (
+        imported(workspace, "environment.yml")[0]["stack"]["requires"]
+        == stack["stack"]["requires"][:2]
+    )
+
+
+CONDA_LIST = """\
+# This file may be used to create an environment using:
+# $ conda create --name <env> --file <this file>
+# platform: linux-64
+"""
+
+
+def test_import_reads_what_conda_list_prints(workspace: Workspace) -> None:
+    address = "https://u:hunter2@conda.example/t/hunter2"
+    write(
+        workspace,
+        export_txt=f"{CONDA_LIST}_libgcc_mutex=0.1=main\nnumpy=1.26=py310_0\n"
+        "python=3.10.14=h0\nmine=0.1=pypi_0\nhunter2=1=h0\nx y z: hunter2\n",
+        explicit_txt=f"{CONDA_LIST}@EXPLICIT\n"
+        f"{address}/conda-forge/linux-64/numpy-1.26.4-py310_0.conda#hunter2\n"
+        f"{address}/pkgs/hunter2/linux-64/pandas-2.1-py310_0.tar.bz2\n{address}\n",
+    )
+    write(
+        workspace,
+        list_txt="# packages in environment at /opt/conda/envs/hunter2:\n#\n"
+        "# Name                    Version                   Build  Channel\n"
+        "_libgcc_mutex             0.1                        main    defaults\n"
+        "numpy                     1.26.4          py310hb13e2d6_0    conda-forge\n"
+        "pandas                    2.1.4           py310h1128e8f_0\n"
+        "pytorch                   2.5.1  py3.10_cuda12.4_cudnn9.1.0_0  pytorch\n"
+        "mine                      0.1                      pypi_0    pypi\n"
+        "hunter2                   1.0                        h0_0    conda-forge\n"
+        "scipy                     1.0                        h0_0    hunter2\n"
+        "hunter2 hunter2\n",
+    )
+    stack, left_out = imported(workspace, "list.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == [
+        "numpy==1.26.4",
+        "pandas==2.1.4",
+        "torch==2.5.1",
+        "mine==0.1",
+    ]
+    assert "list.txt:10: `scipy==1.0`" in left_out
+    stack, _ = imported(workspace, "export.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == ["numpy==1.26", "mine==0.1"]
+    assert stack["target"]["python"] == "3.10"
+    stack, left_out = imported(workspace, "explicit.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == ["numpy==1.26.4"]
+    assert left_out == ["explicit.txt:7", "explicit.txt:6: `pandas==2.1`"]
+    for name in ("export.txt", "explicit.txt", "list.txt"):
+        run = workspace.run("import", name, *SHIPPED)
+        assert "hunter2" not in run.stdout + run.stderr
+
+
+def test_import_quotes_no_unknown_package_of_conda(workspace: Workspace) -> None:
+    items = [line for text in SECRETS.values() for line in text.splitlines() if "\0" not in line]
+    text = "dependencies:\n" + "".join(f"  - {item.strip()}\n" for item in items)
+    write(workspace, environment_yml=f"{text}  - pip:\n    - six\n")
+    run = workspace.run("import", "environment.yml", *SHIPPED)
+    assert (run.status, "environment.yml:2," in run.stderr) == (0, True), run
+    assert "hunter2" not in run.stdout + run.stderr
+
+
+# --- what pip prints
+
+
+def test_import_leaves_out_tools_of_a_list(workspace: Workspace) -> None:
+    """`pip list --format=freeze`, unlike `pip freeze`, prints pip."""
+    tools = "pip==24.0\nsetuptools==65.5.0\n"
+    write(
+        workspace,
+        list_txt=f"six==1.16\ntorch==2.5.1+cu124\n{tools}",
+        own_txt=f"six>=1\n{tools}",
+    )
+    stack, left_out = imported(workspace, "list.txt")
+    assert stack["stack"]["requires"] == ["six==1.16", "torch==2.5.1"]
+    assert left_out[:2] == ["list.txt:3: `pip==24.0`", "list.txt:4: `setuptools==65.5.0`"]
+    stack, left_out = imported(workspace, "own.txt")
+    assert (len(stack["stack"]["requires"]), left_out) == (3, [])
+
+
+EDITABLES = """\
+# Editable install with no version control (mine==0.1.dev0+g12)
+-e /home/me/hunter2
+# Editable Git install with no remote (other_one==2)
+-e /data/hunter2
+# Editable Git install with no remote (https://u:hunter2@h)
+-e /data/hunter2
+-e ./a
+six
+"""
+
+
+def test_import_names_what_a_freeze_has_editable(workspace: Workspace) -> None:
+    write(workspace, freeze_txt=EDITABLES)
+    stack, left_out = imported(workspace, "freeze.txt")
+    assert stack["stack"]["requires"] == ["six"]
+    assert left_out == [
+        "freeze.txt:2: `mine==0.1.dev0+g12`",
+        "freeze.txt:4: `other_one==2`",
+        "freeze.txt:6: `-e`",
+        "freeze.txt:7: `-e ./a`",
+    ]
+    assert "hunter2" not in workspace.run("import", "freeze.txt").stderr
+
+
+def test_import_leaves_out_cuda_wherever_it_is_from(workspace: Workspace) -> None:
+    wheel = "flash_attn-2.7.0+cu12torch2.5-cp311-cp311-linux_x86_64.whl"
+    write(
+        workspace,
+        r_txt=f"flash_attn @ https://h.example/{wheel}\nnvidia-x[a] @ file:///x\n"
+        "triton @ file:///croot/triton_1708638617955/work\n"
+        "other @ https://h.example/other.whl\njax[cuda12,k8s]==0.4\ndemo[cu124-torch250]\n",
+    )
+    stack, _ = imported(workspace, "r.txt", *SHIPPED)
+    assert stack["stack"]["requires"] == ["jax[k8s]==0.4", "demo"]
+    became = reasons(imported_json(workspace, "r.txt", *SHIPPED))
+    assert [why.partition(":")[0] for why in became.values()] == [
+        *("left-out", "left-out", "left-out", "to-decide", "changed", "changed")
+    ]
+    assert became["demo[cu124-torch250]"].endswith(
+        "the names of cu124-torch250 say that they are for CUDA"
+    )
+
+
+# --- what conda built, in a freeze
+
+
+CONDA_FREEZE = """\
+absl-py @ file:///home/conda/feedstock_root/build_artifacts/absl-py_1733821234567/work
+aiohttp @ file:///croot/aiohttp_1707342283163/work
+certifi @ file:///C:/b/abs_55g_tm_6ff/croot/certifi_1700501720658/work/certifi
+attrs @ file:///opt/conda/conda-bld/attrs_1642510447205/work#subdirectory=a
+mine @ file:///home/me/work/mine
+numpy @ file:///croot/numpy_and_numpy_base_1708638617955/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8ad512c
+torch==2.5.1
+"""
+
+
+def test_import_tells_builds_of_conda_in_one_row(workspace: Workspace) -> None:
+    write(workspace, freeze_txt=CONDA_FREEZE)
+    stack, left_out = imported(workspace, "freeze.txt")
+    assert stack["stack"]["requires"] == ["numpy==1.26.4", "torch==2.5.1"]
+    assert len(left_out) == 6, "--json has each line"
+    text = " ".join(workspace.run("import", "freeze.txt").stderr.split())
+    assert text.count("to decide") == 2
+    assert "freeze.txt:1, 2, 3, 4" in text
+    assert "absl-py, aiohttp, certifi, attrs " in text
+    assert "pip list --format=freeze" in text
+    numbers = range(1, 61)
+    folders = (f"p{n} @ file:///croot/p{n}_17073422831{n:02}/work" for n in numbers)
+    write(workspace, many_txt="\n".join(["six", *folders]))
+    text = " ".join(workspace.run("import", "many.txt").stderr.split())
+    assert (text.count("to decide"), "60 lines: p1, p2, p3," in text) == (1, True)
+
+
+# --- encodings
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(
+            "\ufeffsix==1.16\r\n# 测试\r\ntqdm\r\n".encode(encoding)
+            for encoding in ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+        ),
+        "# -*- coding: gbk -*-\nsix==1.16\n# 测试\ntqdm".encode("gbk"),
+        "#!/usr/bin/x\n# vim: set fileencoding=latin-1 :\nsix==1.16\ntqdm # é".encode("latin-1"),
+        "# coding=UTF8\nsix==1.16\ntqdm # é".encode(),
+    ],
+)
+def test_import_reads_encodings_as_pip_does(workspace: Workspace, content: bytes) -> None:
+    (workspace.root / "r.txt").write_bytes(content)
+    stack, left_out = imported(workspace, "r.txt")
+    assert (stack["stack"]["requires"], left_out) == (["six==1.16", "tqdm"], [])
+
+
+def test_import_reads_environment_of_powershell(workspace: Workspace) -> None:
+    (workspace.root / "environment.yml").write_bytes(CONDA.format("six").encode("utf-16"))
+    assert imported(workspace, "environment.yml")[0]["stack"]["requires"] == ["six"]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "told"),
+    [
+        (b"\xff\xfes\0i\0x", "`r.txt` is not UTF-16-LE, as its beginning says", "save it as"),
+        (b"\xfe\xff\xd8\0\0s", "`r.txt` is not UTF-16-BE, as its beginning says", "save it as"),
+        (b"# coding: ascii\nsix # \xe9", "`r.txt` is not ascii, as its beginning says", "save it"),
+        (b"# coding: punycode\n", "the encoding that a comment names is not read", "r.txt:1"),
+        (b"#\n# coding: hunter2\n", "the encoding that a comment names is not read", "r.txt:2"),
+        (b"# coding: zlib\n", "the encoding that a comment names is not read", "r.txt:1"),
+        (b"# coding: ..os\n", "the encoding that a comment names is not read", "r.txt:1"),
+        ("six # 测试".encode("gbk"), "`r.txt` is not UTF-8", "iconv -f GB18030"),
+        (b"six # \xff\n", "`r.txt` is not UTF-8", "hint: save it as UTF-8\n"),
+        (b"# coding: utf-8\nsix # \xff", "`r.txt` is not UTF-8", "r.txt:2"),
+    ],
+)
+def test_import_refuses_other_encodings(
+    workspace: Workspace, content: bytes, error: str, told: str
+) -> None:
+    (workspace.root / "r.txt").write_bytes(content)
+    run = workspace.run("import", "r.txt")
+    assert (run.status, run.error, told in run.stderr) == (2, error, True), run
+    assert "hunter2" not in run.stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_import_shows_no_secret_in_any_encoding(workspace: Workspace, encoding: str) -> None:
+    lines = "six\nx @ https://u:hunter2\u2028@h/\nTOKEN\0hunter2\n" + "hunter2 " * 200_000
+    (workspace.root / "r.txt").write_bytes(lines.encode(encoding))
+    run = workspace.run("import", "r.txt")
+    assert (run.status, "hunter2" in run.stdout + run.stderr) == (0, False), run
+    (workspace.root / "r.txt").write_bytes(("six\n" * 2_100_000).encode(encoding))
+    assert workspace.run("import", "r.txt").status == 2, "a limit of the file, not of its text"
 
 
 # --- pylock.toml
@@ -793,6 +1240,45 @@ def test_a_file_that_cannot_be_imported(
     run = workspace.run("import", name, "-o", "my.toml")
     assert (run.status, run.error, f"\n  at {where}\n" in run.stderr) == (2, error, True), run
     assert not (workspace.root / "my.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("Pipfile", "pipenv requirements > requirements.txt"),
+        ("Pipfile.lock", "pipenv requirements > requirements.txt"),
+        ("poetry.lock", "poetry export -f requirements.txt --output requirements.txt"),
+        ("uv.lock", "uv export -o requirements.txt"),
+        ("pdm.lock", "pdm export -o requirements.txt"),
+        ("conda-lock.yml", "conda-lock render --kind env"),
+        ("gpu.conda-lock.yaml", "conda-lock render --kind env"),
+        ("pixi.lock", "pixi workspace export conda-environment environment.yml"),
+        ("setup.py", "pip-compile setup.py"),
+        ("setup.cfg", "pip-compile setup.cfg"),
+        ("conda-linux-64.lock", "pip freeze > requirements.txt"),
+        ("notebook.ipynb", "pip freeze > requirements.txt"),
+    ],
+)
+def test_import_says_what_exports_requirements(
+    workspace: Workspace, name: str, command: str
+) -> None:
+    (workspace.root / name).write_text("six\n")
+    run = workspace.run("import", name)
+    assert (run.status, run.error) == (2, f"a file such as `{name}` cannot be imported"), run
+    assert f"import the file that is written: {command}\n" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("pyproject.toml", "in a pyproject.toml, [project]"),
+        ("environment.yaml", "in an environment.yml of conda"),
+        ("requirements.txt", "in a requirements file"),
+    ],
+)
+def test_import_says_what_of_a_file_is_read(workspace: Workspace, name: str, hint: str) -> None:
+    (workspace.root / name).write_text("")
+    assert f"\nhint: {hint}" in workspace.run("import", name).stderr
 
 
 @pytest.mark.parametrize(
@@ -1111,6 +1597,12 @@ def files_with(secret: str) -> dict[str, str]:
         "requirements.txt": "\n".join(["six", *lines, *options]),
         "environment.yml": f"dependencies:\n  - pip:\n    - six\n{items.replace('  - ', '    - ')}",
         "pyproject.toml": f"[project]\nname = 'x'\ndependencies = ['six', {', '.join(quoted)}]\n",
+        "conda.yml": f"dependencies:\n  - six=1\n{items}",
+        "list.txt": f"{CONDA_LIST}six=1=pypi_0\n" + "\n".join(lines),
+        "poetry.toml": "[tool.poetry.dependencies]\nsix = '*'\n"
+        + "".join(f"a{n} = {{ git = {text}, tag = '1' }}\n" for n, text in enumerate(quoted))
+        + "".join(f"b{n} = {text}\n" for n, text in enumerate(quoted))
+        + "".join(f"{text} = '^1'\n" for text in quoted),
         "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\n"
         "version = '1'\n"
         f"[[packages]]\nname = 'a'\nvcs = {{ type = 'git', url = {vcs}, commit-id = '{COMMIT}' }}\n"

@@ -1,10 +1,12 @@
-"""Reader of conda environments (environment.yml): only what pip installs is taken from them."""
+"""Reader of conda environments (environment.yml): what pip and conda install."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from resolver.config.requirement_files.conda_spec import take_conda
+from resolver.config.requirement_files.encoding import with_any_mark
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
@@ -20,16 +22,17 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 # supported.
 _SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'\s*(?:\s#.*)?")
 _DOUBLE_QUOTED = re.compile(r'"([^"\\]*)"\s*(?:\s#.*)?')
-_CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
 def read_environment(path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
-    """Add the requirements that pip installs into a conda environment to `result`.
+    """Add the packages of a conda environment to `result`, and the requirements for pip.
 
-    They are the items below `- pip:`, one in each line, as conda writes them. Raises InputError.
+    They are the items of `dependencies` and those below `- pip:`, one in each line, as conda writes
+    them. Raises InputError.
     """
     reader = _EnvironmentReader(path, result, bounds)
-    text = bounds.text(bounds.inside(path, str(path)), str(path), str(path))
+    name = str(path)
+    text = bounds.text(bounds.inside(path, name), name, name, with_any_mark)
     for number, line in enumerate(with_whole_lines(text).splitlines(), 1):
         reader.read(line, f"{path}:{number}")
 
@@ -50,14 +53,14 @@ class _EnvironmentReader:
     def read(self, text: str, where: str) -> None:
         """Process a line of the file, whose place is `where`.
 
-        A requirement of pip is added to the result. A dependency of conda is left out.
+        Packages and requirements are added to the result. Other dependencies are left out.
         """
         line = FileLine(text.strip(), where)
         if not self._is_understood(text, line) and self._section == "dependencies":
             self._result.leave_out(line, "import.conda")
 
     def _is_understood(self, text: str, line: FileLine) -> bool:
-        """Process a line; return False if it is a dependency of conda or cannot be read."""
+        """Process a line; return False if it cannot be read."""
         if key := _KEY.match(text):
             self._section = key[1]
             self._pip_indentation = None
@@ -71,15 +74,14 @@ class _EnvironmentReader:
         return not line.text or line.text.startswith("#")
 
     def _take_item(self, indentation: int, value: str, line: FileLine) -> bool:
-        """Process an item of a list; return False if it is a dependency of conda."""
+        """Process an item of a list; return False if it cannot be read."""
         if self._pip_indentation is not None and indentation > self._pip_indentation:
             self._requirements.take(value, line.where, self._folder, self._result.lines)
             return True
         self._pip_indentation = indentation if value == "pip:" else None
-        python = _CONDA_PYTHON.match(value)
-        if python is not None:
-            self._result.python = self._result.python or python[1]
-        return python is not None or value in ("pip", "python", "pip:")
+        return value == "pip:" or (
+            self._section == "dependencies" and take_conda(value, line.where, self._result)
+        )
 
 
 def _item_value(text: str) -> str | None:

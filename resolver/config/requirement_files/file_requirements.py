@@ -144,6 +144,8 @@ class FileLine(msgspec.Struct, frozen=True):
     # The requirement that another part of the file has in place of this line; empty if there is
     # none.
     instead: str = ""
+    # Why the text is not that of the file; None if it is.
+    why: Message | None = None
 
 
 class OtherSource(msgspec.Struct, frozen=True):
@@ -161,6 +163,24 @@ class OtherSource(msgspec.Struct, frozen=True):
     repository: str = ""
 
 
+class CondaSpec(msgspec.Struct, frozen=True):
+    """A package that a file asks conda for. `conda_spec` reads it."""
+
+    # The name of the package in conda.
+    name: str
+    # The versions, as a specifier of PEP 440; empty for all, and None if it has no such versions.
+    specifier: str | None
+    # Name and versions as the file has them, without channel and build. Versions that cannot be
+    # read are not shown.
+    shown: str
+    # file:line of the specification.
+    where: str
+    # Whether the package is from a channel that everybody knows.
+    is_public: bool
+    # Whether pip installed it, so that its name is that of a project.
+    is_from_pip: bool = False
+
+
 class FileRequirements(msgspec.Struct):
     """The requirements in a file of another tool. A reader of `requirement_files` fills it in."""
 
@@ -170,6 +190,8 @@ class FileRequirements(msgspec.Struct):
     name: str = ""
     # The requirements.
     lines: list[FileLine] = []
+    # The packages that conda installs. Not all of them are projects of an index.
+    conda: list[CondaSpec] = []
     # Bounds on projects, which do not require them.
     constraints: list[FileLine] = []
     # Requirements that replace all other requirements on the same projects.

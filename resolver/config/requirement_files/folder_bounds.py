@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -57,19 +58,26 @@ class FolderBounds:
         if self._folder is not None:
             self._folder.close()
 
-    def text(self, inside: PurePath, name: str, where: str) -> str:
+    def text(
+        self,
+        inside: PurePath,
+        name: str,
+        where: str,
+        decode: Callable[[bytes, str], str] = as_text,
+    ) -> str:
         """Return the text of a file.
 
         `inside` is its path in the folder, `name` the path as it was written, and `where` the place
-        that names it. Raises InputError. The error contains `name` only if the user gave it, or if
-        it is certainly a path.
+        that names it. `decode` makes text of the bytes, given the path for its errors. Raises
+        InputError. The error contains `name` only if the user gave it, or if it is certainly a
+        path.
         """
         try:
             content = self._read(inside)
         except OSError as error:
             is_given = name == where
             raise files.input_error(error, _unreadable(name, is_given=is_given), where) from None
-        return as_text(content, name)
+        return decode(content, name)
 
     def _read(self, inside: PurePath) -> bytes:
         """Return the content of a file, given by its path in the folder. Raises OSError."""

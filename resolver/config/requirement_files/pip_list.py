@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 
 _HEAD: Final = re.compile(r"Package +Version( .*)?")
 _RULE: Final = re.compile(r"-+( +-+)+ *")
+_PIN: Final = re.compile(r"([A-Za-z0-9._-]+)==[^\s;]+")
 _FOLDER: Final = "Editable project location"
 # The tools of an environment, which `pip freeze` leaves out.
 _TOOLS: Final = frozenset(("distribute", "pip", "setuptools", "wheel"))
@@ -30,6 +31,25 @@ class ListedDistribution(NamedTuple):
 def is_table(lines: Sequence[str]) -> bool:
     """Return whether lines contain the head of a table of `pip list`."""
     return _head(lines) is not None
+
+
+def is_list(requirements: Iterable[str]) -> bool:
+    """Return whether requirements are what `pip list --format=freeze` or `pip freeze --all` prints.
+
+    They are pins of all that is installed, pip among them, which no project requires itself.
+    """
+    names = []
+    for line in requirements:
+        pin = _PIN.fullmatch(line)
+        if pin is None:
+            return False
+        names.append(pin[1])
+    return "pip" in names
+
+
+def is_tool(requirement: str) -> bool:
+    """Return whether a pin is about a tool such as pip."""
+    return canonicalize_name(requirement.partition("=")[0]) in _TOOLS
 
 
 def rows(lines: Sequence[str]) -> Iterator[tuple[int, ListedDistribution | None]]:
@@ -60,7 +80,7 @@ def _distribution(line: str, columns: Mapping[str, slice]) -> ListedDistribution
     return ListedDistribution(
         f"{name}=={version}",
         is_editable=cells.get(_FOLDER, "") != "",
-        is_tool=canonicalize_name(name) in _TOOLS,
+        is_tool=is_tool(name),
     )
 
 

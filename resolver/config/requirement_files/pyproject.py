@@ -1,8 +1,8 @@
-"""Reader of the requirements in pyproject.toml (PEP 621, PEP 735)."""
+"""Reader of the requirements in pyproject.toml (PEP 621, PEP 735, Poetry)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from resolver.config.requirement_files.file_requirements import (
     require_included,
     require_known,
 )
+from resolver.config.requirement_files.poetry import PoetrySettings
 from resolver.config.requirement_files.uv import UvSettings
 from resolver.errors import InputError
 from resolver.model import text as texts
@@ -63,12 +64,21 @@ def read_pyproject(
         raise InputError(complaint, where=document.name, why=cause(error)) from None
     project = content.project
     result.admit(project.requires_python)
-    result.name = project.name
+    is_dynamic = "dependencies" in project.dynamic
+    poetry = PoetrySettings(
+        document,
+        content.tool.get("poetry"),
+        is_complete=is_dynamic or not project.dependencies,
+    )
+    result.name = project.name or poetry.name
     settings = UvSettings(document, content.tool.get("uv"))
     all_groups = (*settings.default_groups(content.dependency_groups), *groups)
-    _ProjectReader(document, content, result).take(extras, all_groups)
+    reader = _ProjectReader(document, content, result)
+    reader.take(extras, all_groups, {_EXTRA: poetry.extras, _GROUP: poetry.groups})
+    before = len(result.lines)
+    poetry.apply(result, extras, groups)
     settings.apply(result)
-    if "dependencies" in project.dynamic:
+    if is_dynamic and len(result.lines) == before:
         line = FileLine("dynamic", document.line("project", "dynamic"), "dynamic")
         result.leave_out(line, "import.dynamic")
 
@@ -110,15 +120,23 @@ class _ProjectReader:
         # The kinds and names of the lists that were read.
         self._seen: set[tuple[str, str]] = set()
 
-    def take(self, extras: Sequence[str], groups: Sequence[str]) -> None:
+    def take(
+        self,
+        extras: Sequence[str],
+        groups: Sequence[str],
+        others: Mapping[str, Iterable[str]],
+    ) -> None:
         """Add the requirements of the project, of these extras and of these groups.
 
-        Each extra and each group is read only once. Raises InputError.
+        Each extra and each group is read only once. `others` has, by kind, the names of those that
+        another reader adds. Raises InputError for an unknown name.
         """
         self._take_all(self._elements(("project", "dependencies"), self._project.dependencies))
         for kind, names in ((_EXTRA, extras), (_GROUP, groups)):
-            require_known(_TITLES[kind], names, self._lists[kind].keys, self._document.name)
-            self._take_all(self._included(kind, names, self._document.name))
+            keys = self._lists[kind].keys
+            require_known(_TITLES[kind], names, {*keys, *others[kind]}, self._document.name)
+            own = [name for name in names if texts.name(name) in keys]
+            self._take_all(self._included(kind, own, self._document.name))
 
     def _take_all(self, elements: Iterator[_PlacedElement]) -> None:
         """Add requirements in their order. An included list replaces the element that includes it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from packaging.pylock import is_valid_pylock_path
 
@@ -18,13 +17,10 @@ from resolver.config.requirement_files.file_requirements import (
 from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.config.requirement_files.pylock import read_pylock
 from resolver.config.requirement_files.pyproject import read_pyproject
+from resolver.config.requirement_files.refused import require_readable
 from resolver.config.requirement_files.requirements_txt import RequirementsFiles
-from resolver.errors import InputError
 from resolver.model.target import Platform
 from resolver.phrase import phrase
-
-# The endings of files that cannot be read, and for which a hint says what to export.
-_NOT_READ: Final = (".lock", ".py", ".cfg")
 
 
 def read_requirements(
@@ -64,21 +60,13 @@ def _read_into(
     Raises InputError.
     """
     name = str(path)
+    require_readable(path.name, name)
     if path.suffix == ".toml":
         document = TomlText(name, bounds.text(bounds.inside(path, name), name, name))
         if is_valid_pylock_path(path):
             read_pylock(document, result, platform, extras, groups)
         else:
             read_pyproject(document, result, extras, groups)
-    elif path.suffix in _NOT_READ:
-        raise InputError(
-            phrase("a file such as `{name}` cannot be imported", name=path.name),
-            where=name,
-            hint=phrase(
-                "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, "
-                "and import those"
-            ),
-        )
     else:
         require_known(phrase("extra"), extras, (), name)
         require_known(phrase("dependency group"), groups, (), name)

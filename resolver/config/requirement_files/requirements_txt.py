@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 from urllib.parse import parse_qs
 
 import msgspec
 
+from resolver.config.requirement_files.conda_spec import conda_lines, is_conda_list
+from resolver.config.requirement_files.encoding import as_pip_reads
 from resolver.config.requirement_files.file_requirements import (
     BUILD_OPTIONS,
     INDEX_OPTIONS,
@@ -22,7 +24,7 @@ from resolver.config.requirement_files.file_requirements import (
     with_whole_lines,
 )
 from resolver.config.requirement_files.folder_bounds import FolderBounds
-from resolver.config.requirement_files.pip_list import is_table, rows
+from resolver.config.requirement_files.pip_list import is_list, is_table, is_tool, rows
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.phrase import phrase
@@ -32,6 +34,9 @@ from resolver.redaction import is_certain
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 # The most characters of a path on Linux.
 _LONGEST_PATH: Final = 4_096
+_EDITABLE = re.compile(
+    r"# Editable [A-Za-z ,]{1,60} \(([A-Za-z0-9._-]{1,100}==[0-9][\w.+!-]{0,100})\)"
+)
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(
     r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)"
@@ -60,6 +65,8 @@ class RequirementsFiles:
         self._bounds = bounds
         # The files that were read, each with whether it was read as a constraints file.
         self._seen: set[tuple[PurePath, bool]] = set()
+        # What `pip freeze` says of the editable folders in the lines of these places.
+        self._editables: dict[str, str] = {}
 
     def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the requirements of a file to `into`, unless the file was read before.
@@ -101,14 +108,34 @@ class RequirementsFiles:
         if key in self._seen:
             return iter(())
         self._seen.add(key)
-        content = with_whole_lines(self._bounds.text(inside, str(path), where))
+        content = with_whole_lines(self._bounds.text(inside, str(path), where, as_pip_reads))
         lines = content.split("\n")
         if is_table(lines):
             return self._listed_lines(path, lines, into)
         numbered = texts.file_lines(content)
-        return (
+        if is_conda_list(lines):
+            conda_lines(lines, numbered, str(path), self._result)
+            return iter(())
+        source_lines = [
             _SourceLine(text, f"{path}:{number}", path.parent, into) for number, text in numbered
+        ]
+        self._editables.update(_editables(path, lines))
+        return (
+            self._without_tools(source_lines)
+            if is_list(each.text for each in source_lines)
+            else iter(source_lines)
         )
+
+    def _without_tools(self, source_lines: Iterable[_SourceLine]) -> Iterator[_SourceLine]:
+        """Yield the lines of `pip list --format=freeze` without pip's own tools."""
+        for source_line in source_lines:
+            if is_tool(source_line.text):
+                line = FileLine(
+                    source_line.text, source_line.where, shown_requirement(source_line.text)
+                )
+                self._result.leave_out(line, "import.tool")
+            else:
+                yield source_line
 
     def _listed_lines(
         self, path: Path, lines: Sequence[str], into: list[FileLine]
@@ -162,9 +189,8 @@ class RequirementsFiles:
         if "git+" in reference:
             source_line.into.append(FileLine(reference, source_line.where))
         else:
-            self._result.leave_out(
-                FileLine(text, source_line.where, shown_option(text)), "import.folder"
-            )
+            shown = self._editables.get(source_line.where) or shown_option(text)
+            self._result.leave_out(FileLine(text, source_line.where, shown), "import.folder")
 
     def _take_requirement(self, text: str, source_line: _SourceLine) -> None:
         """Add the requirement in a line, count its hashes, and leave out its other options."""
@@ -187,6 +213,18 @@ class RequirementsFiles:
         elif option in WITHOUT_MEANING:
             code = "import.run-option"
         self._result.leave_out(line, code)
+
+
+def _editables(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the places of editable folders, each with the project and version of its comment.
+
+    `pip freeze` writes `# Editable install with no version control (NAME==VERSION)` above them.
+    """
+    for number, line in enumerate(lines, 2):
+        comment = _EDITABLE.fullmatch(line.rstrip())
+        shown = shown_requirement(comment[1]) if comment is not None else ""
+        if shown:
+            yield f"{path}:{number}", shown
 
 
 def _in_pep_508(text: str) -> str:

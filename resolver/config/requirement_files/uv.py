@@ -110,7 +110,7 @@ class UvSettings:
             for number, line in enumerate(lines):
                 into.append(FileLine(line, self._document.line("tool", "uv", key, number)))
         references = dict(self._references(result))
-        result.lines = [_from_source(line, references) for line in result.lines]
+        result.lines = [from_source(line, references) for line in result.lines]
         for key in _OTHER_KEYS:
             if key in self._keys:
                 result.leave_out(self._line(key), "import.uv")
@@ -121,12 +121,12 @@ class UvSettings:
         All other sources are added to `other_sources` of the result.
         """
         for name, source in self._content.sources.items():
-            reference = _reference(source)
+            reference = git_reference(source)
             if reference:
                 yield texts.name(name), reference
             else:
                 line = self._line("sources", name)
-                result.other_sources[texts.name(name)] = _other_source(line, _items(source))
+                result.other_sources[texts.name(name)] = other_source(line, _items(source))
 
     def _line(self, key: str, *further: str) -> FileLine:
         """Return a key of the table as a line, with its place. Its value is not shown.
@@ -146,14 +146,14 @@ def _items(source: Any) -> list[dict[str, Any]]:
     return [item if isinstance(item, dict) else {} for item in items]
 
 
-def _other_source(line: FileLine, items: Sequence[Mapping[str, Any]]) -> OtherSource:
+def other_source(line: FileLine, items: Sequence[Mapping[str, Any]]) -> OtherSource:
     """Return a source that a stack cannot have. `items` are its tables in `tool.uv.sources`."""
     if all("git" in item for item in items):
         return OtherSource(line, repository=shown_address(str(items[0]["git"])))
     return OtherSource(line, is_index=all("index" in item for item in items))
 
 
-def _reference(source: Any) -> str:
+def git_reference(source: Any) -> str:
     """Return a source as `git+URL@REVISION`; empty if it is not a single commit or tag."""
     try:
         git = msgspec.convert(source, _GitSource)
@@ -166,7 +166,7 @@ def _reference(source: Any) -> str:
     return f"git+{git.git}@{revision}{folder}"
 
 
-def _from_source(line: FileLine, references: Mapping[str, str]) -> FileLine:
+def from_source(line: FileLine, references: Mapping[str, str]) -> FileLine:
     """Return a line with the direct reference that replaces it, if its project has one.
 
     `references` has the direct references by project.

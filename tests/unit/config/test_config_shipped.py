@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-from resolver.config.load import load_imports, read
+from resolver.config.load import load_conda, load_imports, read
 from resolver.config.schema import StackFile
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
@@ -175,3 +175,16 @@ def test_imports_toml_names_each_project_once_with_chinese() -> None:
     for row in rows:
         assert re.search("[一-鿿]", row.reason_zh), row.project
         assert row.replacement != row.project
+
+
+def test_imports_toml_names_each_package_of_conda_once() -> None:
+    rows = load_conda(MATRICES)
+    packages = [package for row in rows for package in row.packages]
+    assert len(set(packages)) == len(packages)
+    for package in packages:
+        assert "*" not in package[:-1]
+        others = [other for other in packages if other != package and other.endswith("*")]
+        assert not any(package.startswith(other[:-1]) for other in others), package
+    for row in rows:
+        assert re.search("[一-鿿]", row.reason_zh), row.packages
+        assert not (row.same_name and row.project)
