@@ -92,14 +92,15 @@ def find_fixes(
         with_practices = search.copy()
         first.try_shipped(constraints)
         first.try_dropping_together(cores)
+        if any(map(first.is_about_python, cores)):
+            # One other Python may mend several conflicts. Otherwise all that follows is tried
+            # with a Python that a line of the stack cannot have.
+            first.try_pythons(constraints)
         # With practices turned on, releases nearer to the stack's lines may be enough.
         for repairs in reversed(with_practices):
             repairs.try_rows()
         if len(cores) >= _SEVERAL and all(fix.dropped for fix, _ in results.fixes):
-            # One other Python may mend all conflicts, and is found far sooner than other versions.
-            first.try_pythons(constraints)
-            if all(fix.dropped for fix, _ in results.fixes):
-                first.try_loosening()
+            first.try_loosening()
         first.collect_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
@@ -279,21 +280,39 @@ class Repairs:
                 return
             dropping[others[-1]] = None
 
+    def is_about_python(self, core: Sequence[Constraint]) -> bool:
+        """Return whether a core says that one line of the stack needs another Python."""
+        lines = self._changes.lines_of(core)
+        return len(lines) == 1 and any(self._proposals.other_pythons(core))
+
     def try_pythons(self, constraints: Sequence[Constraint]) -> None:
         """Lock the stack for another Python, the nearest first, until one locks.
 
-        All practices are turned on for it; those that are not needed are turned off again. Does
-        nothing if no constraint depends on Python.
+        All practices are turned on for it; those that are not needed are turned off again. If none
+        locks, other versions of lines are looked for with the first Python that is no part of its
+        conflict.
         """
         known = len(self._results.fixes)
         practices = next(self._proposals.enabled_practices(), None)
+        suitable: Repairs | None = None
         for changed in islice(self._proposals.other_pythons(constraints), _EACH):
-            if self._trials.clock.expired() or len(self._results.fixes) > known:
+            if self._trials.clock.expired():
                 return
             stack = changed if practices is None else changed.then(practices)
-            if self._seen(stack) is None:
-                # A failed attempt with practices would tell the reader nothing.
-                self._lock(stack, [])
+            if self._seen(stack) is not None:
+                continue
+            # A failed attempt with practices would tell the reader nothing.
+            answer = self._lock(stack, [])
+            if len(self._results.fixes) > known:
+                return
+            if isinstance(answer, Refutation) and suitable is None:
+                repairs = self._repairs_of(stack, answer, self._trials)
+                if not any(repairs._proposals.other_pythons(answer.core)):
+                    suitable = repairs
+        if suitable is not None:
+            suitable.try_rows()
+            if len(self._results.fixes) == known:
+                suitable.try_loosening()
 
     def try_loosening(self) -> None:
         """Lock the stack with other versions of all lines in its conflicts, see `loosening`."""
@@ -301,7 +320,7 @@ class Repairs:
             return
         changed = Loosening(self._clauses, self._trials, self._changes).changed_stack()
         if changed is not None:
-            self._propose(changed, self._results.attempts)
+            self._propose(self._before.then(changed), self._results.attempts)
 
     def collect_proposals(
         self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
@@ -423,19 +442,23 @@ class Repairs:
         `trials` belong to the target for which it was refuted.
         """
         if isinstance(answer, Refutation):
-            clauses = answer.clauses
-            trials = trials.after(changed.edits, clauses.universe)
-            self._search.append(
-                Repairs(
-                    clauses,
-                    [answer.core],
-                    trials,
-                    self._results,
-                    self._search,
-                    changed,
-                    self._clauses,
-                )
-            )
+            self._search.append(self._repairs_of(changed, answer, trials))
+
+    def _repairs_of(self, changed: ChangedStack, refutation: Refutation, trials: Trials) -> Repairs:
+        """Return the repairs of a changed stack that was refuted.
+
+        `trials` belong to the target for which it was refuted.
+        """
+        clauses = refutation.clauses
+        return Repairs(
+            clauses,
+            [refutation.core],
+            trials.after(changed.edits, clauses.universe),
+            self._results,
+            self._search,
+            changed,
+            self._clauses,
+        )
 
     def _learn(self) -> None:
         """Open the releases that the clauses of a similar stack have opened, if not done before."""

@@ -21,7 +21,7 @@ from resolver.explain.loss import loss_of
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import Explanation, Fix
+from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
 from resolver.phrase import literal
@@ -681,3 +681,38 @@ def test_fix_drops_lines_that_are_impossible_together() -> None:
         report_fix=lambda changes: asked.append(tuple(change.subject for change in changes)),
     )
     assert asked == [(*names, "last")]
+
+
+_OF_310 = "cp310-cp310-manylinux_2_17_aarch64"
+
+
+def test_python_that_several_lines_need_is_tried_first() -> None:
+    """Each line alone can get another version; what was meant is another Python."""
+    catalog = DataCatalog()
+    for name in ("plugin", "other", "kernels"):
+        catalog.add_wheel(name, "1", tags=_OF_310)
+        catalog.add_wheel(name, "2")
+    inputs = inputs_of("plugin==1", "other==1", "kernels==1", more=target())
+    first: list[tuple[Change, ...]] = []
+    found = explanation_of(
+        refutation(inputs, catalog),
+        StackCompiler(inputs),
+        Clock(60),
+        lambda _: catalog,
+        report_fix=first.append,
+    )
+    assert [[change.after for change in changes] for changes in first] == [["3.10"]]
+    assert told(found.fixes[0]) == ["3.11 -> 3.10"]
+
+
+def test_versions_are_loosened_with_the_python_that_lines_need() -> None:
+    """With the target's Python there is no release of `plugin`, whatever its version."""
+    catalog = DataCatalog()
+    for version, needs in (("1", ["base==1"]), ("2", ["base==2"])):
+        catalog.add_wheel("plugin", version, needs, tags=_OF_310)
+    catalog.add_wheel("other", "1", ["base==3"])
+    catalog.add_wheel("other", "2", ["base==2"])
+    catalog.serve("base 1 2 3")
+    fixes = ways_out(catalog, "plugin==1", "other==1")
+    whole = [told(fix) for fix in fixes if all(change.after for change in fix.changes)]
+    assert whole[0] == ["3.11 -> 3.10", "plugin==1 -> plugin==2", "other==1 -> other==2"]
