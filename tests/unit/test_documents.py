@@ -21,6 +21,7 @@ from resolver.index import snapshot
 from resolver.index.store import cache
 from resolver.lock import bundle
 from resolver.model import lock
+from resolver.model.fact import KINDS
 from resolver.report import fleet, matrix
 from resolver.report.explanation import json as conflict_json
 from resolver.verify import built
@@ -209,3 +210,13 @@ def test_the_environment_starts_in_every_locale() -> None:
     for path in Path(sysconfig.get_path("purelib")).glob("__editable__.ascend_lock-*.pth"):
         assert (path.parent / path.read_text(encoding="ascii").strip()).resolve() == REPOSITORY
         assert not path.read_text(encoding="ascii").startswith("/")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_fact_is_documented_and_fuzzed(kind: str) -> None:
+    table = (REPOSITORY / "docs/upstream.md").read_text(encoding="utf-8")
+    kinds = [row.split("|")[1] for row in table.splitlines() if row.startswith("| ")]
+    assert kind in {name.strip() for row in kinds for name in row.split(",")}
+    corpus = (REPOSITORY / "tests/fuzz/corpus/facts/all.toml").read_text(encoding="utf-8")
+    assert f"[[{kind}]]" in corpus
+    assert f"[[{kind}]]" in (REPOSITORY / "matrices/README.md").read_text(encoding="utf-8")
