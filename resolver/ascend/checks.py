@@ -89,9 +89,9 @@ def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 
 
 def _compared(group: Group, key: str, **further: str) -> Group:
-    """Return the result of a check with the values by which machines of a cluster are compared.
+    """Return a group with the values by which the machines of a cluster are compared.
 
-    These are the value of the result with this key, and `further` values.
+    These are the group's own value with this key, under the name of the group, and `further`.
     """
     return replace(group, machine={group.name: group.values[key], **further})
 

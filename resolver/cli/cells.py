@@ -263,7 +263,9 @@ class CellSolver:
         return None
 
     def _needed_practices(self, case: _Case) -> tuple[str, ...] | Refutation:
-        """Return the practices that a cell needs: it has no solution without any one of them.
+        """Return the ids of a minimal set of practices with which a cell has a solution.
+
+        If any single one of them is turned off, the cell has none.
 
         If it has no solution with all practices in force, return that refutation.
         """

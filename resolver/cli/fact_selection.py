@@ -52,7 +52,9 @@ def compile_stacks(names: Iterable[str], run: Settings) -> Compiled:
 
 
 def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
-    """Yield the named facts, each once, with the problem for which they are compared.
+    """Yield the named facts, each once, with the problem on whose indexes they are checked.
+
+    The problem is that of the first target of a stack.
 
     A name is a stack, a project or the id of a fact. Without names, yield all facts of all stacks.
     Raise InputError for an unknown name.

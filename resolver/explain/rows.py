@@ -75,7 +75,7 @@ class SolvedRow(NamedTuple):
 
     @property
     def practices(self) -> frozenset[str]:
-        """Return the ids of the practices that the solution needs."""
+        """Return the ids of the practices that the solution uses."""
         return frozenset(practice.id for practice in self.solution.used_practices)
 
 
@@ -195,9 +195,11 @@ class Rows:
                         self._follow(pinned, depth - 1)
 
     def _toolkits(self, release: Candidate) -> list[str]:
-        """Return the components of which tables may pair other values with a release.
+        """Return the components of the target that may get another value with a release.
 
-        They are components such as CANN, which users install themselves: no driver and no chip.
+        Facts about the release require them, and their values come in release lines
+        (`Component.by_line`). So they are components such as CANN, which users install themselves:
+        no driver and no chip.
         """
         target = self._trials.problem.target
         about = self._changes.alternatives.component_needs(release)

@@ -53,7 +53,8 @@ def build(
     """Return the lock of a resolution.
 
     `builds` has a pair for each isolated build environment: the names of the projects that are
-    built in it (none means all that are built in isolation), and the resolution of its tools. If
+    built in it (an empty list stands for all that are built in isolation), and the resolution of
+    its tools. If
     the tools have no solution, a message takes the place of the resolution and says why. The lock
     then has a warning, and install.sh builds with the tools that are installed already.
 
@@ -167,7 +168,8 @@ def _environment_numbers(
 ) -> dict[str, int]:
     """Return the number of the isolated environment in which each pin is built, by name.
 
-    `environments` has the names of the projects that are built in each environment; none means all.
+    `environments` has, for each environment, the names of the projects that are built in it; an
+    empty list stands for all projects.
     Pins that are not built in isolation are left out.
     """
     built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]

@@ -93,9 +93,10 @@ def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
 
 
 def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
-    """Return whether a `warns` fact depends on the driver, and the target states the rest.
+    """Return whether the driver alone decides whether a `warns` fact holds for the target.
 
-    The rest are the other components that its `unless` names.
+    That is so if `unless` of the fact names the driver, and the target states each other component
+    that `unless` names.
     """
     needs = facts.component_requirements(warning.unless)
     others = {need.component for need in needs if not need.is_minimum}

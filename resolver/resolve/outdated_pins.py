@@ -65,9 +65,11 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
 
     Projects with facts that require a component come first, and among these the projects that no
     other such pin requires. A pin whose version follows from another pin is left out (see
-    `_is_held`). Only the first result has reasons: a core of the clauses about the projects that
-    the stack names. This is far cheaper than a proof. It has none if a newer release may be
-    possible.
+    `_is_held`).
+
+    Only the first pin has `because`: reasons that exclude all newer releases. They are a core of
+    clauses about the projects that the stack names, which is far cheaper than a proof. Without
+    such a core, `because` is empty: a newer release may be possible.
     """
     behind = list(_far_behind(universe, resolution))
     needed: set[NormalizedName] = set()

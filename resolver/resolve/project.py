@@ -444,7 +444,11 @@ class Project:
     def _builds(
         self, position: int, wheels: tuple[File, ...], table: VariantTable
     ) -> Builds | None:
-        """Return the fact that says that a release is built from its archive; None if none."""
+        """Return the last `builds` fact about the release at a position.
+
+        None if there is no such fact, or if the best wheel of the release is a variant that makes
+        the build needless (see `_is_spared`).
+        """
         facts = self.facts_about(position, Builds)
         if not facts or self._is_spared(facts[-1], wheels, table):
             return None

@@ -214,7 +214,8 @@ class _Values:
     def fill(self, value: Any) -> Any:
         """Return the value of a template with its placeholders replaced.
 
-        Raise InputError if a placeholder has no value, unless it is in a list or a table.
+        An item of a list or a key of a table is left out if a placeholder in it has no value.
+        Raise InputError if a placeholder anywhere else has none.
         """
         try:
             return self._fill(value)
