@@ -54,9 +54,8 @@ def build(
 
     `builds` has a pair for each isolated build environment: the names of the projects that are
     built in it (an empty list stands for all that are built in isolation), and the resolution of
-    its tools. If
-    the tools have no solution, a message takes the place of the resolution and says why. The lock
-    then has a warning, and install.sh builds with the tools that are installed already.
+    its tools. If the tools have no solution, a message takes the place of the resolution and says
+    why. The lock then has a warning, and install.sh builds with the tools that are installed.
 
     Raises IndexFailure if a file cannot be hashed or its metadata cannot be read, and InputError if
     facts contradict each other.
