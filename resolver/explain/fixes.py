@@ -110,9 +110,11 @@ def _warnings(
 ) -> Iterator[Warns]:
     """Yield the warnings about a lock that the reader of a fix must see.
 
-    Practices that the original stack did not have in force are warnings, too. A warning about a
-    release that the original stack pins itself is left out: the fix did not cause it. It is shown
-    if it is grave, or if the original stack's lines or machine avert it.
+    Practices that the original stack did not have in force are warnings, too. Grave warnings are
+    shown, whichever project they are about, and so are warnings that the original stack's lines or
+    machine avert. Others must be about the machine, or about a project of a line or a
+    contradiction; one about a release that the original stack pins itself is left out, as the fix
+    did not cause it.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}
@@ -124,8 +126,8 @@ def _warnings(
             continue
         need = needs.get(fact.package)
         matters = fact.components or fact.package in concerned or need is not None
-        is_new = fact.grave or not _is_pinned_by(need, fact, resolution)
-        if _is_averted_in(original, fact, needs) or (matters and is_new):
+        is_new = not _is_pinned_by(need, fact, resolution)
+        if fact.grave or _is_averted_in(original, fact, needs) or (matters and is_new):
             yield fact
 
 

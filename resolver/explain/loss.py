@@ -18,6 +18,8 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     docs/explaining.md has the fields as a table.
     """
 
+    # Whether a grave warning says that something does not work, as something is missing.
+    broken: bool
     # Whether the fix contradicts a fact or metadata.
     against_facts: bool
     # Whether it needs another machine, such as another SoC, for any number of targets.
@@ -71,6 +73,7 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     years_older += sum(max(-change.years, 0) for change in changes)
     is_warned = any(fact.unless for fact in warnings)
     return Loss(
+        broken=any(fact.grave and fact.unless for fact in warnings),
         against_facts=fix.risky,
         other_hardware=any(change.is_other_machine for change in changes),
         lost=kinds.count(ChangeKind.DROP) + len(stranded) + years_older,

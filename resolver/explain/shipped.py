@@ -68,6 +68,9 @@ class _Shipped:
             for machine in self.machines
         ]
 
+        # The projects that must not be installed beside its lines.
+        self.absent = {absence.package for absence in stack.content.absent}
+
     def rows(self, projects: Collection[NormalizedName]) -> str:
         """Return its own facts about some projects, and its `absent` entries, as TOML."""
         raw = toml.loads(self._stack.text, toml.STACK)
@@ -122,9 +125,9 @@ class ShippedStacks:
         """Return the stack with some lines of a shipped stack, and with its facts about them.
 
         `lines` are the lines that are taken, by project; `wanted` are the projects that no index
-        has. With `drops_others`, lines about wanted projects that the shipped stack lacks are
-        dropped. Lines that do not apply to the target are kept, and a replaced line keeps its
-        marker.
+        has. Lines about projects that the shipped stack lists as absent are dropped; with
+        `drops_others`, so are lines about wanted projects that it lacks. Lines that do not apply to
+        the target are kept, and a replaced line keeps its marker.
         """
         changes: list[Change] = []
         price = costs.ADD
@@ -138,7 +141,7 @@ class ShippedStacks:
                 if line != root.origin.text:
                     changes.append(self._replaced(root, line))
                     price += 0 if need.name in stack.commits else costs.VERSION
-            elif drops_others and need.name in wanted and need.name not in stack.lines:
+            elif need.name in stack.absent or (drops_others and need.name in wanted):
                 changes.append(self._changes.dropped(root))
                 price += costs.DROP
         added = [name for name in stack.commits if name not in self._named and name in wanted]
