@@ -207,7 +207,8 @@ def _knowledge(change: Change) -> Message:
         return _facts_stated([change.before])
     if change.kind is ChangeKind.FACTS:
         return message("conflict.facts-used", subject=change.subject, file=change.after)
-    return message("conflict.from-shipped", stack=change.before, names=change.subject)
+    code = "conflict.from-shipped" if change.subject else "conflict.as-shipped"
+    return message(code, stack=change.before, names=change.subject)
 
 
 def _component(change: Change) -> Message:
