@@ -188,7 +188,7 @@ def _others_needed(fact: Warns) -> set[str]:
 
     That one is named for an extra of it.
     """
-    return set(projects_of(fact.unless)) - {fact.package}
+    return {name for name in projects_of(fact.unless) if name != fact.package}
 
 
 def component_price(component: Component) -> int:

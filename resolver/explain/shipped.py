@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver import toml
@@ -148,9 +149,12 @@ class ShippedStacks:
             if need.name in lines:
                 line = _with_marker(lines[need.name], need)
                 if line != root.origin.text:
-                    changes.append(self._replaced(root, line))
+                    changes.append(replace(self._replaced(root, line), shipped=stack.name))
                     price += 0 if need.name in stack.commits else costs.VERSION
-            elif need.name in stack.absent or (drops_others and need.name in wanted):
+            elif need.name in stack.absent:
+                changes.append(replace(self._changes.dropped(root), shipped=stack.name))
+                price += costs.DROP
+            elif drops_others and need.name in wanted:
                 changes.append(self._changes.dropped(root))
                 price += costs.DROP
         added = [name for name in stack.commits if name not in self._named and name in wanted]

@@ -134,9 +134,11 @@ def _is_met(need: Need, resolution: Resolution) -> bool:
     """
     if not resolution.meets(need):
         return False
-    pin = resolution.pin(need.name) if isinstance(need, Requirement) else None
-    if pin is None:
+    if not isinstance(need, Requirement) or not need.extras:
         return True
+    pin = resolution.pin(need.name)
+    # `meets` has found it.
+    assert pin is not None  # noqa: S101
     return set(need.extras) <= set(pin.extras).difference(pin.unknown_extras)
 
 

@@ -359,9 +359,9 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
     """Return a way out as an item: its changes, its risk, its locks and the labels of warnings."""
     lines = fixes.change_sentences(fix.changes)
-    risk = fixes.risk_sentence(fix)
-    if risk is not None:
-        lines.append(risk)
+    for remark in (fixes.twin_sentence(fix), fixes.risk_sentence(fix)):
+        if remark is not None:
+            lines.append(remark)
     details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
