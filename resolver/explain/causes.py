@@ -19,7 +19,7 @@ from resolver.lock.applied_facts import applied_facts
 from resolver.model import text
 from resolver.model.constraint import ComponentValue, Constraint, RequirementSource, StackLine
 from resolver.model.constraint import Requires as Requirement
-from resolver.model.explanation import Change, ChangeKind, Contradiction
+from resolver.model.explanation import Change, ChangeKind, Contradiction, Fix
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.fact import component_requirements
 from resolver.model.package import Package
@@ -29,7 +29,7 @@ from resolver.resolve.universe import Universe
 
 
 def with_causes(
-    changes: Iterable[Change],
+    fix: Fix,
     contradictions: Iterable[Contradiction],
     resolution: Resolution,
     universe: Universe,
@@ -39,14 +39,19 @@ def with_causes(
     `resolution` is the lock of the way out, and `universe` is that of the original stack, whose
     releases may be open. A change has no reason if a contradiction is about its line or component,
     if a shipped stack has it, if it is no other version and no other value, or if no single
-    requirement is the reason.
+    requirement is the reason. Nor has one of a component that switches lines off: what the lock has
+    in their place follows from the change.
     """
     explained = _explained(contradictions)
+    if any(environment.off for environment in fix.environments):
+        for change in fix.changes:
+            if change.kind is ChangeKind.COMPONENT:
+                explained.add(change.subject)
     return tuple(
         change
         if change.subject in explained
         else replace(change, cause=_cause(change, resolution, universe))
-        for change in changes
+        for change in fix.changes
     )
 
 

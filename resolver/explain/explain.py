@@ -93,7 +93,7 @@ def explanation_of(
         text = trials.text(changed.edits)
         resolution = trials.exact(changed.edits, locked)
         fix = fix_of(problem, changed, text, resolution, concerned)
-        caused = with_causes(fix.changes, contradictions, resolution, clauses.universe)
+        caused = with_causes(fix, contradictions, resolution, clauses.universe)
         changes = with_left_behind(caused, contradictions)
         fix = replace(fix, changes=changes, twin=trials.twin(changed.edits))
         loss = loss_of(

@@ -269,14 +269,22 @@ class Repairs:
     ) -> None:
         """Lock a refuted changed stack with other versions of the lines in its conflicts.
 
-        Lines about the projects in `kept` stay as they are.
+        Lines about the projects in `kept` stay as they are. Changes of components that are not
+        needed then are undone.
         """
         clauses = refutation.clauses
         trials = self._trials.after(changed.edits, clauses.universe)
         changes = Changes(clauses, trials)
         loosened = Loosening(clauses, trials, changes, kept=kept).changed_stack()
-        if loosened is not None:
-            self._propose(changed.then(loosened), self._results.attempts)
+        if loosened is None:
+            return
+        changed = changed.then(loosened)
+        for change in changed.changes:
+            if change.kind is ChangeKind.COMPONENT:
+                fewer = changed.without([change])
+                if isinstance(self._trials.lock(fewer.edits), Resolution):
+                    changed = replace(fewer, price=fewer.price - costs.saved_price(change))
+        self._propose(changed, self._results.attempts)
 
     def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
         """Drop all lines that are impossible by themselves, if there are several; lock the rest.

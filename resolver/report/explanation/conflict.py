@@ -314,8 +314,8 @@ def ways_out_blocks(
         yield _paragraph(sentences.missing_sentence(explanation.missing, most))
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
-        first = sentences.way_zero(explanation.awaited)
-        yield Items((Item(label="0", lines=(line(first),)),))
+        lines = tuple(map(line, sentences.way_zero(explanation)))
+        yield Items((Item(label="0", lines=lines),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole, in_checkout=in_checkout)

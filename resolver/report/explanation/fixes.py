@@ -70,7 +70,7 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
             case ChangeKind.STATE:
                 archives.append(change.before)
             case _:
-                effect = replace(change, target="", where="", edit=None)
+                effect = replace(change, target="", where="", cause=None, edit=None)
                 by_effect.setdefault(effect, []).append(change)
     sentences = [
         change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)
@@ -86,7 +86,9 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 def _for_targets(changes: Sequence[Change]) -> Message:
     """Return the sentence about a change that is the same for several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
-    text = change_sentence(replace(changes[0], target=""))
+    # The cause is known for the explained target alone.
+    first = max(changes, key=lambda change: change.cause is not None)
+    text = change_sentence(replace(first, target=""))
     return message("conflict.on-targets", change=text, targets=targets)
 
 

@@ -162,3 +162,13 @@ def test_attempt_failed_where_an_index_fails_for_a_target() -> None:
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
         "此目标有解，但软件栈的目标 two 无法锁定：无法访问软件源 `far`。"
     }
+
+
+def test_fix_that_makes_another_target_says_so_and_is_last() -> None:
+    """`two` is what `one` becomes with another CANN, and the line of 8.5.0 is then switched off."""
+    more = target("one", "3.12", "8.5.0") + target("two", "3.11", "8.5.0")
+    marked = "plugin==2 ; python_version >= '3.12'"
+    catalog = DataCatalog().serve("base 1 2", "plugin 2: base==2", "plugin 3")
+    found = explained(catalog, marked, "base==1", "tool", more=more)
+    twins = [fix.twin for fix in found.fixes]
+    assert twins == sorted(twins)
