@@ -170,7 +170,7 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
     for fact in facts:
         if not isinstance(fact, Warns) or not fact.grave:
             continue
-        if not set(projects).isdisjoint(projects_of(fact.unless)):
+        if not set(projects).isdisjoint(_others_needed(fact)):
             yield fact.package
 
 
@@ -179,8 +179,16 @@ def partners(facts: Iterable[Fact]) -> set[str]:
     names: set[str] = set()
     for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
-            names.update(projects_of(fact.unless))
+            names.update(_others_needed(fact))
     return names
+
+
+def _others_needed(fact: Warns) -> set[str]:
+    """Return the projects that avert a warning, without the one that it is about.
+
+    That one is named for an extra of it.
+    """
+    return {name for name in projects_of(fact.unless) if name != fact.package}
 
 
 def component_price(component: Component) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
+from resolver.explain.causes import with_causes, with_left_behind
 from resolver.explain.contradictions import contradiction, cores, explore, is_open
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import loss_of
@@ -91,6 +93,9 @@ def explanation_of(
         text = trials.text(changed.edits)
         resolution = trials.exact(changed.edits, locked)
         fix = fix_of(problem, changed, text, resolution, concerned)
+        caused = with_causes(fix, contradictions, resolution, clauses.universe)
+        changes = with_left_behind(caused, contradictions)
+        fix = replace(fix, changes=changes, twin=trials.twin(changed.edits))
         loss = loss_of(
             fix,
             years_older=changed.years_older,

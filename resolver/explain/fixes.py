@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from resolver.explain.costs import changes_less, no_longer_needed, project_of
 from resolver.explain.loss import Loss
+from resolver.explain.rows import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack
 from resolver.lock.applied_facts import applied_facts
@@ -39,12 +40,14 @@ def fix_of(
     `text` is the TOML of the changed stack, and `concerned` are the projects that the
     contradictions are about.
     """
-    environment = environment_of(resolution, problem, concerned)
+    versions = [each.subject for each in changed.changes if each.kind is ChangeKind.VERSION]
+    environment = environment_of(resolution, problem, concerned, versions)
     gone = _gone(changed, resolution, concerned)
+    off = _switched_off(problem, resolution)
     return Fix(
         name="",
         changes=changed.reported,
-        environments=(replace(environment, gone=tuple(gone)),),
+        environments=(replace(environment, gone=tuple(gone), off=tuple(off)),),
         files=((problem.stack.name, text),),
         risky=changed.risky,
     )
@@ -70,19 +73,41 @@ def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str
     return [name for name in names if name not in expected] + extras
 
 
+def _switched_off(problem: Problem, resolution: Resolution) -> Iterator[str]:
+    """Yield the lines whose markers hold for a problem's target and not for that of a lock.
+
+    They are without their markers. A line that has another text in the changed stack is left out.
+    """
+    markers = resolution.problem.target.markers
+    kept = {root.origin.text for root in resolution.problem.stack.requirements}
+    for root in problem.stack.requirements:
+        need = root.need
+        if not isinstance(need, Requirement) or root.origin.text not in kept:
+            continue
+        if need.applies(problem.target.markers) and not need.applies(markers):
+            yield need.without_marker()
+
+
 def environment_of(
-    resolution: Resolution, original: Problem, concerned: Sequence[str]
+    resolution: Resolution,
+    original: Problem,
+    concerned: Sequence[str],
+    changed: Sequence[str] = (),
 ) -> Environment:
     """Return the lock of a changed stack as it is reported, with the pins that matter.
 
     These are the pins of projects that a line or a contradiction (`concerned`) is about. If there
-    are too many, the concerned ones come first, and the others are cut off.
+    are too many, the lines that `changed` names come first, then those that tables pair, then the
+    concerned ones, and the others are cut off.
     """
     stack = resolution.problem.stack
     requested = list(_needs(stack))
     names = list(dict.fromkeys([*requested, *concerned]))
     if len(names) > _SHOWN:
-        names = list(dict.fromkeys([*concerned, *requested]))[:_SHOWN]
+        paired = paired_projects(resolution.problem)
+        in_family = [name for name in requested if name in paired]
+        ordered = [*changed, *in_family, *concerned, *requested]
+        names = [name for name in dict.fromkeys(ordered) if name in names][:_SHOWN]
     shown = []
     for name in names:
         pin = resolution.pin(name)
@@ -110,9 +135,11 @@ def _warnings(
 ) -> Iterator[Warns]:
     """Yield the warnings about a lock that the reader of a fix must see.
 
-    Practices that the original stack did not have in force are warnings, too. A warning about a
-    release that the original stack pins itself is left out: the fix did not cause it. It is shown
-    if it is grave, or if the original stack's lines or machine avert it.
+    Practices that the original stack did not have in force are warnings, too. Grave warnings are
+    shown, whichever project they are about, and so are warnings that the original stack's lines or
+    machine avert. Others must be about the machine, or about a project of a line or a
+    contradiction; one about a release that the original stack pins itself is left out, as the fix
+    did not cause it.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}
@@ -124,8 +151,8 @@ def _warnings(
             continue
         need = needs.get(fact.package)
         matters = fact.components or fact.package in concerned or need is not None
-        is_new = fact.grave or not _is_pinned_by(need, fact, resolution)
-        if _is_averted_in(original, fact, needs) or (matters and is_new):
+        is_new = not _is_pinned_by(need, fact, resolution)
+        if fact.grave or _is_averted_in(original, fact, needs) or (matters and is_new):
             yield fact
 
 

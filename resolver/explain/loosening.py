@@ -9,7 +9,7 @@ back gets them. `repairs` calls this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -38,7 +38,16 @@ _CONFLICTS = 40
 class Loosening:
     """The lines of one refuted stack that have lost their versions, or are dropped."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
+    def __init__(
+        self,
+        clauses: Clauses,
+        trials: Trials,
+        changes: Changes,
+        *,
+        kept: Collection[str] = (),
+    ) -> None:
+        """Begin with a refuted stack. Lines about the projects in `kept` stay as they are."""
+        self._kept = kept
         self._clauses = clauses
         self._trials = trials
         self._changes = changes
@@ -115,11 +124,15 @@ class Loosening:
         return self._changes.keeps_a_line([root.origin for root in self._dropped])
 
     def _involved(self, core: Sequence[Constraint]) -> Iterator[RootRequirement]:
-        """Yield the lines that a core is about, whether they have lost their versions or not."""
+        """Yield the lines that a core is about, whether they have lost their versions or not.
+
+        Lines that are dropped or kept are left out.
+        """
         texts = {line.text for line in core if isinstance(line, StackLine)}
         for root in self._roots:
             written = without_versions(root) if root in self._loose else root.origin.text
-            if written in texts and root not in self._dropped:
+            is_fixed = root in self._dropped or _project(root) in self._kept
+            if written in texts and not is_fixed:
                 yield root
 
     def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:

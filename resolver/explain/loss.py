@@ -18,11 +18,18 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     docs/explaining.md has the fields as a table.
     """
 
+    # Whether a grave warning says that something does not work, as something is missing.
+    broken: bool
+    # Whether the changed target is another target of the stack: the fix is to drop this one.
+    doubled: bool
     # Whether the fix contradicts a fact or metadata.
     against_facts: bool
     # Whether it needs another machine, such as another SoC, for any number of targets.
     other_hardware: bool
-    # A sum: the lines that are dropped; the changes that remove an extra or a requirement, so that
+    # How many lines that others depend on go back by years while the others stay.
+    left_behind: int
+    # A sum: the lines that are dropped, unless a shipped stack must not have them, or that the
+    # changed target switches off; the changes that remove an extra or a requirement, so that
     # something is no longer installed; and `years_older`.
     lost: int
     # Full years by which releases are older than the lines allow, added up.
@@ -59,9 +66,11 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     environments = fix.environments
     warnings: list[Warns] = []
     gone: list[str] = []
+    off: list[str] = []
     for environment in environments:
         warnings += environment.warnings
         gone += environment.gone
+        off += environment.off
     changes = [change for change in fix.changes if _counts(change)]
     kinds = [change.kind for change in changes]
     missing_extras = [name for name in gone if "[" in name]
@@ -71,9 +80,12 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     years_older += sum(max(-change.years, 0) for change in changes)
     is_warned = any(fact.unless for fact in warnings)
     return Loss(
+        broken=any(fact.grave and fact.unless for fact in warnings),
+        doubled=bool(fix.twin),
         against_facts=fix.risky,
         other_hardware=any(change.is_other_machine for change in changes),
-        lost=kinds.count(ChangeKind.DROP) + len(stranded) + years_older,
+        left_behind=sum(change.left_behind for change in changes),
+        lost=sum(map(_drops, changes)) + len(off) + len(stranded) + years_older,
         years_older=years_older,
         unproven=unproven,
         other_kernels=any(_is_about_machines(fact) for fact in warnings),
@@ -98,6 +110,11 @@ def _counts(change: Change) -> bool:
         ChangeKind.SOURCE,
         ChangeKind.SPLIT,
     )
+
+
+def _drops(change: Change) -> bool:
+    """Return whether a change drops a line, unless a shipped stack must not have its project."""
+    return change.kind is ChangeKind.DROP and not change.shipped
 
 
 def _is_about(change: Change, component: str) -> bool:

@@ -10,7 +10,7 @@ that locks is a fix (docs/explaining.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -26,7 +26,7 @@ from resolver.explain.contradictions import hidden_contradiction, is_open, user_
 from resolver.explain.loosening import Loosening
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import Rows
-from resolver.explain.shipped import ShippedStacks
+from resolver.explain.shipped import ShippedStacks, lacking_projects
 from resolver.explain.trial import (
     Answer,
     ChangedStack,
@@ -249,14 +249,43 @@ class Repairs:
         """Lock the stack with lines of a shipped stack, until one changed stack locks.
 
         A shipped stack may have a commit for a project that no index has. One fix is enough: the
-        stacks that come later take more lines from the shipped stack.
+        stacks that come later take more lines from the shipped stack. If none locks, the one that
+        took most from a shipped stack gets other versions of what clashes with that.
         """
         known = len(self._results.fixes)
         shipped = ShippedStacks(self._trials, self._changes, self._proposals)
+        last: tuple[ChangedStack, Refutation] | None = None
         for changed in shipped.stacks(constraints):
-            self._propose(changed, self._results.attempts)
+            answer = self._lock(changed, self._results.attempts)
             if len(self._results.fixes) > known:
                 return
+            self._repair(changed, answer, self._trials)
+            if isinstance(answer, Refutation):
+                last = changed, answer
+        if last is not None and not self._trials.clock.expired():
+            self._loosen_beside(*last, kept=lacking_projects(constraints))
+
+    def _loosen_beside(
+        self, changed: ChangedStack, refutation: Refutation, *, kept: Collection[str]
+    ) -> None:
+        """Lock a refuted changed stack with other versions of the lines in its conflicts.
+
+        Lines about the projects in `kept` stay as they are. Changes of components that are not
+        needed then are undone.
+        """
+        clauses = refutation.clauses
+        trials = self._trials.after(changed.edits, clauses.universe)
+        changes = Changes(clauses, trials)
+        loosened = Loosening(clauses, trials, changes, kept=kept).changed_stack()
+        if loosened is None:
+            return
+        changed = changed.then(loosened)
+        for change in changed.changes:
+            if change.kind is ChangeKind.COMPONENT:
+                fewer = changed.without([change])
+                if isinstance(self._trials.lock(fewer.edits), Resolution):
+                    changed = replace(fewer, price=fewer.price - costs.saved_price(change))
+        self._propose(changed, self._results.attempts)
 
     def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
         """Drop all lines that are impossible by themselves, if there are several; lock the rest.

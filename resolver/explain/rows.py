@@ -277,6 +277,15 @@ def named_projects(problem: Problem) -> set[NormalizedName]:
     return {need.name for need in needs if isinstance(need, Requirement)}
 
 
+def paired_projects(problem: Problem) -> set[NormalizedName]:
+    """Return the projects that tables pair with a component, and those that they pair with them."""
+    paired: set[NormalizedName] = set()
+    for fact in problem.facts:
+        if isinstance(fact, RequiresFact) and component_requirements(fact.needs):
+            paired.update((fact.package, *fact.named_projects))
+    return paired
+
+
 def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirement | None:
     """Return the line of the anchor; None if no project of the family is paired with a component.
 

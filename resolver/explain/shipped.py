@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver import toml
@@ -68,6 +69,17 @@ class _Shipped:
             for machine in self.machines
         ]
 
+        # The projects that must not be installed beside its lines.
+        self.absent = {absence.package for absence in stack.content.absent}
+
+    def has_any(self, projects: Collection[NormalizedName]) -> bool:
+        """Return whether it has a line about one of some projects that no index has as wanted.
+
+        A line that names neither a commit nor an extra nor versions says nothing about where one is
+        from.
+        """
+        return any(name in projects and line != name for name, line in self.lines.items())
+
     def rows(self, projects: Collection[NormalizedName]) -> str:
         """Return its own facts about some projects, and its `absent` entries, as TOML."""
         raw = toml.loads(self._stack.text, toml.STACK)
@@ -92,20 +104,21 @@ class ShippedStacks:
     def stacks(self, constraints: Iterable[Constraint]) -> Iterator[ChangedStack]:
         """Yield changed stacks that take projects which no index has from shipped stacks.
 
-        For each shipped stack that has one of these projects from a commit: first with its lines
-        about these projects only, then with its lines about all projects that both stacks name,
-        then also with its CANN. Shipped stacks that share more projects with this one come first. A
-        shipped stack with a mistake is skipped.
+        For each shipped stack that has one of these projects from a commit, or from an index with
+        versions or an extra: first with its lines about these projects only, then with its lines
+        about all projects that both stacks name, then also with its Python, and with its CANN.
+        Shipped stacks that share more projects with this one come first. A shipped stack with a
+        mistake is skipped.
         """
-        wanted = _lacking(constraints)
+        wanted = lacking_projects(constraints)
         shipped = []
         for document in self._trials.shipped if wanted else ():
             with suppress(InputError, ValueError):
                 shipped.append(_Shipped(document, self._trials.problem.target))
-        fitting = [stack for stack in shipped if wanted & stack.commits.keys()]
+        fitting = [stack for stack in shipped if stack.has_any(wanted)]
         fitting.sort(key=lambda stack: len(self._named & stack.lines.keys()), reverse=True)
         for stack in fitting[:_STACKS]:
-            lacking = {name: line for name, line in stack.commits.items() if name in wanted}
+            lacking = {name: line for name, line in stack.lines.items() if name in wanted}
             yield self._taking(stack, lacking, wanted)
             whole = self._taking(stack, stack.lines, wanted, drops_others=True)
             yield whole
@@ -122,9 +135,9 @@ class ShippedStacks:
         """Return the stack with some lines of a shipped stack, and with its facts about them.
 
         `lines` are the lines that are taken, by project; `wanted` are the projects that no index
-        has. With `drops_others`, lines about wanted projects that the shipped stack lacks are
-        dropped. Lines that do not apply to the target are kept, and a replaced line keeps its
-        marker.
+        has. Lines about projects that the shipped stack lists as absent are dropped; with
+        `drops_others`, so are lines about wanted projects that it lacks. Lines that do not apply to
+        the target are kept, and a replaced line keeps its marker.
         """
         changes: list[Change] = []
         price = costs.ADD
@@ -136,9 +149,12 @@ class ShippedStacks:
             if need.name in lines:
                 line = _with_marker(lines[need.name], need)
                 if line != root.origin.text:
-                    changes.append(self._replaced(root, line))
+                    changes.append(replace(self._replaced(root, line), shipped=stack.name))
                     price += 0 if need.name in stack.commits else costs.VERSION
-            elif drops_others and need.name in wanted and need.name not in stack.lines:
+            elif need.name in stack.absent:
+                changes.append(replace(self._changes.dropped(root), shipped=stack.name))
+                price += costs.DROP
+            elif drops_others and need.name in wanted:
                 changes.append(self._changes.dropped(root))
                 price += costs.DROP
         added = [name for name in stack.commits if name not in self._named and name in wanted]
@@ -158,14 +174,21 @@ class ShippedStacks:
         return ChangedStack(tuple(changes), price, risky=False)
 
     def _on_its_machine(self, stack: _Shipped, changed: ChangedStack) -> Iterator[ChangedStack]:
-        """Yield a changed stack with the CANN of a shipped stack, if the target has another.
+        """Yield a changed stack with the Python of a shipped stack, then also with its CANN.
 
-        One of the shipped stack's machines must have the same platform, the same Python, and the
-        same values of components without an order, such as the SoC.
+        Both are left out if the target has the same. For the CANN, one of the shipped stack's
+        machines must have the same platform, and the same values of components without an order,
+        such as the SoC.
         """
         target = self._trials.problem.target
+        pythons = [machine.python for machine in stack.machines]
+        python = target.python
+        if python not in pythons:
+            python = pythons[0]
+            changed = changed.then(self._proposals.component("python", python))
+            yield changed
         for machine, values in zip(stack.machines, stack.values, strict=True):
-            is_same = (machine.platform, machine.python) == (target.platform, target.python)
+            is_same = (machine.platform, machine.python) == (target.platform, python)
             others = []
             for name, value in values.items():
                 component = target.components[name]
@@ -193,7 +216,7 @@ def _with_marker(line: str, need: Requirement) -> str:
     return line if need.marker is None else f"{line} ; {need.marker}"
 
 
-def _lacking(constraints: Iterable[Constraint]) -> set[NormalizedName]:
+def lacking_projects(constraints: Iterable[Constraint]) -> set[NormalizedName]:
     """Return the projects of some constraints that no index has.
 
     A project counts, too, if the indexes have only another project by this name (a `names` fact).

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace as replace_target
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -361,6 +362,18 @@ class Trials:
         Raise KeyError if `lock` has not locked it for that target.
         """
         return self._locked[self._explained, frozenset(edits)]
+
+    def twin(self, edits: Edits) -> str:
+        """Return the name of the target that the explained target equals after edits.
+
+        It must be another target of the original stack; empty if it equals none.
+        """
+        changed = self._compile(edits)[self._explained].target
+        for name, problem in zip(self._names, self._problems, strict=True):
+            same_name = replace_target(changed, name=problem.target.name)
+            if name != self._names[self._explained] and same_name == problem.target:
+                return name
+        return ""
 
     def _for_target(self, target: int) -> Trials:
         """Return trials whose current target is the one with this number in the stack's file."""

@@ -120,6 +120,14 @@ class Change(msgspec.Struct, frozen=True):
     target: str = ""
     # The component that changes; None for other kinds of changes.
     component: Component | None = None
+    # Whether a line that others of the stack depend on goes back by years while the others stay.
+    left_behind: bool = False
+    # The requirement because of which a line or component changes, if no contradiction is about it;
+    # None if there is none, or if it is unknown.
+    cause: Reason | None = None
+    # The shipped stack that the new line is from, or that must not have the project of a dropped
+    # line; empty for other changes.
+    shipped: str = ""
     # How the change edits the stack; None for a split, which makes two stacks.
     edit: Edit | None = None
 
@@ -160,6 +168,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     # is about them, or a change removed the requirement on them. Also the extras of lines, such as
     # `trl[vllm]`, that the locked releases do not have.
     gone: tuple[str, ...] = ()
+    # The lines whose markers held for the original target and do not hold for the changed one.
+    off: tuple[str, ...] = ()
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +185,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[tuple[str, str], ...]
     # Whether a change contradicts a fact or metadata.
     risky: bool
+    # The other target of the stack that the changed target equals; empty if it equals none.
+    twin: str = ""
     # For each environment, the TOML with the changes and with the name of the original stack.
     texts: tuple[str, ...] = ()
 

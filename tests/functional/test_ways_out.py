@@ -503,6 +503,7 @@ def test_what_may_be_on_an_index_that_did_not_answer_is_undecided(away: Workspac
         "demo for linux-aarch64, Python 3.11 is undecided: it depends on index `vendor`, which could not be reached.\n",
         "\nIt would need torch-npu==2.8.0 (for runner 1.0) from there. Without that, no environment satisfies it.\n",
         "\nWithout changing the stack\n  0  lock where `vendor` can be reached, or add a mirror ",
+        "\n     `vendor` was asked at <server>/simple/\n     what is wanted from there: torch-npu==2.8.0\n",
         "\nWays out, each one solved and checked\n  A  drop runner\n",
     ):
         assert told in run.stderr

@@ -45,7 +45,8 @@ class Warns(Fact, frozen=True, kw_only=True):
     extra: NormalizedName = NormalizedName("")
     # The warning is shown only if the pins meet all of these requirements.
     together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
-    # The warning is not shown if the pins or the target meet one of these requirements.
+    # The warning is not shown if the pins or the target meet one of these requirements. Extras that
+    # a requirement names must be in use, here and in `with`.
     unless: tuple[Need, ...] = ()
     # If it is not 0, the fact also changes the order of releases: among the post-releases of one
     # version, releases with a higher `last` are taken later. So a release for another machine is
@@ -97,9 +98,9 @@ class Warns(Fact, frozen=True, kw_only=True):
             return False
         if self.extra and self.extra not in pin.extras:
             return False
-        if not all(resolution.meets(need) for need in self.together_with):
+        if not all(_is_met(need, resolution) for need in self.together_with):
             return False
-        return not any(resolution.meets(need) for need in self.unless)
+        return not any(_is_met(need, resolution) for need in self.unless)
 
     @property
     def components(self) -> frozenset[str]:
@@ -124,6 +125,21 @@ class Warns(Fact, frozen=True, kw_only=True):
                 if any(_are_of_one_line(value, release) for value in named_values(need, component)):
                     return True
         return False
+
+
+def _is_met(need: Need, resolution: Resolution) -> bool:
+    """Return whether a resolution meets a requirement, with the extras that it names.
+
+    An extra counts if it is in use, and if the pinned release has it.
+    """
+    if not resolution.meets(need):
+        return False
+    if not isinstance(need, Requirement) or not need.extras:
+        return True
+    pin = resolution.pin(need.name)
+    # `meets` has found it.
+    assert pin is not None  # noqa: S101
+    return set(need.extras) <= set(pin.extras).difference(pin.unknown_extras)
 
 
 def _are_of_one_line(first: Value, second: Value) -> bool:

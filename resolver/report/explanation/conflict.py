@@ -314,8 +314,8 @@ def ways_out_blocks(
         yield _paragraph(sentences.missing_sentence(explanation.missing, most))
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
-        first = sentences.way_zero(explanation.awaited)
-        yield Items((Item(label="0", lines=(line(first),)),))
+        lines = tuple(map(line, sentences.way_zero(explanation)))
+        yield Items((Item(label="0", lines=lines),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole, in_checkout=in_checkout)
@@ -359,9 +359,9 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
     """Return a way out as an item: its changes, its risk, its locks and the labels of warnings."""
     lines = fixes.change_sentences(fix.changes)
-    risk = fixes.risk_sentence(fix)
-    if risk is not None:
-        lines.append(risk)
+    for remark in (fixes.twin_sentence(fix), fixes.risk_sentence(fix)):
+        if remark is not None:
+            lines.append(remark)
     details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:

@@ -31,7 +31,7 @@ _ADDITIONS = (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STAT
 
 
 def change_sentence(change: Change) -> Message:
-    """Return the sentence about a change, with how far it is from the original release."""
+    """Return the sentence about a change, with how far it is from the original release, and why."""
     remarks = []
     if change.steps:
         code = "conflict.newer" if change.steps > 0 else "conflict.older"
@@ -39,14 +39,19 @@ def change_sentence(change: Change) -> Message:
     if change.years:
         code = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
         remarks.append(message(code, count=abs(change.years)))
+    if change.left_behind:
+        remarks.append(message("conflict.left-behind"))
     if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
         remarks.append(message("conflict.a-prerelease"))
     if change.kind is ChangeKind.VERSION and _removed_extras(change):
         remarks.append(_without_extras(change))
     text = _change(change)
-    if not remarks:
+    if remarks:
+        extra = joined("conflict.clause", remarks)
+        text = message("conflict.in-brackets", text=text, extra=extra)
+    if change.cause is None:
         return text
-    return message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks))
+    return message("conflict.because", change=text, reason=sentence(change.cause))
 
 
 def change_sentences(changes: Sequence[Change]) -> list[Message]:
@@ -65,7 +70,7 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
             case ChangeKind.STATE:
                 archives.append(change.before)
             case _:
-                effect = replace(change, target="", where="", edit=None)
+                effect = replace(change, target="", where="", cause=None, edit=None)
                 by_effect.setdefault(effect, []).append(change)
     sentences = [
         change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)
@@ -81,7 +86,9 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 def _for_targets(changes: Sequence[Change]) -> Message:
     """Return the sentence about a change that is the same for several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
-    text = change_sentence(replace(changes[0], target=""))
+    # The cause is known for the explained target alone.
+    first = max(changes, key=lambda change: change.cause is not None)
+    text = change_sentence(replace(first, target=""))
     return message("conflict.on-targets", change=text, targets=targets)
 
 
@@ -104,15 +111,23 @@ def risk_sentence(fix: Fix) -> Message | None:
     return message("conflict.risk-practice") if ChangeKind.PRACTICE in kinds else None
 
 
+def twin_sentence(fix: Fix) -> Message | None:
+    """Return that the changed target is another target of the stack; None if it is not."""
+    return message("conflict.twin", target=fix.twin) if fix.twin else None
+
+
 def environment_sentence(environment: Environment) -> Message:
     """Return how large a lock is, which pins matter, and what is missing from it."""
     pins = joined("comma", [f"{pin.name} {pin.version}" for pin in environment.pins])
     code = "conflict.projects" if environment.pins else "conflict.project-count"
     lock = message(code, count=environment.count, pins=pins)
-    if not environment.gone:
-        return lock
-    gone = message("conflict.not-in-it", names=joined("comma", environment.gone))
-    return joined("semicolon", [lock, gone])
+    remarks = [lock]
+    if environment.gone:
+        remarks.append(message("conflict.not-in-it", names=joined("comma", environment.gone)))
+    if environment.off:
+        lines = joined("comma", environment.off)
+        remarks.append(message("conflict.lines-off", count=len(environment.off), lines=lines))
+    return joined("semicolon", remarks)
 
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
@@ -207,7 +222,8 @@ def _knowledge(change: Change) -> Message:
         return _facts_stated([change.before])
     if change.kind is ChangeKind.FACTS:
         return message("conflict.facts-used", subject=change.subject, file=change.after)
-    return message("conflict.from-shipped", stack=change.before, names=change.subject)
+    code = "conflict.from-shipped" if change.subject else "conflict.as-shipped"
+    return message(code, stack=change.before, names=change.subject)
 
 
 def _component(change: Change) -> Message:
@@ -243,6 +259,8 @@ def _risk(change: Change) -> Message:
 def _line(change: Change) -> Message:
     """Return the sentence about a change of a line."""
     ends = {"before": change.before, "after": change.after}
+    if change.shipped and not change.after:
+        return message("conflict.line-dropped-as-shipped", stack=change.shipped, **ends)
     if not change.after:
         return message("conflict.line-dropped", **ends)
     if change.kind is not ChangeKind.EXTRA:

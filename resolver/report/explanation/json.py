@@ -257,9 +257,16 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    """Return a change of a way out. `target` is there only if it changes another target."""
-    view: dict[str, Any] = to_builtins(replace(change, component=None, edit=None))
-    del view["component"], view["edit"]
+    """Return a change of a way out.
+
+    `target` is there only if it changes another target, and `because` only if it has a cause.
+    """
+    plain = replace(change, component=None, edit=None, cause=None)
+    view: dict[str, Any] = to_builtins(plain)
+    for key in ("component", "edit", "cause", "shipped", "left_behind"):
+        del view[key]
+    if change.cause is not None:
+        view["because"] = _statements([change.cause], language)
     view["text"] = translate(fixes.change_sentence(change), language)
     if not change.target:
         del view["target"]
@@ -267,19 +274,27 @@ def _change(change: Change, language: Language) -> dict[str, Any]:
 
 
 def _environment(environment: Environment, language: Language) -> dict[str, Any]:
-    """Return the lock of a way out."""
-    return {
+    """Return the lock of a way out. `off` is there only if markers switch lines off."""
+    view: dict[str, Any] = {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
         "text": translate(fixes.environment_sentence(environment), language),
     }
+    if not environment.off:
+        del view["off"]
+    return view
 
 
 def _fix(fix: Fix, language: Language) -> dict[str, Any]:
-    """Return a way out with its changes, locks and files."""
+    """Return a way out with its changes, locks and files.
+
+    `twin` is there only if the changed target is another one of the stack.
+    """
+    twin = {"twin": fix.twin} if fix.twin else {}
     return {
         "name": fix.name,
         "risky": fix.risky,
+        **twin,
         "changes": [_change(change, language) for change in fix.changes],
         "environments": [_environment(environment, language) for environment in fix.environments],
         "files": [{"name": name, "text": text} for name, text in fix.files],

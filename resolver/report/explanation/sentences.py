@@ -26,13 +26,21 @@ from resolver.model.constraint import (
     Unavailable,
     WhyNot,
 )
-from resolver.model.explanation import Awaited, Branch, Closing, Contradiction, Expected
+from resolver.model.explanation import (
+    Awaited,
+    Branch,
+    Closing,
+    Contradiction,
+    Expected,
+    Explanation,
+)
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
+from resolver.redaction import shown_address
 from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
 
 # Reasons for a rejection that say nothing about the particular file.
@@ -272,10 +280,25 @@ def expectation(expected: Expected) -> Iterator[Message]:
         )
 
 
-def way_zero(awaited: Sequence[Awaited]) -> Message:
-    """Return the advice to make the indexes reachable on which the answer depends."""
+def way_zero(explanation: Explanation) -> Iterator[Message]:
+    """Yield the advice to make the indexes reachable on which the answer depends.
+
+    Then come the addresses at which they were asked, and what a mirror must serve: the files that
+    public files name, or else the requirements.
+    """
+    awaited = explanation.awaited
     names = indexes_of(awaited)
-    return message("conflict.way-zero", count=len(names), names=names)
+    yield message("conflict.way-zero", count=len(names), names=names)
+    indexes = explanation.problem.indexes.indexes
+    for name in dict.fromkeys(chain.from_iterable(project.indexes for project in awaited)):
+        index = indexes.get(name)
+        if index is not None and index.url:
+            urls = [shown_address(url) for url in (index.url, *index.mirrors)]
+            yield message("conflict.asked-at", index=name, count=len(urls), urls=urls)
+    expected = explanation.expected
+    files = [] if expected is None else [wheel.filename for wheel in expected.unhashed]
+    needs = list(chain.from_iterable(project.needs for project in awaited))
+    yield message("conflict.mirror-serves", count=len(files or needs), files=files or needs)
 
 
 def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:

@@ -19,12 +19,14 @@ from resolver.explain.explain import explanation_of
 from resolver.explain.fixes import lettered
 from resolver.explain.loss import loss_of
 from resolver.explain.trial import Clock
+from resolver.i18n import translate
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
 from resolver.phrase import literal
+from resolver.report.explanation.fixes import change_sentence
 from resolver.resolve import sat
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
@@ -465,6 +467,40 @@ def test_fix_warns_of_a_release_that_no_line_pins() -> None:
     assert told(fix) == ["8.5.0 -> 8.3.RC1", "No table names this release."]
     (fix, *_) = ways_out(catalog, "plugin==2", "kernels==1", facts=facts)
     assert told(fix) == ["8.5.0 -> 8.3.RC1"]
+
+
+def test_fix_bringing_in_what_does_not_work_is_last() -> None:
+    """No line and no conflict is about `engine`, which `app` 2 needs; without it, A is `app` 2."""
+    catalog = DataCatalog().serve("base 1 2", "app 1: base==1", "app 2: engine", "engine 1")
+    grave = 'unless = ["engine-ascend"]\ngrave = true'
+    facts = warning("engine", "==1", "It cannot serve.", grave)
+    fixes = ways_out(catalog, "base==2", "app==1", facts=facts)
+    assert told(fixes[0]) == ["base==2 -> base==1"]
+    assert told(fixes[-1]) == ["app==1 -> app==2", "It cannot serve."]
+    first, *_ = ways_out(catalog, "base==2", "app==1")
+    assert told(first) == ["app==1 -> app==2"]
+
+
+def test_fix_alone_by_years_comes_after_a_drop_and_says_so() -> None:
+    """What the stack is about must not become years older while what it needs stays new."""
+    catalog = DataCatalog().serve("base 1")
+    catalog.add_wheel("app", "3", ["base==9"], uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("app", "1", uploaded="2024-01-01T00:00:00Z")
+    catalog.add_wheel("tool", "1", uploaded="2026-01-01T00:00:00Z")
+    fixes = ways_out(catalog, "tool", "base", "app==3")
+    assert [told(fix) for fix in fixes][:2] == [["app==3 -> "], ["app==3 -> app==1"]]
+    sentence = translate(change_sentence(fixes[1].changes[0]), "en")
+    assert "alone: the lines beside it stay as new as they are" in sentence
+
+
+def test_fix_shows_changed_and_paired_pins_first_of_many() -> None:
+    names = [f"p{number:02}" for number in range(12)]
+    catalog = DataCatalog().serve("y 1: z==1", "y 2: z==2", "z 1 2", "plugin 1")
+    catalog.serve(*(f"{name} 1" for name in names))
+    facts = matrix("==1", "8.5.0")
+    fixes = ways_out(catalog, *names, "plugin", "z==2", "y==1", facts=facts)
+    shown = [pin.name for pin in fixes[0].environments[0].pins]
+    assert shown == ["y", "plugin", "z", *names[:7]]
 
 
 def test_fix_is_found_among_a_thousand_releases() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from resolver.config.compile import compile_problems
 from resolver.explain.loss import Loss, loss_of
@@ -50,10 +51,12 @@ def loss(
     risky: bool = False,
     gone: tuple[str, ...] = (),
     warnings: tuple[Warns, ...] = (),
+    off: tuple[str, ...] = (),
+    twin: str = "",
     **numbers: int,
 ) -> Loss:
     environment = Environment(
-        name="demo", requires=(), pins=(), count=1, warnings=warnings, gone=gone
+        name="demo", requires=(), pins=(), count=1, warnings=warnings, gone=gone, off=off
     )
     is_split = SPLIT in changes
     fix = Fix(
@@ -62,6 +65,7 @@ def loss(
         environments=(environment, environment) if is_split else (environment,),
         files=(),
         risky=risky,
+        twin=twin,
     )
     return loss_of(fix, **numbers)
 
@@ -69,11 +73,19 @@ def loss(
 NEEDS_A2 = warned('unless = ["soc in A2"]')
 NEEDS_CANN = warned('unless = ["cann in 8.3.RC1"]')
 NOTE = warned("")
+BROKEN = warned('unless = ["plugin"]\ngrave = true')
+BEHIND = replace(version(years=-1), left_behind=True)
+AS_SHIPPED = replace(DROP, shipped="training")
 
 
 @pytest.mark.parametrize(
     ("field", "better", "worse"),
     [
+        ("broken", loss(RELAX, risky=True), loss(version(), warnings=(BROKEN,))),
+        ("doubled", loss(RELAX, risky=True), loss(component("cann"), twin="two")),
+        ("left_behind", loss(DROP, OTHER_DROP), loss(BEHIND)),
+        ("lost", loss(AS_SHIPPED, *THREE), loss(DROP)),
+        ("lost", loss(*THREE), loss(component("cann"), off=("base==1",))),
         ("against_facts", loss(component("soc")), loss(RELAX, risky=True)),
         ("other_hardware", loss(DROP, OTHER_DROP), loss(component("soc"))),
         ("lost", loss(DROP, *THREE), loss(DROP, OTHER_DROP)),

@@ -20,7 +20,11 @@ from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.phrase import phrase
-from resolver.report.explanation.fixes import change_sentences, outcome_sentence
+from resolver.report.explanation.fixes import (
+    change_sentences,
+    environment_sentence,
+    outcome_sentence,
+)
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.components import COMPONENTS
@@ -60,12 +64,11 @@ def explained(
         return Failing() if problem.target.name == failing else catalog
 
     found = explanation_of(answer, StackCompiler(given), Clock(60), catalog_of)
-    for fix in found.fixes:
-        ((_, changed),) = fix.files
+    for changed in (text for fix in found.fixes for _, text in fix.files):
         for one in compile_problems(
             replace(given, stack=read_text(changed, schema.StackFile, "demo.toml", COMPONENTS))
         ):
-            assert isinstance(decide(Universe(one, catalog)), Resolution), fix.changes
+            assert isinstance(decide(Universe(one, catalog)), Resolution), changed
     return found
 
 
@@ -162,3 +165,16 @@ def test_attempt_failed_where_an_index_fails_for_a_target() -> None:
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
         "此目标有解，但软件栈的目标 two 无法锁定：无法访问软件源 `far`。"
     }
+
+
+def test_fix_that_makes_another_target_is_told_and_last() -> None:
+    """With the Python of `two`, `one` is `two`, and the marker of one of its lines is false."""
+    more = target("one", "3.12") + target("two", "3.11")
+    catalog = DataCatalog({"tool": {"1": []}, "plugin": {"1": []}})
+    catalog.add_wheel("plugin", "2", tags="cp311-cp311-manylinux_2_17_aarch64")
+    fixes = explained(catalog, "plugin==2", "tool==1 ; python_version >= '3.12'", more=more).fixes
+    assert [fix.twin for fix in fixes] == ["", "", "two"]
+    lock = fixes[-1].environments[0]
+    assert lock.off == ("tool==1",)
+    told_of_it = translate(environment_sentence(lock), "en")
+    assert told_of_it.endswith("; the marker of tool==1 does not hold there")

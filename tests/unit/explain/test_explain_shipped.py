@@ -11,7 +11,7 @@ from resolver.i18n import translate
 from resolver.model.explanation import Explanation
 from resolver.report.explanation.fixes import change_sentences
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import fact, inputs_of, refutation, target
+from tests.unit.explain.inputs import fact, inputs_of, refutation, target, warning
 
 COMMIT = "1" * 40
 AT_COMMIT = f"trainer @ git+https://example.org/trainer.git@{COMMIT}"
@@ -44,17 +44,21 @@ TAKEN = "use trainer from the commits of the shipped stack `training`, built in 
 
 
 def explained(
-    catalog: DataCatalog, *lines: str, needed: str = "base==1", more: str = ""
+    catalog: DataCatalog,
+    *lines: str,
+    needed: str = "base==1",
+    more: str = "",
+    shipped: str = SHIPPED,
 ) -> Explanation:
-    text = SHIPPED.replace("NEEDED", needed)
-    shipped: list[Document[StackFile]] = [read_text(text, StackFile, "training.toml")]
+    text = shipped.replace("NEEDED", needed)
+    stacks: list[Document[StackFile]] = [read_text(text, StackFile, "training.toml")]
     inputs = inputs_of(*lines, more=target() + more)
     return explanation_of(
         refutation(inputs, catalog),
         StackCompiler(inputs),
         Clock(60),
         lambda _: catalog,
-        read_shipped=lambda: shipped,
+        read_shipped=lambda: stacks,
     )
 
 
@@ -89,7 +93,8 @@ def test_fix_takes_the_lines_and_the_cann_of_a_shipped_stack() -> None:
     catalog = DataCatalog().serve("base 1 2", "setuptools 80", "plugin 1")
     cann = fact("requires", "plugin", "==1", 'needs = ["cann in 8.3.RC1"]', "enforced")
     found = explained(catalog, "trainer", "base==2", needed="plugin==1", more=cann)
-    assert "CANN 8.3.RC1 instead of 8.5.0" in sentences(found)[0]
+    because = "because plugin 1 needs cann in 8.3.RC1"
+    assert f"CANN 8.3.RC1 instead of 8.5.0, {because}" in sentences(found)[0]
 
 
 def test_fix_by_a_shipped_stack_may_be_old() -> None:
@@ -99,3 +104,49 @@ def test_fix_by_a_shipped_stack_may_be_old() -> None:
     catalog.add_wheel("base", "2", uploaded="2024-06-01T12:00:00Z")
     first, *_ = sentences(explained(catalog, "trainer", "base"))
     assert first[0] == f"ask for {AT_COMMIT} instead of trainer"
+
+
+ABSENT = """
+[[absent]]
+package = "images"
+reason = "The guide removes it."
+"""
+FOR_CUDA = fact("names", "trainer", ">=6", 'index = "pypi"')
+
+
+def test_fix_by_a_shipped_stack_drops_what_must_be_absent() -> None:
+    catalog = DataCatalog().serve("base 1 2", "images 1", "setuptools 80")
+    first, *_ = sentences(explained(catalog, "images", "trainer", shipped=SHIPPED + ABSENT))
+    assert first == [
+        "drop images, which the shipped stack `training` must not have",
+        f"ask for {AT_COMMIT} instead of trainer",
+        TAKEN,
+    ]
+
+
+def test_fix_takes_an_older_release_as_a_shipped_stack_has_it() -> None:
+    """The newer one on the index is for CUDA, and 5 has an extra without which it cannot serve."""
+    shipped = SHIPPED.replace(AT_COMMIT, "trainer[npu]==5")
+    catalog = DataCatalog().serve("base 1 2", "trainer 6")
+    catalog.add_wheel("trainer", "5", ['base ; extra == "npu"'], extras=("npu",))
+    grave = warning("trainer", "<6", "It has no server.", 'unless = ["trainer[npu]"]\ngrave = true')
+    found = explained(catalog, "base", "trainer==6", more=FOR_CUDA + grave, shipped=shipped)
+    first, *_ = sentences(found)
+    assert first == [
+        "ask for trainer[npu]==5 instead of trainer==6",
+        "as the shipped stack `training` has it",
+    ]
+
+
+def test_fix_loosens_what_clashes_with_a_shipped_stack() -> None:
+    """Its line stays, though `trainer` 4 would go with every other line; so does the machine."""
+    shipped = SHIPPED.replace(AT_COMMIT, "trainer==5").replace("3.11", "3.10")
+    catalog = DataCatalog().serve("trainer 4 6", "trainer 5: tool==1, kit==1", "tool 1 2")
+    catalog.serve("kit 1 2")
+    found = explained(catalog, "tool==2", "kit==2", "trainer==6", more=FOR_CUDA, shipped=shipped)
+    assert [
+        "ask for trainer==5 instead of trainer==6",
+        "as the shipped stack `training` has it",
+        "ask for tool==1 instead of tool==2 (1 release older), because trainer 5 needs tool==1",
+        "ask for kit==1 instead of kit==2 (1 release older), because trainer 5 needs kit==1",
+    ] in sentences(found)

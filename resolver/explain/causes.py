@@ -1,0 +1,215 @@
+"""Say of the changes of a way out what contradictions do not: why they are, and what stays.
+
+A contradiction is about some of the lines of a stack. If other lines change with them, a
+requirement of a release in the lock says why: it does not admit what was asked for before, or what
+was asked for before does not admit the release in the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from resolver.explain.costs import project_of
+from resolver.lock.applied_facts import applied_facts
+from resolver.model import text
+from resolver.model.constraint import ComponentValue, Constraint, RequirementSource, StackLine
+from resolver.model.constraint import Requires as Requirement
+from resolver.model.explanation import Change, ChangeKind, Contradiction, Fix
+from resolver.model.fact import Requires as RequiresFact
+from resolver.model.fact import component_requirements
+from resolver.model.package import Package
+from resolver.model.reason import Reason, ReleaseRange
+from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.universe import Universe
+
+
+def with_causes(
+    fix: Fix,
+    contradictions: Iterable[Contradiction],
+    resolution: Resolution,
+    universe: Universe,
+) -> tuple[Change, ...]:
+    """Return the changes of a way out, each with the reason for it.
+
+    `resolution` is the lock of the way out, and `universe` is that of the original stack, whose
+    releases may be open. A change has no reason if a contradiction is about its line or component,
+    if a shipped stack has it, if it is no other version and no other value, or if no single
+    requirement is the reason. Nor has one of a component that switches lines off: what the lock has
+    in their place follows from the change.
+    """
+    explained = _explained(contradictions)
+    if any(environment.off for environment in fix.environments):
+        for change in fix.changes:
+            if change.kind is ChangeKind.COMPONENT:
+                explained.add(change.subject)
+    return tuple(
+        change
+        if change.subject in explained
+        else replace(change, cause=_cause(change, resolution, universe))
+        for change in fix.changes
+    )
+
+
+def _explained(contradictions: Iterable[Contradiction]) -> set[str]:
+    """Return the projects and components that lines and values in contradictions are about."""
+    names: set[str] = set()
+    for contradiction in contradictions:
+        for reason in contradiction.reasons:
+            match reason.constraint:
+                case StackLine(text=line):
+                    names.add(project_of(line))
+                case ComponentValue(component=component):
+                    names.add(component)
+                case _:
+                    pass
+    return names
+
+
+def with_left_behind(
+    changes: Sequence[Change], contradictions: Iterable[Contradiction]
+) -> tuple[Change, ...]:
+    """Return the changes of a way out, with a mark at a line that alone goes back by years.
+
+    The line must be in a contradiction, and nothing in it may require the line's project: it is
+    what the stack is about, and not something that this needs.
+    """
+    backward = [
+        change for change in changes if change.kind is ChangeKind.VERSION and change.years < 0
+    ]
+    if len(backward) != 1 or backward[0].subject not in _subjects(contradictions):
+        return tuple(changes)
+    return tuple(
+        replace(change, left_behind=True) if change is backward[0] else change for change in changes
+    )
+
+
+def _subjects(contradictions: Iterable[Contradiction]) -> set[str]:
+    """Return the projects of lines in contradictions that no other reason there requires."""
+    subjects: set[str] = set()
+    for contradiction in contradictions:
+        asked: set[str] = set()
+        needed: set[str] = set()
+        for reason in contradiction.reasons:
+            match reason.constraint:
+                case StackLine(text=line):
+                    asked.add(project_of(line))
+                case Requirement(text=line):
+                    needed.add(project_of(line))
+                case _:
+                    pass
+        subjects |= asked - needed
+    return subjects
+
+
+def _cause(change: Change, resolution: Resolution, universe: Universe) -> Reason | None:
+    """Return the requirement because of which a line or a component changes; None if unknown."""
+    if change.target or change.shipped:
+        return None
+    match change.kind:
+        case ChangeKind.COMPONENT:
+            return next(_needs_on_component(change, resolution), None)
+        case ChangeKind.VERSION if project_of(change.before) == change.subject:
+            before = text.requirement(change.before).specifier
+            of_others = sorted(
+                _needs_of_others(change.subject, before, resolution),
+                key=lambda reason: _follows(reason, resolution),
+            )
+            return next(iter([*of_others, *_needs_of_before(change, resolution, universe)]), None)
+        case _:
+            return None
+
+
+def _needs_on_component(change: Change, resolution: Resolution) -> Iterator[Reason]:
+    """Yield the requirements of facts on a component that its value before does not meet."""
+    component = change.component
+    if component is None:
+        return
+    before = component.parse(change.before)
+    for fact in applied_facts(resolution):
+        if not isinstance(fact, RequiresFact):
+            continue
+        pin = resolution.pin(fact.package)
+        for need in component_requirements(fact.added_needs):
+            if pin and need.component == component.name and not need.allows(before):
+                constraint = Requirement(Package(pin.name), str(need), RequirementSource.FACT, fact)
+                yield _reason(constraint, pin.version)
+
+
+def _needs_of_others(name: str, before: SpecifierSet, resolution: Resolution) -> Iterator[Reason]:
+    """Yield the requirements on a project in a lock that what a line asked for does not meet."""
+    pin = resolution.pin(name)
+    for constraint in pin.because if pin is not None else ():
+        if not isinstance(constraint, Requirement):
+            continue
+        requirer = resolution.pin(constraint.package.name)
+        needed = text.requirement(constraint.text).specifier
+        if requirer is not None and requirer.name != name and _are_apart(before, needed):
+            yield _reason(constraint, requirer.version)
+
+
+def _follows(reason: Reason, resolution: Resolution) -> bool:
+    """Return whether the release of a requirement is pinned by another release in the lock.
+
+    Then that other release is more of a reason.
+    """
+    pin = resolution.pin(reason.subject.partition("[")[0])
+    return pin is not None and any(isinstance(line, Requirement) for line in pin.exact_because)
+
+
+def _are_apart(before: SpecifierSet, needed: SpecifierSet) -> bool:
+    """Return whether a version that one of two specifiers pins is not admitted by the other."""
+    for one, other in ((before, needed), (needed, before)):
+        version = _pinned(one)
+        if version is not None and not other.contains(version, prereleases=True):
+            return True
+    return False
+
+
+def _needs_of_before(
+    change: Change, resolution: Resolution, universe: Universe
+) -> Iterator[Reason]:
+    """Yield the requirements of the release that a line pinned before which a lock does not meet.
+
+    There are none if that release was not read.
+    """
+    version = _pinned(text.requirement(change.before).specifier)
+    project = universe.project(canonicalize_name(change.subject))
+    versions: Sequence[Version] = project.versions
+    if version is None or version not in versions:
+        return
+    candidate = universe.candidate(Package(project.name), versions.index(version))
+    if candidate is None or not universe.opened(candidate):
+        return
+    for edge in universe.edges(candidate):
+        if isinstance(edge.constraint, Requirement) and _is_unmet(edge.constraint, resolution):
+            yield _reason(edge.constraint, version)
+
+
+def _is_unmet(constraint: Constraint, resolution: Resolution) -> bool:
+    """Return whether a requirement is on a project whose pin in a lock does not meet it."""
+    if not isinstance(constraint, Requirement) or not project_of(constraint.text):
+        return False
+    need = text.requirement(constraint.text)
+    pin: Pin | None = resolution.pin(need.name)
+    return pin is not None and not need.specifier.contains(pin.version, prereleases=True)
+
+
+def _pinned(specifiers: SpecifierSet) -> Version | None:
+    """Return the version that specifiers pin; None if they pin none."""
+    for specifier in specifiers:
+        if text.is_exact(specifier):
+            return Version(specifier.version)
+    return None
+
+
+def _reason(constraint: Requirement, version: Version) -> Reason:
+    """Return the reason that a release has a requirement."""
+    return Reason(
+        constraint=constraint,
+        versions=(ReleaseRange(oldest=str(version), newest=str(version), count=1),),
+    )
