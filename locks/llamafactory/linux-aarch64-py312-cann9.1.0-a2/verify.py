@@ -2795,9 +2795,9 @@ def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Grou
 
 
 def _compared(group: "Group", key: "str", **further: "str") -> "Group":
-    """Return the result of a check with the values by which machines of a cluster are compared.
+    """Return a group with the values by which the machines of a cluster are compared.
 
-    These are the value of the result with this key, and `further` values.
+    These are the group's own value with this key, under the name of the group, and `further`.
     """
     return replace(group, machine={group.name: group.values[key], **further})
 
@@ -6128,7 +6128,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 9.1.0", "component": "hdk", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. The boards of A5 have driver lines of their own. (vendor: hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28))", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002A5 \u7684\u5404\u79cd\u677f\u5361\u53e6\u6709\u81ea\u5df1\u7684\u9a71\u52a8\u7248\u672c\u7cfb\u5217\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28)\uff09"}}],
 "requested": ["deepspeed", "llamafactory", "torch", "torch-npu", "torchvision"],
 "excuses": [],
-"digest": "f6dc26da816ff634e1bd3e541f72e74b8c8ec3b70b650909ba336794e8341052",
+"digest": "4baff6bfb386264022ee311bfba61e6451b897e0b1695a0c80d68318e5cce6e3",
 "pins": [
 {"name": "accelerate", "version": "1.11.0", "stage": 4, "sha256": ["a628fa6beb069b8e549460fc449135d5bd8d73e7a11fd09f0bc9fc4ace7f06f1"]},
 {"name": "aiofiles", "version": "24.1.0", "stage": 4, "sha256": ["b4ec55f4195e3eb5d7abd1bf7e061763e864dd4954231fb8539a0ef8bb8260e5"]},

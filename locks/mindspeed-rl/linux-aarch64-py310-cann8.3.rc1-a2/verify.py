@@ -2795,9 +2795,9 @@ def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Grou
 
 
 def _compared(group: "Group", key: "str", **further: "str") -> "Group":
-    """Return the result of a check with the values by which machines of a cluster are compared.
+    """Return a group with the values by which the machines of a cluster are compared.
 
-    These are the value of the result with this key, and `further` values.
+    These are the group's own value with this key, under the name of the group, and `further`.
     """
     return replace(group, machine={group.name: group.values[key], **further})
 
@@ -6128,7 +6128,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.3.RC1", "component": "hdk", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.3.RC1.json (2026-11-23))", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.3.RC1.json (2026-11-23)\uff09"}}],
 "requested": ["megatron-core", "mindspeed", "torch", "torch-npu", "torchvision", "transformers", "verl", "verl-npu", "vllm", "vllm-ascend"],
 "excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "device": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "device": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "device": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "device": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
-"digest": "828cc9edd40d2f642c37a32d3c73f613ac16e70ba4b329fc13a53c103e0288c9",
+"digest": "36433ce1eea04285e4ce9fb7b66f986408fb0cc440376aef263af6cde0aff189",
 "pins": [
 {"name": "accelerate", "version": "1.12.0", "stage": 9, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
 {"name": "aiofiles", "version": "25.1.0", "stage": 9, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},

@@ -2795,9 +2795,9 @@ def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Grou
 
 
 def _compared(group: "Group", key: "str", **further: "str") -> "Group":
-    """Return the result of a check with the values by which machines of a cluster are compared.
+    """Return a group with the values by which the machines of a cluster are compared.
 
-    These are the value of the result with this key, and `further` values.
+    These are the group's own value with this key, under the name of the group, and `further`.
     """
     return replace(group, machine={group.name: group.values[key], **further})
 
@@ -6128,7 +6128,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 9.1.0", "component": "hdk", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. The boards of A5 have driver lines of their own. (vendor: hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28))", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002A5 \u7684\u5404\u79cd\u677f\u5361\u53e6\u6709\u81ea\u5df1\u7684\u9a71\u52a8\u7248\u672c\u7cfb\u5217\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28)\uff09"}}],
 "requested": ["accelerate", "deepspeed", "peft", "torch", "torch-npu", "trl"],
 "excuses": [{"project": "deepspeed", "modules": ["deepspeed"], "scripts": [], "device": true, "reason": {"en": "If triton can be imported, deepspeed decorates its kernels with `triton.autotune` when it is imported itself, and that asks triton for its driver. triton-ascend has one only where it finds CANN's compiler, so without CANN `import deepspeed` fails with `0 active drivers`.", "zh": "\u53ea\u8981\u80fd\u5bfc\u5165 triton\uff0cdeepspeed \u5728\u5bfc\u5165\u65f6\u5c31\u4f1a\u7528 `triton.autotune` \u88c5\u9970\u5185\u6838\uff0c\u4ece\u800c\u5411 triton \u8bf7\u6c42\u9a71\u52a8\u3002triton-ascend \u53ea\u6709\u627e\u5230 CANN \u7684\u7f16\u8bd1\u5668\u624d\u6709\u9a71\u52a8\uff0c\u56e0\u6b64\u6ca1\u6709 CANN \u65f6 `import deepspeed` \u4f1a\u62a5\u9519 `0 active drivers`\u3002"}}],
-"digest": "a722609d3bb920e02065c021b6fc08b685aa663e08a109dd41389627bc432a9f",
+"digest": "2d0d46087831f10b70877f152eb5dcf897eb65f79c0d7d1357885b7fea3d29c5",
 "pins": [
 {"name": "accelerate", "version": "1.15.0", "stage": 4, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},
 {"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 4, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},

@@ -2795,9 +2795,9 @@ def check_components(context: "CheckContext", tool: "NpuTool") -> "Iterator[Grou
 
 
 def _compared(group: "Group", key: "str", **further: "str") -> "Group":
-    """Return the result of a check with the values by which machines of a cluster are compared.
+    """Return a group with the values by which the machines of a cluster are compared.
 
-    These are the value of the result with this key, and `further` values.
+    These are the group's own value with this key, under the name of the group, and `further`.
     """
     return replace(group, machine={group.name: group.values[key], **further})
 
@@ -6128,7 +6128,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.5.1", "component": "hdk", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23))", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html (2026-11-23); gitcode.com/cann/release-management/blob/master/9.1.0/release-notes.md (2026-11-23); gitcode.com/Ascend/ascend-deployer/blob/master/downloader/software/CANN_8.5.0.json (2026-11-23)\uff09"}}],
 "requested": ["torch", "torch-npu", "triton-ascend", "vllm", "vllm-ascend"],
 "excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "device": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "device": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
-"digest": "bb70bdee93a742d67aacf70d7a16aa6ea4e7f184b9d5521ff99982ec17cc5835",
+"digest": "0e0aa2f0f4c4ad15185b534f5b179d44023d4014a95026cce49756700515aaa3",
 "pins": [
 {"name": "aiofiles", "version": "25.1.0", "stage": 6, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
 {"name": "aiohappyeyeballs", "version": "2.6.1", "stage": 6, "sha256": ["f349ba8f4b75cb25c99c5c2d84e997e485204d2902a9597802b0371f09331fb8"]},
