@@ -110,18 +110,19 @@ def _cause(change: Change, resolution: Resolution, universe: Universe) -> Reason
     """Return the requirement because of which a line or a component changes; None if unknown."""
     if change.target or change.shipped:
         return None
+    candidates: list[Reason] = []
     match change.kind:
         case ChangeKind.COMPONENT:
-            return next(_needs_on_component(change, resolution), None)
+            candidates += _needs_on_component(change, resolution)
         case ChangeKind.VERSION if project_of(change.before) == change.subject:
             before = text.requirement(change.before).specifier
-            of_others = sorted(
-                _needs_of_others(change.subject, before, resolution),
-                key=lambda reason: _follows(reason, resolution),
-            )
-            return next(iter([*of_others, *_needs_of_before(change, resolution, universe)]), None)
+            candidates += _needs_of_others(change.subject, before, resolution)
         case _:
             return None
+    candidates.sort(key=lambda reason: _follows(reason, resolution))
+    if change.kind is ChangeKind.VERSION:
+        candidates += _needs_of_before(change, resolution, universe)
+    return next(iter(candidates), None)
 
 
 def _needs_on_component(change: Change, resolution: Resolution) -> Iterator[Reason]:
