@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from resolver.errors import InputError
+from resolver.index.git_netrc import without_default_entry
 from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import LONGEST, without_secrets
 
@@ -148,6 +149,20 @@ def run_git(
     for key, value in _SETTINGS.items():
         command += ["-c", f"{key}={value}"]
     command += arguments
+    with without_default_entry() as variables:
+        status, printed, errors = _finished(command, environment | variables, seconds, output)
+    if status:
+        raise GitError(errors.decode("utf-8", "replace"))
+    return printed or b""
+
+
+def _finished(
+    command: list[str], environment: dict[str, str], seconds: float, output: IO[bytes] | None
+) -> tuple[int, bytes | None, bytes]:
+    """Run a command. Return its status, its standard output and its standard error.
+
+    The parameters and errors are those of `run_git`.
+    """
     try:
         process = subprocess.Popen(  # noqa: S603  no shell; addresses and names are checked where they are parsed
             command,
@@ -171,9 +186,7 @@ def run_git(
                     phrase("no answer within {seconds} seconds", seconds=f"{seconds:.0f}")
                 ) from None
             raise
-    if process.returncode:
-        raise GitError(errors.decode("utf-8", "replace"))
-    return printed or b""
+    return process.returncode, printed, errors
 
 
 def init_bare(folder: Path) -> None:
