@@ -33,6 +33,8 @@ _PATH = re.compile(r"[^\"'`<>\\@…]*")
 _REVISION = re.compile(r"[\w.+-]*")
 # A revision that cannot be the name of a host.
 _TAG = re.compile(r"v[0-9][\w.+-]*")
+# A revision that reads like a host with its domain.
+_DOMAIN = re.compile(r"[\w.-]*\.[A-Za-z][A-Za-z-]+")
 # A word of a line. Other white space does not end a word, since a password may contain it.
 _WORD = re.compile(r"[^ \t\n]+")
 # Characters that show that a word may contain an address, besides `//` before a letter or digit.
@@ -65,6 +67,9 @@ def shown_address(address: str) -> str:
         return f"{scheme}…"
     # In `me:12/…@host`, `me` is a user and `12/…` a password.
     may_be_user = host["port"] is not None and not at_sign
+    # So may it be in `TOKEN/…@host` without a path. The user of ssh is followed by its host.
+    is_ssh_host = at_sign != "" and scheme.endswith("ssh://")
+    may_be_user |= authority != "" and not is_ssh_host and "/" not in path.partition("@")[0]
     if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
     # `…@` shows that there was a user: it was removed before, or the address has no scheme.
@@ -83,7 +88,7 @@ def _is_path(path: str, *, is_git: bool, may_follow_user: bool) -> bool:
         return False
     if not at_sign:
         return True
-    form = _TAG if may_follow_user else _REVISION
+    form = _TAG if may_follow_user or _DOMAIN.fullmatch(revision) else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
     return is_revision or _COMMIT_HASH.fullmatch(revision) is not None
 

@@ -6,7 +6,6 @@ issues, trials and printed documents are not opened.
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from typing import Final, Literal, Protocol
 
@@ -17,7 +16,7 @@ from packaging.version import Version
 from resolver import address
 from resolver.audit.passages import Text
 from resolver.errors import IndexFailure, InputError
-from resolver.index.git import RepositoryUnreadable, run_git
+from resolver.index.git import NO_REPOSITORY, RepositoryUnreadable, run_git
 from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.repositories import NoSuchCommit, Repositories
@@ -334,9 +333,7 @@ def _is_mirrored(repository: Repository) -> bool:
     Another protocol or other credentials for the same repository do not count. Raise
     RepositoryUnreadable.
     """
-    # Without a repository git reads only the settings that count for a fetch.
-    no_repository = f"--git-dir={os.devnull}"
-    output = run_git(no_repository, "ls-remote", "--get-url", "--", repository.address)
+    output = run_git(NO_REPOSITORY, "ls-remote", "--get-url", "--", repository.address)
     return _place(output.decode().strip()) != _place(repository.address)
 
 

@@ -2,6 +2,10 @@
 
 Hooks, prompts and automatic maintenance are turned off (`_SETTINGS`, `_VARIABLES`). `repositories`
 and `references` call this module, and so does `ascend-lock diff` for locks of an earlier commit.
+
+The `config` of a repository can name programs that git runs. Left to itself, git takes any folder
+above the current one for a repository that has files such as `HEAD` and `config`, and a proposed
+change can add these. So each call names the repository, and git searches for none.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from resolver.errors import InputError
+from resolver.index.git_netrc import without_default_entry
 from resolver.phrase import Phrase, cause, phrase
 from resolver.redaction import LONGEST, without_secrets
 
@@ -30,6 +35,8 @@ _SETTINGS: Final = {
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "20",
     "maintenance.auto": "false",
+    # A folder is a repository only if it is named, or by its `.git`.
+    "safe.bareRepository": "explicit",
     "transfer.fsckObjects": "true",
 }
 # Environment variables that are set for every command.
@@ -42,6 +49,10 @@ _VARIABLES: Final = {
     "SSH_ASKPASS": "",
     "LC_ALL": "C",
 }
+# The variable by which git fetches nothing that is missing in a repository.
+_NO_LAZY_FETCH: Final = "GIT_NO_LAZY_FETCH"
+# Stands for no repository. Git then reads only the settings of the user and of the system.
+NO_REPOSITORY: Final = Path(os.devnull)
 # Arguments with which git prints the committer's date of a commit, in seconds since 1970.
 SHOW_TIME: Final = ("show", "--no-patch", "--format=%ct")
 # Variables that would make git use another repository than the given one.
@@ -55,7 +66,7 @@ _IGNORED: Final = (
 )
 # An address that git quotes in a message.
 _QUOTED_ADDRESS: Final = re.compile(r" *'[^']*(//|@).*'")
-_NO_REPOSITORY: Final = "not a git repository"
+_NOT_A_REPOSITORY: Final = "not a git repository"
 # A message that does not say why: the message before it does.
 _NO_REASON: Final = "fatal: Could not read from remote repository."
 
@@ -96,19 +107,62 @@ def _last_message(output: str) -> str:
     return re.sub(r"^(fatal|error): (unable to access '.*': )?", "", last)
 
 
-def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) -> bytes:
-    """Run git, and return its standard output.
+class WorkTree(NamedTuple):
+    """The folder of the user's files in a repository, which is the `.git` in it.
 
-    With `output`, the standard output is written into that file, and the result is empty. git is
-    killed after `seconds`. Raises GitError if it fails, takes longer, or is not installed.
+    Git itself judges whether that may be trusted, by its owner and `safe.directory`. For a
+    repository that is named otherwise, it does not.
+    """
+
+    # The folder. It is absolute and has no links.
+    folder: Path
+
+
+def run_git(
+    repository: Path | WorkTree,
+    *arguments: str,
+    seconds: float = 60,
+    output: IO[bytes] | None = None,
+    fetches_missing: bool = False,
+) -> bytes:
+    """Run git in a repository, and return its standard output.
+
+    `repository` is the folder of a bare repository, `NO_REPOSITORY`, or a work tree. With `output`,
+    the standard output is written into that file, and the result is empty. With `fetches_missing`,
+    git fetches an object when it is read, if the repository was fetched without it. git is killed
+    after `seconds`. Raises GitError if it fails, takes longer, or is not installed.
     """
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= _VARIABLES
     environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
-    command = ["git"]
+    if fetches_missing:
+        environment.pop(_NO_LAZY_FETCH, None)
+    else:
+        environment[_NO_LAZY_FETCH] = "1"
+    if isinstance(repository, WorkTree):
+        # So that git looks for `.git` in this folder alone.
+        environment["GIT_CEILING_DIRECTORIES"] = str(repository.folder.parent)
+        place = ["-C", str(repository.folder)]
+    else:
+        place = [f"--git-dir={repository}"]
+    command = ["git", *place]
     for key, value in _SETTINGS.items():
         command += ["-c", f"{key}={value}"]
     command += arguments
+    with without_default_entry() as variables:
+        status, printed, errors = _finished(command, environment | variables, seconds, output)
+    if status:
+        raise GitError(errors.decode("utf-8", "replace"))
+    return printed or b""
+
+
+def _finished(
+    command: list[str], environment: dict[str, str], seconds: float, output: IO[bytes] | None
+) -> tuple[int, bytes | None, bytes]:
+    """Run a command. Return its status, its standard output and its standard error.
+
+    The parameters and errors are those of `run_git`.
+    """
     try:
         process = subprocess.Popen(  # noqa: S603  no shell; addresses and names are checked where they are parsed
             command,
@@ -132,14 +186,12 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
                     phrase("no answer within {seconds} seconds", seconds=f"{seconds:.0f}")
                 ) from None
             raise
-    if process.returncode:
-        raise GitError(errors.decode("utf-8", "replace"))
-    return printed or b""
+    return process.returncode, printed, errors
 
 
 def init_bare(folder: Path) -> None:
     """Make an empty bare repository in a folder. Raises GitError."""
-    run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+    run_git(folder, "init", "--quiet", "--bare", "--template=")
 
 
 def ref_of(commit: str) -> str:
@@ -186,28 +238,31 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
     existing = folder
     while not existing.is_dir():
         existing = existing.parent
+    # Git does not follow links in paths.
+    real = existing.resolve()
+    work_tree = _work_tree_of(real)
+    if work_tree is None:
+        raise _not_in_repository(revision, folder)
+    start = real.relative_to(work_tree.folder)
+    tree = start / folder.relative_to(existing)
+    # The folder of the whole tree has no name in git.
+    paths = () if tree == Path() else (f"{tree.as_posix()}/",)
     try:
-        commit = _git_in(
-            existing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"
+        commit = _text_of(
+            work_tree, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"
         ).strip()
-        tree = f"{folder.relative_to(existing)}/"
-        listed = _git_in(existing, "ls-tree", "-r", "-z", "--name-only", commit, "--", tree)
+        listed = _text_of(
+            work_tree, "ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, "--", *paths
+        )
         texts = {}
         for path in map(Path, listed.split("\0")):
             if path.name == name:
-                blob = f"{commit}:./{path.as_posix()}"
-                texts[existing / path] = _git_in(existing, "cat-file", "blob", blob)
+                text = _text_of(work_tree, "cat-file", "blob", f"{commit}:{path.as_posix()}")
+                texts[existing / path.relative_to(start)] = text
         return texts
     except (GitError, UnicodeDecodeError) as error:
-        if isinstance(error, GitError) and _NO_REPOSITORY in error.output:
-            raise InputError(
-                phrase("{folder} is in no git repository", folder=folder),
-                where=f"{folder}@{revision}",
-                hint=phrase(
-                    "name two folders or files of locks: {command}",
-                    command="ascend-lock diff OLD NEW",
-                ),
-            ) from None
+        if isinstance(error, GitError) and _NOT_A_REPOSITORY in error.output:
+            raise _not_in_repository(revision, folder) from None
         hint = phrase("see `git log -- {folder}`", folder=shlex.quote(str(folder)))
         raise InputError(
             phrase("there is no `{revision}` of {folder}", revision=revision, folder=folder),
@@ -216,6 +271,29 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
         ) from None
 
 
-def _git_in(folder: Path, *arguments: str) -> str:
-    """Run git in a folder, and return its output. Raises GitError and UnicodeDecodeError."""
-    return run_git("-C", str(folder), *arguments).decode()
+def _work_tree_of(folder: Path) -> WorkTree | None:
+    """Return the work tree that contains a folder; None if it is in none.
+
+    Only a `.git` makes a work tree. Git checks out no file or folder of this name.
+    """
+    for above in (folder, *folder.parents):
+        if (above / ".git").exists():
+            return WorkTree(above)
+    return None
+
+
+def _not_in_repository(revision: str, folder: Path) -> InputError:
+    """Return the error for a folder that is in no repository."""
+    return InputError(
+        phrase("{folder} is in no git repository", folder=folder),
+        where=f"{folder}@{revision}",
+        hint=phrase(
+            "name two folders or files of locks: {command}",
+            command="ascend-lock diff OLD NEW",
+        ),
+    )
+
+
+def _text_of(repository: WorkTree, *arguments: str) -> str:
+    """Return what git prints in a work tree. Raises GitError and UnicodeDecodeError."""
+    return run_git(repository, *arguments).decode()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from resolver.index.git import (
+    NO_REPOSITORY,
     SHOW_TIME,
     GitError,
     RepositoryUnreadable,
@@ -61,7 +62,7 @@ class References:
         Raises RepositoryUnreadable.
         """
         arguments = ("ls-remote", "--heads", "--tags", "--", self.url)
-        output = run_git(*arguments, seconds=_ASK_SECONDS)
+        output = run_git(NO_REPOSITORY, *arguments, seconds=_ASK_SECONDS)
         return parse_references(output)
 
     def fetch(self, commits: Collection[str]) -> None:
@@ -153,4 +154,4 @@ class References:
 
     def _git(self, *arguments: str, seconds: float = 60) -> bytes:
         """Run git in the folder of this repository, and return its output. Raises GitError."""
-        return run_git(f"--git-dir={self._folder}", *arguments, seconds=seconds)
+        return run_git(self._folder, *arguments, seconds=seconds)

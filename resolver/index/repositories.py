@@ -19,6 +19,7 @@ from typing import IO, Final
 from resolver import address
 from resolver.errors import InputError
 from resolver.index.git import (
+    NO_REPOSITORY,
     SHOW_TIME,
     GitError,
     RepositoryUnreadable,
@@ -161,7 +162,8 @@ class Repositories:
         # An annotated tag is an object of its own. This is the name of the commit that it tags.
         annotated = f"{tag}^{{}}"
         with self._network(url):
-            output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
+            names = (tag, annotated, branch)
+            output = run_git(NO_REPOSITORY, "ls-remote", "--", url, *names, seconds=_ASK_SECONDS)
         commits = parse_references(output)
         return commits.get(tag, ""), commits.get(branch, "")
 
@@ -226,7 +228,7 @@ class Repositories:
             try:
                 init_bare(folder)
                 (folder / "shallow").write_text(f"{commit}\n")
-                _git(folder, "fetch", "--quiet", "--no-tags", str(path.resolve()), refs)
+                run_git(folder, "fetch", "--quiet", "--no-tags", str(path.resolve()), refs)
             except GitError:
                 return False
             return _has(folder, commit)
@@ -242,7 +244,7 @@ class Repositories:
         """
         repository = self.fetched(url, commit)
         try:
-            return _git(repository, *arguments, output=output)
+            return self._git(repository, *arguments, output=output)
         except GitError:
             if self._offline:
                 raise
@@ -251,7 +253,11 @@ class Repositories:
         if output is not None:
             output.seek(0)
             output.truncate()
-        return _git(self.fetched(url, commit), *arguments, output=output)
+        return self._git(self.fetched(url, commit), *arguments, output=output)
+
+    def _git(self, repository: Path, *arguments: str, output: IO[bytes] | None) -> bytes:
+        """Run git in a repository of the cache, with the arguments and result of `run_git`."""
+        return run_git(repository, *arguments, output=output, fetches_missing=self._blobless)
 
     def fetched(self, url: str, commit: str) -> Path:
         """Return the folder of the bare repository that has this commit alone.
@@ -285,14 +291,14 @@ class Repositories:
             # A quick request first, so that a host that does not answer costs 20 seconds and not
             # the 600 seconds of a fetch.
             if not self._access.is_reached(url):
-                run_git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
+                run_git(NO_REPOSITORY, "ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
             with TemporaryDirectory(
                 prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True
             ) as temporary:
                 fresh = Path(temporary, "git")
                 init_bare(fresh)
                 refs = f"+{commit}:{ref_of(commit)}"
-                _git(fresh, "fetch", *options, "--", url, refs, seconds=_FETCH_SECONDS)
+                run_git(fresh, "fetch", *options, "--", url, refs, seconds=_FETCH_SECONDS)
                 repositories.remove_tree(name)  # if it exists, it lacks the commit
                 # Another run may have made it meanwhile; `fetched` checks it afterwards.
                 with suppress(OSError):
@@ -365,18 +371,11 @@ def _host(url: str) -> str:
     return f"{parts.scheme}://{parts.host}:{parts.port or ''}" if parts.host else parts.path
 
 
-def _git(
-    repository: Path, *arguments: str, seconds: float = 60, output: IO[bytes] | None = None
-) -> bytes:
-    """Run git in a bare repository, with the arguments and the result of `run_git`."""
-    return run_git(f"--git-dir={repository}", *arguments, seconds=seconds, output=output)
-
-
 def _has(repository: Path, commit: str) -> bool:
     """Return whether a repository has a commit under the reference that `ref_of` names."""
     ref = f"{ref_of(commit)}^{{commit}}"
     try:
-        output = _git(repository, "rev-parse", "--verify", "--quiet", ref)
+        output = run_git(repository, "rev-parse", "--verify", "--quiet", ref)
     except GitError:
         return False
     return output.decode().strip() == commit

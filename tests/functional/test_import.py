@@ -1453,6 +1453,21 @@ def test_import_shows_no_name_of_a_list(workspace: Workspace, table: str, kind: 
     assert "hunter2" not in run.stderr
 
 
+@pytest.mark.parametrize("key", ["me:hunter2 x", "hunter2@host", "a/hunter2", "x" * 31 + "hunter2"])
+@pytest.mark.parametrize("table", ["dependency-groups", "project.optional-dependencies"])
+def test_import_suggests_no_key_that_is_no_name(workspace: Workspace, table: str, key: str) -> None:
+    """A group or extra that the user asks for may be misspelt, and the file may be any file."""
+    lists = f'"{key}" = ["six"]\nTest_All = ["six", "mine[nope]", {{ include-group = "nope" }}]\n'
+    if "extras" in table or "optional" in table:
+        lists = lists.replace(', { include-group = "nope" }', "")
+    write(workspace, pyproject_toml=f'[project]\nname = "mine"\n[{table}]\n{lists}')
+    option = "--extra" if "optional" in table else "--group"
+    for name in ("nope", key.replace("hunter2", "hunter"), "test-al", "test-all"):
+        run = workspace.run("import", "pyproject.toml", option, name)
+        assert (run.status, "hunter2" in run.stdout + run.stderr) == (2, False), run
+        assert "known are test-all\n" in run.stderr or "did you mean `test-all`?" in run.stderr
+
+
 @pytest.mark.parametrize("name", ["hunter2@host.example/r.txt", "host.example/r.txt?t=hunter2"])
 def test_import_shows_no_path_of_a_line(workspace: Workspace, name: str) -> None:
     write(
@@ -1492,7 +1507,7 @@ def test_import_reads_quoted_items_whole(
     assert "hunter2" not in run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
+@pytest.mark.parametrize("mark", ["\r", "\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
 def test_import_breaks_no_line_within_a_password(workspace: Workspace, mark: str) -> None:
     lines = (f"--index-url https://hunter2{mark}x@host.example/", f"x @ https:{mark}hunter2@h/o")
     for line in lines:
@@ -1502,6 +1517,61 @@ def test_import_breaks_no_line_within_a_password(workspace: Workspace, mark: str
             run = workspace.run("import", name)
             assert (run.status, tomli.loads(run.stdout)["stack"]["requires"]) == (0, ["six"]), run
             assert "hunter2" not in run.stderr
+
+
+def test_import_reads_lines_with_any_number_of_returns(workspace: Workspace) -> None:
+    """Only a carriage return within a line may be a part of a password."""
+    (workspace.root / "requirements.txt").write_bytes(b"six\r\r\ntqdm\r\nnumpy\r")
+    stack, left_out = imported(workspace, "requirements.txt")
+    assert (stack["stack"]["requires"], left_out) == (["six", "tqdm", "numpy"], [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://hunter2 -x@host.example/a",
+        "https://hunter2 --hash=x@host.example/a",
+        "x @ git+https://hunter2/x -rest@host.example/o/r@v2",
+        "x @ git+https://me:12/hunter2@v1 -rest@host.example/o/r@v2",
+        "x @ git+https://me:12/hunter2@v1 --pre @host.example/o/r@v2",
+        "x @ git+https://hunter2/x -i https://u@host.example/o/r",
+        "hunter2 --pre x@host.example/a",
+        "x @ git+https://me/hunter2@host.example",
+        "x @ git+https://me/hunter2@host",
+        "git+https://me/hunt/hunter2@host.example#egg=x",
+        "hunter2 -rest",
+        "hunter2 -ri https://host.example/a",
+    ],
+)
+def test_import_ends_no_address_within_a_password(workspace: Workspace, line: str) -> None:
+    """A dash after a space begins an option only if pip knows it, and no `@` follows an address."""
+    items = CONDA.format(line) + "    - six\n"
+    write(workspace, requirements_txt=f"six\n{line}\n", environment_yml=items)
+    for name, where in (("requirements.txt", 2), ("environment.yml", 4)):
+        run = workspace.run("import", name)
+        assert (run.status, tomli.loads(run.stdout)["stack"]["requires"]) == (0, ["six"]), run
+        assert f"{name}:{where}" in run.stderr
+        assert "hunter2" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--hash=sha256:aa --hash sha256:bb",
+        "--config-settings a=b",
+        "-C a=b",
+        "--pre",
+        "--no-binary :all:",
+        "--index-url https://u:hunter2@host.example/simple",
+        "-i https://u:hunter2@host.example/simple --pre",
+        "--global-option=--a",
+    ],
+)
+def test_import_reads_options_after_a_requirement(workspace: Workspace, options: str) -> None:
+    write(workspace, requirements_txt=f"six>=1 {options}\n")
+    run = workspace.run("import", "requirements.txt")
+    assert tomli.loads(run.stdout)["stack"]["requires"] == ["six>=1"], run
+    assert "hunter2" not in run.stdout + run.stderr
 
 
 LONG_LINES = {

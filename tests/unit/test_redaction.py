@@ -49,6 +49,16 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         ("https://host.example/cut-hunter2…", "https://…"),
         ("git+ssh://git@host.example:2222/a@v1.0", "git+ssh://host.example:2222/a@v1.0"),
         ("git+https://me:12/hunter2@host.example", "git+https://…"),
+        ("git+https://me/hunter2@host.example", "git+https://…"),
+        ("git+https://me/hunter2@host", "git+https://…"),
+        ("git+https://me:x@y/hunter2@host", "git+https://…"),
+        ("git+https://me/hunt/er2@host.example", "git+https://…"),
+        ("git+ssh://me/hunter2@host", "git+ssh://…"),
+        ("git+https://host.example/a@v1.0", "git+https://host.example/a@v1.0"),
+        ("git+https://host.example/a/b@1.0.post1", "git+https://host.example/a/b@1.0.post1"),
+        ("git+https://host.example/a/b@main", "git+https://host.example/a/b@main"),
+        ("git+ssh://git@host.example/a@main", "git+ssh://host.example/a@main"),
+        ("git+file:///a@main", "git+file:///a@main"),
     ],
 )
 def test_address_is_shown_without_secrets(address: str, shown: str) -> None:

@@ -16,7 +16,7 @@ from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.requirement import Requirement
 from resolver.phrase import Phrase, phrase
-from resolver.redaction import is_certain, shown_address, without_secrets
+from resolver.redaction import is_certain, shown_address
 
 # The versions of Python that a target can get, in the order of preference: the first version that a
 # file admits is taken.
@@ -89,6 +89,25 @@ WITHOUT_MEANING: Final = frozenset(
         "--no-input",
     )
 )
+# The options of pip and uv that may follow a requirement in its line, where pip ignores some.
+OPTIONS_AFTER: Final = frozenset(
+    (
+        "--hash",
+        "-C",
+        "--config-settings",
+        "--config-setting",
+        "--global-option",
+        "--install-option",
+        "--pre",
+        "--prefer-binary",
+        "--no-binary",
+        "--only-binary",
+        "--require-hashes",
+        "--no-deps",
+        *INDEX_OPTIONS,
+        *BUILD_OPTIONS,
+    )
+)
 _EDITABLE: Final = ("-e", "--editable")
 # All other options whose names may be shown.
 _OTHER_OPTIONS: Final = frozenset(
@@ -120,11 +139,16 @@ _FOLDER: Final = re.compile(r"\.{1,2}(/[\w./-]*)?(\[[\w,-]+\])?")
 _OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
 # Characters that are line breaks for `str.splitlines`, and so for pip, but white space for others.
 # A password may contain them.
-_ODD_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_ODD_BREAK = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Carriage returns at the end of a line, as of files that were converted twice.
+_LINE_END = re.compile(r"(?<!\r)\r+(?=\n|\Z)")
 # Characters that show that a version or a marker may be a part of an address.
 _ADDRESS_PART = re.compile(r"[/:@?#\\]")
 # Characters that show that the fragment of an address may be a part of another address.
 _FRAGMENT_PART = re.compile(r"//|[:@?#\\]")
+# The normalised name of a group or extra. A longer one may be a token.
+_NAME = re.compile("[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST_NAME: Final = 30
 _WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 
 
@@ -223,12 +247,12 @@ class FileRequirements(msgspec.Struct):
 
 
 def with_whole_lines(content: str) -> str:
-    """Return a text without line breaks that only `str.splitlines` knows, such as U+2028.
+    """Return a text without odd line breaks, such as U+2028 or a carriage return alone.
 
     They are replaced by U+FFFD, which is valid in no requirement. So the line is reported as one
     that cannot be read.
     """
-    return _ODD_BREAK.sub("\ufffd", content)
+    return _ODD_BREAK.sub("\ufffd", _LINE_END.sub("", content))
 
 
 def shown_option(text: str) -> str:
@@ -295,7 +319,8 @@ def require_known(kind: Phrase, names: Iterable[str], known: Collection[str], wh
     """
     for name in names:
         if texts.name(name) not in known:
-            hint = did_you_mean(name, known, known_names(known)).with_values(without_secrets)
+            shown = _shown_names(known)
+            hint = did_you_mean(name, shown, known_names(shown))
             complaint = phrase("there is no {kind} `{name}`", kind=kind, name=name)
             raise InputError(complaint, where=where, hint=hint)
 
@@ -309,5 +334,12 @@ def require_included(
     """
     if not all(texts.name(name) in known for name in names):
         complaint = phrase("there is no such {kind}", kind=kind)
-        hint = known_names(known).with_values(without_secrets)
-        raise InputError(complaint, where=where, hint=hint)
+        raise InputError(complaint, where=where, hint=known_names(_shown_names(known)))
+
+
+def _shown_names(names: Iterable[str]) -> list[str]:
+    """Return the names that a group or an extra may have (PEP 685, PEP 735).
+
+    A file can have any text as a key. One of these names is what the user has to write.
+    """
+    return [name for name in names if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME]

@@ -16,6 +16,7 @@ from resolver.config.requirement_files.file_requirements import (
     BUILD_OPTIONS,
     INDEX_OPTIONS,
     LONGEST_LINE,
+    OPTIONS_AFTER,
     WITHOUT_MEANING,
     FileLine,
     FileRequirements,
@@ -30,8 +31,11 @@ from resolver.model import text as texts
 from resolver.phrase import phrase
 from resolver.redaction import is_certain
 
-# The options of pip that follow a requirement in the same line.
-_OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
+# The options that follow a requirement in the same line. Other texts with a dash may be a part of a
+# password.
+_OPTIONS_AFTER = re.compile(
+    rf"\s((?:{'|'.join(map(re.escape, sorted(OPTIONS_AFTER)))})(?:[\s=].*)?)\Z"
+)
 # The most characters of a path on Linux.
 _LONGEST_PATH: Final = 4_096
 _EDITABLE = re.compile(
@@ -194,9 +198,14 @@ class RequirementsFiles:
 
     def _take_requirement(self, text: str, source_line: _SourceLine) -> None:
         """Add the requirement in a line, count its hashes, and leave out its other options."""
-        requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
+        match = _OPTIONS_AFTER.search(text)
+        requirement = text if match is None else text[: match.start()]
+        options = "" if match is None else match[1]
+        if not _is_certain_end(requirement, options):
+            self._result.leave_out(FileLine("", source_line.where), "import.unread")
+            return
         source_line.into.append(FileLine(_in_pep_508(requirement), source_line.where))
-        other_options, hashes = _HASH.subn("", "".join(options))
+        other_options, hashes = _HASH.subn("", options)
         self._result.hashes += hashes
         if other_options.strip():
             self._leave_out_option(other_options.strip(), source_line.where)
@@ -213,6 +222,17 @@ class RequirementsFiles:
         elif option in WITHOUT_MEANING:
             code = "import.run-option"
         self._result.leave_out(line, code)
+
+
+def _is_certain_end(requirement: str, options: str) -> bool:
+    """Return whether a requirement certainly ends where options seem to begin.
+
+    If an `@` follows, they may be a part of the password of an address. It may also belong to the
+    address of an index after the name of a project.
+    """
+    before_at, at_sign, _ = options.partition("@")
+    is_name = not re.search("[:/@]", requirement)
+    return not at_sign or (is_name and "://" in before_at)
 
 
 def _editables(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, str]]:

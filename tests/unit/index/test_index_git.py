@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import shlex
 import time
 from pathlib import Path
 
 import pytest
 
-from resolver.index.git import GitError, RepositoryUnreadable, parse_references
+import resolver
+from resolver.errors import InputError
+from resolver.index.git import (
+    NO_REPOSITORY,
+    GitError,
+    RepositoryUnreadable,
+    files_at,
+    parse_references,
+    run_git,
+)
+from resolver.index.references import References
 from resolver.index.repositories import Repositories
 from resolver.model.message import Message
 from tests.repositories import Repository
@@ -146,3 +159,113 @@ def test_message_of_git_may_have_any_length() -> None:
         error = GitError("fatal: 'https://u:Hunter2 " + piece * 1_000_000)
         assert "Hunter2" not in str(error)
     assert time.process_time() - begin < 1
+
+
+# Modules that start git by themselves, each with a repository that it names in its variables.
+STARTS_GIT = {"index/git.py", "verify/checkouts.py"}
+
+
+def test_every_call_of_git_names_its_repository() -> None:
+    """Git would search for one, and take a folder of a proposed change for it."""
+    first, *_ = inspect.signature(run_git).parameters.values()
+    assert (first.name, first.default) == ("repository", inspect.Parameter.empty)
+    root = Path(resolver.__file__).parent
+    called, starting = 0, set()
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("run_git"):
+                if path != root / "verify" / "checkouts.py":
+                    # Neither `*arguments` nor a text, which would be the first argument of git.
+                    assert isinstance(node.args[0], ast.Name | ast.Attribute), ast.unparse(node)
+                    called += 1
+            elif isinstance(node, ast.List) and ast.unparse(node).startswith("['git'"):
+                starting.add(path.relative_to(root).as_posix())
+    assert called > 5
+    assert starting == STARTS_GIT
+
+
+def bare_config(folder: Path, config: str) -> None:
+    """Make a folder a bare repository, by plain files that a proposed change can add."""
+    for name in ("objects", "refs/heads"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "refs/heads/main").write_text(f"{'1' * 40}\n")
+    (folder / "config").write_text(config)
+
+
+def test_git_reads_no_config_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `insteadOf` or `credential.helper` it would decide what is fetched, and run programs."""
+    asked, other = Repository(tmp_path / "asked"), Repository(tmp_path / "other")
+    commit = asked.commit({"a": "asked"}, tag="v1")
+    other.commit({"a": "other"}, tag="v1")
+    current = Repository(tmp_path / "project").folder / "stacks"
+    bare_config(current, f'[core]\nbare = true\n[url "{other.url}"]\ninsteadOf = {asked.url}\n')
+    monkeypatch.chdir(current)
+    repositories = Repositories(tmp_path / "cache", warn=lambda _: None)
+    assert repositories.resolve_ref(asked.url, "v1") == (commit, "")
+    assert repositories.read(asked.url, commit, "a") == b"asked"
+    references = References(asked.url, tmp_path / "references")
+    assert references.listed()["refs/tags/v1"] == commit
+    references.fetch([commit])
+    shown = run_git(NO_REPOSITORY, "ls-remote", "--get-url", "--", asked.url)
+    assert shown.decode() == f"{asked.url}\n"
+
+
+def test_git_knows_a_bare_mirror_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named, so `safe.bareRepository` lets git read it."""
+    asked = Repository(tmp_path / "asked")
+    commit = asked.commit({"a": "x"}, tag="v1")
+    asked.git("clone", "--quiet", "--bare", ".", str(tmp_path / "mirror" / "o" / "n.git"))
+    config = tmp_path / "gitconfig"
+    config.write_text(f'[url "file://{tmp_path}/mirror/"]\ninsteadOf = https://git.example/\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    url = "https://git.example/o/n.git"
+    for blobless in (False, True):
+        repositories = Repositories(tmp_path / "cache", blobless=blobless, warn=lambda _: None)
+        assert repositories.resolve_ref(url, "v1") == (commit, "")
+        assert repositories.read(url, commit, "a") == b"x"
+
+
+def test_files_at_runs_no_config_among_the_locks(tmp_path: Path) -> None:
+    """Plain files make locks/STACK a bare repository that names a program to fetch with."""
+    repository = Repository(tmp_path / "project")
+    repository.commit({"locks/s/t/lock.toml": "x"})
+    stack = repository.folder / "locks" / "s"
+    ran = tmp_path / "ran"
+    command = shlex.quote(f"touch {ran}; false")
+    bare_config(
+        stack,
+        "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\npartialClone = origin\n"
+        '[remote "origin"]\nurl = file:///nowhere\npromisor = true\n'
+        f'uploadpack = "{command}"\n',
+    )
+    for folder in (stack, stack / "t", stack / "gone"):
+        texts = files_at("HEAD", folder, "lock.toml")
+        assert texts == ({} if folder.name == "gone" else {stack / "t" / "lock.toml": "x"})
+    with pytest.raises(InputError, match="there is no `1111"):
+        files_at("1" * 40, stack, "lock.toml")
+    assert not ran.exists()
+    (repository.folder / ".git").rename(tmp_path / "git")
+    with pytest.raises(InputError, match="is in no git repository"):
+        files_at("HEAD", stack, "lock.toml")
+    assert not ran.exists()
+
+
+def test_files_at_of_any_folder_of_a_work_tree(tmp_path: Path) -> None:
+    """Also of a linked one, of the whole tree, and of a linked work tree (`git worktree`)."""
+    repository = Repository(tmp_path / "project")
+    repository.commit({"a/b/lock.toml": "1", "ab/lock.toml": "2"})
+    root = repository.folder
+    repository.git("worktree", "add", "--quiet", str(tmp_path / "tree"))
+    (tmp_path / "link").symlink_to(root / "a")
+    assert files_at("HEAD", root / "a", "lock.toml") == {root / "a/b/lock.toml": "1"}
+    for top in (root, tmp_path / "tree"):
+        expected = {top / "a/b/lock.toml": "1", top / "ab/lock.toml": "2"}
+        assert files_at("HEAD", top, "lock.toml") == expected
+    link = tmp_path / "link"
+    assert files_at("HEAD", link, "lock.toml") == {link / "b/lock.toml": "1"}
+    assert files_at("HEAD", link / "b", "lock.toml") == {link / "b" / "lock.toml": "1"}
