@@ -187,7 +187,8 @@ class CheckContext:
     quick: bool = False
     # True to check the network between the accelerators of several nodes.
     network: bool = False
-    # The checks to make: `all`, `quick`, or only those of the `files` or of the `machine`.
+    # The checks to make: `all`, `full`, `quick`, `quick+full`, or only those of the `files` or
+    # of the `machine`.
     checks: str = "all"
     # The time limit for starting one module or command.
     seconds: float = SECONDS_TO_START

@@ -136,7 +136,9 @@ def _checks_of(options: argparse.Namespace) -> str:
         return "machine"
     if options.files:
         return "files"
-    return "quick" if options.quick else "all"
+    if options.quick:
+        return "quick+full" if options.full else "quick"
+    return "full" if options.full else "all"
 
 
 def _bundle(folder: str) -> str:
