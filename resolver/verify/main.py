@@ -117,6 +117,7 @@ def _context(
         folder,
         dict(os.environ),
         ascend=options.ascend,
+        shown_folder=options.lock_folder,
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
@@ -329,6 +330,11 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     )
     parser.add_argument(
         "--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things"
+    )
+    parser.add_argument(
+        "--lock-folder",
+        metavar="DIR",
+        help="where the lock is, in these commands, if this file is a copy; empty: not here yet",
     )
     parser.add_argument(
         "--ascend",
