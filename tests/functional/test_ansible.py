@@ -251,9 +251,7 @@ def test_ansible_reports_what_is_so_today(cluster: Cluster) -> None:
         "node2": ["cann-differs"],
         "node3": [],
     }
-    assert "reports/check says which machine" in " ".join(
-        cluster.fleet().stdout.split()
-    )
+    assert "reports/check says which machine" in " ".join(cluster.fleet().stdout.split())
     assert (cluster.playbook / "reports/removed/node4.json").exists()
 
     cluster.give_toolkit("node2", "8.5.0")
@@ -268,7 +266,7 @@ def test_ansible_reports_what_is_so_today(cluster: Cluster) -> None:
     (started / "sitecustomize.py").write_text("x = 1\n")
     (replaced,) = cluster.root.glob("node2/installed/env-*/lib/python*/site-packages/base.py")
     replaced.write_text("y = 1\n")
-    differing = {"node1": ["startup-unowned"], "node2": ["file-changed"], "node3": []}
+    differing = {"node1": ["startup-extra"], "node2": ["file-changed"], "node3": []}
     run = cluster.play("--check")
     assert run.status != 0
     assert codes_of(cluster) == differing
@@ -282,7 +280,7 @@ def test_ansible_reports_what_is_so_today(cluster: Cluster) -> None:
     assert run.status != 0
     assert {name: failed for name, (_, failed) in played(run).items()}["node3"] == 0, run.stdout
     assert "replaces base" in run.stdout or "installs again base" in run.stdout
-    assert codes_of(cluster) == {"node1": ["startup-unowned"], "node2": [], "node3": []}
+    assert codes_of(cluster) == {"node1": ["startup-extra"], "node2": [], "node3": []}
 
     run = cluster.play("--limit", "node2", "-e", "ascend_lock_builder=node1")
     assert run.status == 0, run.stdout
