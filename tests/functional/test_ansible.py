@@ -273,7 +273,7 @@ def test_ansible_reports_what_is_so_today(cluster: Cluster) -> None:
     assert {name: changed for name, (changed, _) in played(run).items()} == dict.fromkeys(NODES, 0)
     assert replaced.read_text() == "y = 1\n"
     shown = " ".join(cluster.fleet().stdout.split())
-    assert f"bash {cluster.root}/node2/installed/lock/install.sh" in shown
+    assert "bash <root>/node2/installed/lock/install.sh" in shown
 
     replaced.with_name("base-1.0.dist-info").joinpath("RECORD").unlink()
     run = cluster.play()

@@ -873,3 +873,40 @@ def test_install_says_what_it_replaces(workspace: Workspace, python: Path) -> No
     assert "\nreplaces base 1.0 by 2.0\n" in run.stdout
     (site_packages(python) / "other-1.0.dist-info" / "ascend-lock.txt").unlink()
     assert "\ninstalls again other 1.0: its source" in install(workspace, python).stdout
+
+
+def test_install_exact_removes_what_sync_would(workspace: Workspace, python: Path) -> None:
+    """Without it, what an earlier lock had stays, as does what somebody has installed."""
+    workspace.serve("base 1.0", "old 1.0")
+    workspace.locked_stack("base", "old", target=HERE)
+    assert install(workspace, python).status == 0
+    workspace.locked_stack("base", target=HERE)
+    run = install(workspace, python)
+    assert "removes" not in run.stdout
+    put(python, {"mine": "1.0"})
+    planned = workspace.run("sync", "demo", "--python", str(python), "--dry-run", "--json").json
+    names = [change["name"] for change in planned["remove"]]
+    assert names == ["mine", "old"]
+    shown = install(workspace, python, "--exact", "--dry-run").stdout
+    run = install(workspace, python, "--exact")
+    assert run.status == 0, run
+    for text in (shown, run.stdout):
+        assert re.findall(r"(?m)^removes (.*), which the lock does not have$", text) == names
+    assert "removes" not in install(workspace, python, "--exact").stdout
+    assert not (site_packages(python) / "old.py").exists()
+    left = workspace.run("sync", "demo", "--python", str(python), "--dry-run", "--json").json
+    assert left["status"] == "current"
+
+
+def test_install_hears_no_code_that_prints_at_each_start(
+    workspace: Workspace, python: Path
+) -> None:
+    """verify.py tells of such code at the end; what Python it is, is known."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    (site_packages(python) / "sitecustomize.py").write_text('print("hello")\n')
+    run = install(workspace, python)
+    assert "is not a Python" not in run.stderr
+    assert "startup-extra" in run.stdout
+    assert (site_packages(python) / "base.py").exists()
+    assert "already installed" in install(workspace, python).stdout
