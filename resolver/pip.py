@@ -140,7 +140,9 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
         stderr=subprocess.DEVNULL,
         check=True,
     )
-    settings = allowed_settings(by_section(json.loads(done.stdout)))
+    # Code of the environment that runs at each start may print before it.
+    listed = done.stdout.strip().splitlines()[-1]
+    settings = allowed_settings(by_section(json.loads(listed)))
     _require_addresses(settings, environ)
     variables = dict(_NO_FILES)
     for name, value in settings.items():

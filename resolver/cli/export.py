@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json
+from resolver.cli.exported import write_export
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets, with_options_of
 from resolver.config.compile import compile_problems
@@ -27,7 +29,6 @@ from resolver.lock.folder import lock_inputs
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
-from resolver.owned_folder import OwnedFolder
 from resolver.phrase import cause, literal, phrase
 from resolver.report import containerfile as containers
 from resolver.report import pylock as pylocks
@@ -64,6 +65,11 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
     metavar="DIR",
     help="containerfile: install from this folder of the build context.",
 )
+@click.option(
+    "--force",
+    is_flag=True,
+    help="ansible: also overwrite files that no export wrote, or that were edited since.",
+)
 @settings("targets")
 def command(
     run: Settings,
@@ -72,6 +78,7 @@ def command(
     output: Path | None,
     base_image: str | None,
     wheelhouse: str | None,
+    force: bool,
 ) -> int:
     """Write STACK's lock in a format for other tools.
 
@@ -101,7 +108,7 @@ def command(
         run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
         case "ansible":
-            return _write_playbook(lock, output, run)
+            return _write_playbook(lock, output, run, force=force)
         case "pylock":
             text = _pylock(problem, lock, run)
         case "sbom":
@@ -130,7 +137,7 @@ def _require_none(form: Format, values: Mapping[str, str | None]) -> None:
             )
 
 
-def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
+def _write_playbook(lock: Lock, output: Path | None, run: Settings, *, force: bool) -> int:
     """Write a playbook and its role into a folder. Return the exit status."""
     if output is None:
         raise InputError(
@@ -141,14 +148,14 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings) -> int:
     texts = ansible(lock, render(lock))
     run.progress.clear()
     try:
-        with OwnedFolder.open(output, make=True) as folder:
-            for path, text in texts.items():
-                folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)
+        write_export(output, texts, force=force)
     except OSError as error:
         hint = phrase("name another folder with --output")
         failure = phrase("the export could not be written")
         raise files.input_error(error, failure, output, hint) from None
     _print_written("ansible", output, run)
+    site = shlex.quote(str(output / "site.yml"))
+    run.print_note("cli.playbook-next", command=f"ansible-playbook -i INVENTORY {site}")
     return 0
 
 

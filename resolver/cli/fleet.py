@@ -17,7 +17,13 @@ from resolver.errors import InputError
 from resolver.model.text import Language
 from resolver.phrase import phrase
 from resolver.report.document import Block
-from resolver.report.fleet import fleet_document, fleet_json, fleet_status, read_fleet
+from resolver.report.fleet import (
+    RUNS_OF_TERMINAL,
+    fleet_document,
+    fleet_json,
+    fleet_status,
+    read_fleet,
+)
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.terminal import terminal_text
 
@@ -37,6 +43,9 @@ _EXIT = {"as-locked": 0, "differs": 1, "mixed": 4}
     metavar="FILE",
     help="Names of all nodes, one a line: those without a report are errors.",
 )
+@click.option(
+    "--all-nodes", is_flag=True, help="Name every node that differs, however many there are."
+)
 @settings()
 def command(
     run: Settings,
@@ -44,12 +53,14 @@ def command(
     form: str,
     output: Path | None,
     nodes_file: Path | None,
+    all_nodes: bool,
 ) -> int:
     """Compare the nodes of a cluster by their reports.
 
     REPORT is a file that `verify.py --json` made, named after its node, or a folder of such files.
     Of a folder, the files in .json are read, or all files if there are none.
-    Nodes that are alike are shown together, the largest group first.
+    Nodes that are alike are shown together, the largest group first. A report that is more than an
+    hour older than the newest one is marked.
 
     The exit status is 0 if all nodes are as locked and alike, 1 if one differs from its lock or has
     no report, 2 if the command is wrong, and 4 if nodes only differ from each other.
@@ -64,7 +75,8 @@ def command(
             )
         print_json(fleet_json(fleet, run.language))
         return _EXIT[fleet_status(fleet)]
-    blocks = list(fleet_document(fleet))
+    is_short = form == "text" and output is None and not all_nodes
+    blocks = list(fleet_document(fleet, RUNS_OF_TERMINAL if is_short else None))
     if output is not None:
         _write(output, _text(blocks, form, run.language))
         run.print_note("cli.written-to", path=output)

@@ -32,12 +32,10 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, message
 from resolver.phrase import Phrase, literal, phrase
 from resolver.report import verify
-from resolver.report.removal import removal_script
+from resolver.report.removal import KEPT, removal_script
 from resolver.report.script import FILE as INSTALL
 from resolver.report.script import installation_note
 
-# Tools of an environment, which stay even if the lock does not have them.
-_KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
 # The installer whose packages are not touched: pip would remove them only in part.
 _NOT_OURS: Final = "conda"
 # How many of the last lines of a script that failed are shown.
@@ -103,7 +101,7 @@ def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> 
             install.append(Change(pin.name, pin.version, pin.version, damage[pin.name]))
         elif found.note != installation_note(lock, pin):
             install.append(Change(pin.name, pin.version, pin.version))
-    known = {*(pin.name for pin in lock.pin), *_KEPT}
+    known = {*(pin.name for pin in lock.pin), *KEPT}
     extra = {
         distribution.name: distribution.version
         for distribution in environment.installed

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
@@ -29,8 +30,8 @@ class NodeFinding(msgspec.Struct, frozen=True):
     state: Literal["wrong", "warning"]
     # The difference in a sentence, in the language in which verify.py ran.
     what: str | Message
-    # How to correct it: a command or a sentence; may be empty.
-    mend: str = ""
+    # How to correct it: a command or a sentence; may be empty. That of verify.py is a text.
+    mend: str | Message = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +45,12 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     # The sha256 of that lock.toml; empty if there is no report.
     lock: str = ""
-    # Which checks verify.py made: `all`, `quick`, or only the checks of the `machine`.
+    # Which checks verify.py made, such as `all`, `quick`, or only those of the `machine`.
     checks: str = ""
     # The values of the machine by the names that verify.py uses: `glibc`, `python`, components.
     machine: Mapping[str, str] = {}
+    # When verify.py ran, by the clock of the node, in UTC; None if the report does not say.
+    time: datetime | None = None
     # The differences from the lock.
     findings: tuple[NodeFinding, ...] = ()
 
@@ -101,6 +104,12 @@ class Fleet(msgspec.Struct, frozen=True):
     def is_mixed(self) -> bool:
         """Return whether nodes differ from each other in a property or a finding."""
         return len(self.groups()) > 1
+
+    @property
+    def times(self) -> tuple[datetime, datetime] | None:
+        """Return when the oldest and the newest report were made; None if no report says."""
+        times = [node.time for node in self.nodes if node.time is not None]
+        return (min(times), max(times)) if times else None
 
     @property
     def is_of_machines(self) -> bool:

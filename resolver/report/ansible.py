@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resolver.files import json_text
 from resolver.model.lock import Lock
-from resolver.report.script import wheels_built
+from resolver.report.script import build_key, wheels_built
 
 _TEMPLATES: Final = "templates/ansible"
 _ROLE: Final = "roles/ascend_lock"
@@ -18,9 +18,13 @@ _ROLE: Final = "roles/ascend_lock"
 _COPIES: Final[Mapping[str, str]] = {
     "site.yml": "site.yml",
     "check.yml": f"{_ROLE}/tasks/check.yml",
+    "stop.yml": f"{_ROLE}/tasks/stop.yml",
+    "look.yml": f"{_ROLE}/tasks/look.yml",
     "build.yml": f"{_ROLE}/tasks/build.yml",
     "install.yml": f"{_ROLE}/tasks/install.yml",
     "send.yml": f"{_ROLE}/tasks/send.yml",
+    "verify.yml": f"{_ROLE}/tasks/verify.yml",
+    "compare.yml": f"{_ROLE}/tasks/compare.yml",
 }
 
 
@@ -31,6 +35,7 @@ def ansible(lock: Lock, lock_texts: Mapping[str, str]) -> dict[str, str]:
         source = files("resolver.report").joinpath(f"{_TEMPLATES}/{name}")
         texts[path] = source.read_text(encoding="utf-8")
     texts[f"{_ROLE}/defaults/main.yml"] = _defaults(lock)
+    texts[f"{_ROLE}/vars/main.yml"] = _variables(lock)
     for name, text in lock_texts.items():
         texts[f"{_ROLE}/files/lock/{name}"] = text
     return texts
@@ -38,17 +43,38 @@ def ansible(lock: Lock, lock_texts: Mapping[str, str]) -> dict[str, str]:
 
 def _defaults(lock: Lock) -> str:
     """Return the text with the role's variables. JSON is YAML, so each value is written as JSON."""
+    return _render(
+        "defaults",
+        stack=lock.stack,
+        folder=json_text(f"/opt/ascend-lock/{lock.stack}", indent=None),
+        python_line=lock.target.python_line,
+        python=json_text(f"python{lock.target.python_line}", indent=None),
+    )
+
+
+def _variables(lock: Lock) -> str:
+    """Return the text with what the role must know of the lock. Each value is written as JSON."""
+    files_of_pins: dict[str, str] = {}
+    for pin in lock.pin:
+        if pin.mode == "wheels" and pin.git is None:
+            files_of_pins |= {file.sha256: f"{pin.name}=={pin.version}" for file in pin.file}
+    built = {name for stage in lock.stage for name in wheels_built(lock, stage)}
+    keys = {build_key(lock, pin): pin.name for pin in lock.pin if pin.name in built}
+    return _render(
+        "vars",
+        stack=json_text(lock.stack, indent=None),
+        builds=json_text(bool(built)),
+        pins=json_text(files_of_pins, indent=None),
+        keys=json_text(keys, indent=None),
+    )
+
+
+def _render(name: str, **values: str) -> str:
+    """Return the text of a template with these values."""
     environment = Environment(
         loader=PackageLoader("resolver.report"),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701  the output is YAML
         keep_trailing_newline=True,
     )
-    builds = any(wheels_built(lock, stage) for stage in lock.stage)
-    return environment.get_template("ansible/defaults.yml.j2").render(
-        stack=lock.stack,
-        folder=json_text(f"/opt/ascend-lock/{lock.stack}", indent=None),
-        python_line=lock.target.python_line,
-        python=json_text(f"python{lock.target.python_line}", indent=None),
-        builds=json_text(builds),
-    )
+    return environment.get_template(f"ansible/{name}.yml.j2").render(**values)

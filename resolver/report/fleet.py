@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from resolver import files
 from resolver.ascend.names import TITLES
@@ -37,8 +39,14 @@ _SCHEMA: Final = 1
 _ENDING: Final = re.compile(r"\.(json|txt|log|out)$", re.IGNORECASE)
 # The text of a cell without a value.
 _NOTHING: Final = "-"
-# How many runs of nodes, such as node1-node8, are named. The JSON names all nodes.
-_RUNS: Final = 6
+# How many runs of nodes, such as node1-node8, are named of the nodes that agree with most others.
+_RUNS_ALIKE: Final = 6
+# How many runs a terminal names of nodes that differ. Documents, and the JSON, name all of them.
+RUNS_OF_TERMINAL: Final = 40
+# A report is old if it was made so long before the newest one.
+_AGE: Final = timedelta(hours=1)
+# The form of the time in a report, which is in UTC.
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 # The mark after a value that most nodes do not have.
 _MARK: Final = "*"
 
@@ -85,6 +93,8 @@ class _Report(msgspec.Struct, frozen=True):
     lock: _Name = ""
     # Which checks were made; empty from an older verify.py.
     checks: _Name = ""
+    # When verify.py ran, in UTC; empty from an older verify.py.
+    time: _Name = ""
     # The values that the machine has, by name.
     machine: Annotated[dict[_Name, _Name], Meta(max_length=_MOST_PROPERTIES)] = {}
 
@@ -94,23 +104,50 @@ def read_fleet(paths: Sequence[Path], expected: Iterable[str] = ()) -> Fleet:
 
     A node is named after the file of its report, without an ending such as `.json`; or by the whole
     path if several files have the same name. A report that cannot be read is a finding about its
-    node, so that the other reports are still shown.
+    node, so that the other reports are still shown. So is one that is much older than the newest.
     """
     stems = [_ENDING.sub("", path.name) for path in paths]
     nodes = []
     for path, stem in zip(paths, stems, strict=True):
         name = stem if stems.count(stem) == 1 else str(path)
         nodes.append(_read_node(path, name))
-    missing = NodeFinding("report-missing", "wrong", message("fleet.missing"))
+    missing = NodeFinding(
+        "report-missing", "wrong", message("fleet.missing"), message("fleet.missing-mend")
+    )
     absent = set(expected) - set(stems)
     nodes += [Node(name=name, findings=(missing,)) for name in absent]
-    return Fleet(tuple(sorted(nodes, key=lambda node: node.name)))
+    nodes.sort(key=lambda node: node.name)
+    return _with_ages(Fleet(tuple(nodes)))
+
+
+def _with_ages(fleet: Fleet) -> Fleet:
+    """Return the nodes with a finding about each report that is much older than the newest."""
+    if fleet.times is None:
+        return fleet
+    _, newest = fleet.times
+    old = NodeFinding("report-old", "warning", message("fleet.old"), message("fleet.old-mend"))
+    nodes = []
+    for node in fleet.nodes:
+        is_old = node.time is not None and newest - node.time > _AGE
+        nodes.append(replace(node, findings=(*node.findings, old)) if is_old else node)
+    return Fleet(tuple(nodes))
+
+
+def _read_time(text: str) -> datetime | None:
+    """Return the time in a report; None if it has none, or in another form."""
+    try:
+        return datetime.strptime(text, _TIME).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
 
 
 def _read_node(path: Path, name: str) -> Node:
     """Return the node that a report is about. A report that cannot be read is a finding."""
     try:
-        report = msgspec.json.decode(files.read(path, _LARGEST), type=_Report)
+        content = files.read(path, _LARGEST)
+        if not content.strip():
+            raise ValueError(phrase("it is empty"))
+        report = msgspec.json.decode(content, type=_Report)
         if report.schema != _SCHEMA:
             raise ValueError(
                 phrase(
@@ -124,7 +161,8 @@ def _read_node(path: Path, name: str) -> Node:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or str(error)
         what = message("fleet.unreadable", why=why)
-        return Node(name=name, findings=(NodeFinding("report-unreadable", "wrong", what),))
+        mend = message("fleet.unreadable-mend")
+        return Node(name=name, findings=(NodeFinding("report-unreadable", "wrong", what, mend),))
     findings = []
     for group in report.groups:
         for found in group.findings:
@@ -136,6 +174,7 @@ def _read_node(path: Path, name: str) -> Node:
         target=report.target,
         lock=report.lock,
         checks=report.checks,
+        time=_read_time(report.time),
         machine=report.machine,
         findings=tuple(findings),
     )
@@ -152,8 +191,12 @@ def fleet_status(fleet: Fleet) -> str:
     return "mixed" if fleet.is_mixed else "as-locked"
 
 
-def fleet_document(fleet: Fleet) -> Iterator[Block]:
-    """Yield the blocks of the comparison: the result, the groups of nodes, and every finding."""
+def fleet_document(fleet: Fleet, runs: int | None = None) -> Iterator[Block]:
+    """Yield the blocks of the comparison: the result, the groups of nodes, and every finding.
+
+    Of nodes that differ, at most so many `runs` are named; all if that is None. Nodes that agree
+    with most others are named by their first runs, unless there is no other group.
+    """
     groups = fleet.groups()
     wrong = sum(node.is_wrong for node in fleet.nodes)
     title = fleet_status(fleet)
@@ -165,11 +208,15 @@ def fleet_document(fleet: Fleet) -> Iterator[Block]:
     if shared:
         pairs = [_named(name, value) for name, value in shared.items()]
         yield Paragraph((line(message("fleet.shared", properties=tuple(pairs))),))
-    yield _table(groups, varying)
+    if fleet.times is not None:
+        oldest, newest = map(_shown_time, fleet.times)
+        code = "fleet.time" if oldest == newest else "fleet.times"
+        yield Paragraph((line(message(code, oldest=oldest, newest=newest)),))
+    yield _table(groups, varying, runs)
     if any(group.deviations for group in groups):
         yield Paragraph((line(message("fleet.legend", mark=_MARK)),))
     for state in ("wrong", "warning"):
-        items = _findings(fleet, state)
+        items = _findings(fleet, state, runs)
         if items:
             yield Heading(message(f"fleet.heading-{state}"))
             yield Items(tuple(items))
@@ -189,6 +236,11 @@ def _split(fleet: Fleet) -> tuple[dict[str, str], list[str]]:
     return shared, varying
 
 
+def _shown_time(time: datetime) -> str:
+    """Return a time for people, to the minute, in UTC."""
+    return f"{time:%Y-%m-%d %H:%M}"
+
+
 def _named(name: str, value: str) -> Message:
     """Return a property with its value, for people."""
     return message("fleet.property", name=_title(name), value=value or _NOTHING)
@@ -202,14 +254,16 @@ def _title(name: str) -> Text:
     return TITLES.get(name, name)
 
 
-def _table(groups: Sequence[NodeGroup], varying: Sequence[str]) -> Table:
+def _table(groups: Sequence[NodeGroup], varying: Sequence[str], runs: int | None) -> Table:
     """Return a table with a row for each group of nodes with equal properties and findings."""
     head: list[Text] = [message("fleet.nodes"), message("fleet.count")]
     head += map(_title, varying)
     head.append(message("fleet.findings"))
     rows: list[tuple[Text, ...]] = []
-    for group in groups:
-        cells: list[Text] = [_nodes(group.names), str(len(group.names))]
+    for number, group in enumerate(groups):
+        agrees = number == 0 and not group.deviations and not group.node.findings
+        names = _nodes(group.names, _RUNS_ALIKE if agrees else runs)
+        cells: list[Text] = [names, str(len(group.names))]
         cells += [_cell(group, name) for name in varying]
         codes = dict.fromkeys(finding.code for finding in group.node.findings)
         cells.append(", ".join(codes) or _NOTHING)
@@ -217,11 +271,12 @@ def _table(groups: Sequence[NodeGroup], varying: Sequence[str]) -> Table:
     return Table(tuple(head), tuple(rows))
 
 
-def _nodes(names: Sequence[str]) -> Text:
-    """Return the first runs of some nodes, and the number of the other nodes."""
+def _nodes(names: Sequence[str], most: int | None) -> Text:
+    """Return the first runs of some nodes, at most so many, and the number of the other nodes."""
     runs = folded(names)
-    shown = joined("comma", [run.text for run in runs[:_RUNS]])
-    more = sum(run.count for run in runs[_RUNS:])
+    limit = len(runs) if most is None else most
+    shown = joined("comma", [run.text for run in runs[:limit]])
+    more = sum(run.count for run in runs[limit:])
     return message("and-more", items=shown, count=more) if more else shown
 
 
@@ -231,7 +286,7 @@ def _cell(group: NodeGroup, name: str) -> str:
     return value + _MARK if name in group.deviations else value
 
 
-def _findings(fleet: Fleet, state: str) -> list[Item]:
+def _findings(fleet: Fleet, state: str, runs: int | None) -> list[Item]:
     """Return each finding once, with its nodes and what mends it, the most frequent first."""
     nodes: dict[NodeFinding, list[str]] = {}
     for node in fleet.nodes:
@@ -240,15 +295,18 @@ def _findings(fleet: Fleet, state: str) -> list[Item]:
                 nodes.setdefault(finding, []).append(node.name)
     items = []
     for finding, names in sorted(nodes.items(), key=lambda pair: -len(pair[1])):
+        is_of_all = len(names) == len(fleet.nodes)
         where = message(
             "fleet.on-nodes",
             count=len(names),
             total=len(fleet.nodes),
-            nodes=_nodes(names),
+            nodes=_nodes(names, _RUNS_ALIKE if is_of_all else runs),
         )
         details = [line(where)]
         if finding.mend:
-            details.append(line(message("fleet.mend", text=one_line(finding.mend))))
+            mend = finding.mend
+            text = mend if isinstance(mend, Message) else one_line(mend)
+            details.append(line(message("fleet.mend", text=text)))
         what = message("fleet.finding", what=finding.what, code=finding.code)
         items.append(Item(lines=(line(what),), details=tuple(details)))
     return items
@@ -256,10 +314,14 @@ def _findings(fleet: Fleet, state: str) -> list[Item]:
 
 def fleet_json(fleet: Fleet, language: Language) -> dict[str, Any]:
     """Return the object that `--json` prints. docs/cluster.md describes it."""
+    times = fleet.times or ()
+    oldest, newest = [f"{time:{_TIME}}" for time in times] or ("", "")
     return {
         "format": FORMAT,
         "status": fleet_status(fleet),
         "nodes": len(fleet.nodes),
+        "oldest": oldest,
+        "newest": newest,
         "groups": [_group_json(group, language) for group in fleet.groups()],
     }
 
@@ -283,11 +345,14 @@ def _finding_rows(
 ) -> Iterator[Mapping[str, str]]:
     """Yield findings for the JSON."""
     for finding in findings:
-        what = finding.what
-        text = translate(what, language) if isinstance(what, Message) else what
         yield {
             "code": finding.code,
             "state": finding.state,
-            "what": text,
-            "mend": finding.mend,
+            "what": _in_language(finding.what, language),
+            "mend": _in_language(finding.mend, language),
         }
+
+
+def _in_language(text: str | Message, language: Language) -> str:
+    """Return a text of a report as it is, and a message of ours in a language."""
+    return translate(text, language) if isinstance(text, Message) else text

@@ -6,6 +6,8 @@ from typing import Final
 
 from resolver.report.template import render
 
+# Tools of an environment, which stay even if the lock does not have them.
+KEPT: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "pkg-resources"})
 # The file in an environment that lists what is being removed. With it, the next run finishes a run
 # that was killed.
 JOURNAL: Final = ".ascend-lock-removed"

@@ -29,6 +29,7 @@ from resolver.model.lock import (
 from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
+from resolver.report.removal import JOURNAL, KEPT
 from resolver.report.requirements import (
     RequirementsFile,
     environments,
@@ -160,6 +161,8 @@ def script(lock: Lock) -> str:
         rewriting=_rewriting(lock),
         all_files=list(stage_texts(lock)),
         elsewhere=list(_elsewhere(lock)),
+        journal=JOURNAL,
+        kept_tools=" ".join(sorted(KEPT)),
     )
 
 

@@ -105,6 +105,9 @@ def check_interpreter(context: CheckContext) -> Group:
     """Check that this Python can use the lock's wheels, for use before an installation."""
     values = _python_values(context)
     finding = _wrong_python(values)
+    if finding is not None and context.shown_folder == "":
+        remedy = context.lock.texts[context.language]["python-elsewhere"].format(**values)
+        finding = Finding(finding.code, finding.values, remedy)
     machine = {"python": values["found"]}
     return Group("python", [finding] if finding else [], values, machine=machine)
 

@@ -175,6 +175,9 @@ class CheckContext:
     environ: Mapping[str, str]
     # The folder of CANN and the driver.
     ascend: str = "/usr/local/Ascend"
+    # The folder of the lock that shown commands use; empty if this machine has none yet. It is
+    # `folder` if that is None.
+    shown_folder: str | None = None
     # The folder with wheels that shown commands use; empty for none.
     wheelhouse: str = ""
     # True to compare every file with its hash, False to compare a sample.
@@ -187,7 +190,8 @@ class CheckContext:
     quick: bool = False
     # True to check the network between the accelerators of several nodes.
     network: bool = False
-    # The checks to make: `all`, `quick`, or only those of the `files` or of the `machine`.
+    # The checks to make: `all`, `full`, `quick`, `quick+full`, or only those of the `files` or
+    # of the `machine`.
     checks: str = "all"
     # The time limit for starting one module or command.
     seconds: float = SECONDS_TO_START
@@ -216,7 +220,8 @@ class CheckContext:
 
     def _install(self, options: Sequence[str]) -> str:
         """Return the shell command that runs install.sh with these options."""
-        command = ["bash", f"{self.folder}/install.sh", *options]
+        folder = self.folder if self.shown_folder is None else self.shown_folder
+        command = ["bash", f"{folder}/install.sh", *options]
         if self.wheelhouse:
             command += ["--wheelhouse", self.wheelhouse]
         return shlex.join(command)

@@ -117,6 +117,7 @@ def _context(
         folder,
         dict(os.environ),
         ascend=options.ascend,
+        shown_folder=options.lock_folder,
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
@@ -136,7 +137,9 @@ def _checks_of(options: argparse.Namespace) -> str:
         return "machine"
     if options.files:
         return "files"
-    return "quick" if options.quick else "all"
+    if options.quick:
+        return "quick+full" if options.full else "quick"
+    return "full" if options.full else "all"
 
 
 def _bundle(folder: str) -> str:
@@ -327,6 +330,11 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     )
     parser.add_argument(
         "--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things"
+    )
+    parser.add_argument(
+        "--lock-folder",
+        metavar="DIR",
+        help="where the lock is, in these commands, if this file is a copy; empty: not here yet",
     )
     parser.add_argument(
         "--ascend",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ class Report:
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
         self._machine: dict[str, str] = {}
+        # When the checks began. A report that was kept must not pass for one of today.
+        self._time = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         # True after a finding of `_FINAL`: nothing else should be checked.
         self.is_hopeless = False
 
@@ -136,6 +139,7 @@ class Report:
             "warnings": warnings,
             "ended": self.is_hopeless,
             "checks": self._context.checks,
+            "time": self._time,
             "machine": self._machine,
             "groups": self._groups,
         }

@@ -225,6 +225,86 @@ def test_ansible_installs_a_lock_on_every_node(cluster: Cluster) -> None:
     assert (fleet.status, fleet.stdout.splitlines()[0]) == (0, "3 nodes: all alike, and as locked")
 
 
+def codes_of(cluster: Cluster, folder: str = "reports") -> dict[str, list[str]]:
+    """Return the codes of the findings of each node that `fleet` reads."""
+    found = cluster.workspace.run("fleet", str(cluster.playbook / folder), "--json").json
+    codes = {}
+    for group in found["groups"]:
+        for name in group["nodes"]:
+            codes[name] = [finding["code"] for finding in group["findings"]]
+    return codes
+
+
+@_over_ssh
+def test_ansible_reports_what_is_so_today(cluster: Cluster) -> None:
+    """A report of an earlier run is of no node that did not run, differs, or is no more."""
+    as_locked = {"schema": 1, "stack": "demo", "target": "here", "groups": []}
+    for folder in ("reports", "reports/check"):
+        (cluster.playbook / folder).mkdir()
+        for name in (*NODES, "node4"):
+            (cluster.playbook / folder / f"{name}.json").write_text(json.dumps(as_locked))
+    cluster.give_toolkit("node2", "8.3.RC1")
+    assert cluster.play().status != 0
+    assert codes_of(cluster) == {name: ["report-missing"] for name in NODES}
+    assert codes_of(cluster, "reports/check") == {
+        "node1": [],
+        "node2": ["cann-differs"],
+        "node3": [],
+    }
+    assert "reports/check says which machine" in " ".join(cluster.fleet().stdout.split())
+    assert (cluster.playbook / "reports/removed/node4.json").exists()
+
+    cluster.give_toolkit("node2", "8.5.0")
+    run = cluster.play("--check")
+    assert run.status == 0, run.stdout
+    assert codes_of(cluster) == {name: ["install-failed"] for name in NODES}
+    assert not list(cluster.root.glob("node*/installed"))
+
+    run = cluster.play()
+    assert run.status == 0, run.stdout
+    (started,) = cluster.root.glob("node1/installed/env-*/lib/python*/site-packages")
+    (started / "sitecustomize.py").write_text("x = 1\n")
+    (replaced,) = cluster.root.glob("node2/installed/env-*/lib/python*/site-packages/base.py")
+    replaced.write_text("y = 1\n")
+    differing = {"node1": ["startup-extra"], "node2": ["file-changed"], "node3": []}
+    run = cluster.play("--check")
+    assert run.status != 0
+    assert codes_of(cluster) == differing
+    assert {name: changed for name, (changed, _) in played(run).items()} == dict.fromkeys(NODES, 0)
+    assert replaced.read_text() == "y = 1\n"
+    shown = " ".join(cluster.fleet().stdout.split())
+    assert "bash <root>/node2/installed/lock/install.sh" in shown
+
+    replaced.with_name("base-1.0.dist-info").joinpath("RECORD").unlink()
+    run = cluster.play()
+    assert run.status != 0
+    assert {name: failed for name, (_, failed) in played(run).items()}["node3"] == 0, run.stdout
+    assert "replaces base" in run.stdout or "installs again base" in run.stdout
+    assert codes_of(cluster) == {"node1": ["startup-extra"], "node2": [], "node3": []}
+
+    run = cluster.play("--limit", "node2", "-e", "ascend_lock_builder=node1")
+    assert run.status == 0, run.stdout
+
+
+@_over_ssh
+def test_ansible_checks_its_inputs_first(cluster: Cluster) -> None:
+    """What is given is looked at before a node is changed, and is said by name."""
+    made = cluster.root / "bundle"
+    made.mkdir()
+    cases = {
+        "ascend_lock_bundle=bundle": "ascend_lock_bundle is `bundle`",
+        f"ascend_lock_bundle={cluster.root}/nowhere": "there is no bundle.json in",
+        f"ascend_lock_mounted_bundle={cluster.root}/nowhere": "on node1",
+        f"ascend_lock_bundle={made}": "it lacks base==1.0; make the bundle again",
+    }
+    (made / "bundle.json").write_text('{"format": 1, "locks": [], "files": [], "texts": []}')
+    for given, said in cases.items():
+        run = cluster.play("-e", given)
+        assert run.status != 0, given
+        assert said in " ".join(run.stdout.split()), run.stdout
+        assert not list(cluster.root.glob("node*/installed"))
+
+
 # --- a node that lies
 
 # What it says in place of a report: escapes, and what ansible would take for a template.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -490,3 +491,54 @@ def test_an_export_goes_into_a_pipe(locked: Workspace) -> None:
     command = f"{COMMAND} export demo --format containerfile"
     to_pipe = execute(locked, ["bash", "-c", f"{command} --output >(cat >&2) >/dev/null; wait $!"])
     assert to_pipe.stderr == locked.run(*command.split()[1:]).stdout
+
+
+def test_export_overwrites_only_what_exports_wrote(workspace: Workspace) -> None:
+    """A playbook of somebody stays, and so do defaults that were edited."""
+    workspace.serve("base 1.0", "base 2.0")
+    workspace.locked_stack("base==1.0", target=HERE)
+    folder = workspace.root / "book"
+    folder.mkdir()
+    site = folder / "site.yml"
+    site.write_text("- hosts: mine\n")
+    export = ("export", "demo", "--format", "ansible", "-o", "book")
+    run = workspace.run(*export)
+    assert (run.status, run.error) == (
+        2,
+        "no export wrote these files, or they were edited since",
+    )
+    assert "site.yml" in run.stderr
+    assert [path.name for path in folder.iterdir()] == ["site.yml"]
+    assert site.read_text() == "- hosts: mine\n"
+
+    run = workspace.run(*export, "--force")
+    assert run.status == 0
+    assert "ansible-playbook -i INVENTORY book/site.yml" in run.stdout
+    assert workspace.run(*export).status == 0
+    before = tree(folder)
+    workspace.locked_stack("base==2.0", target=HERE)
+    assert workspace.run(*export).status == 0
+    assert tree(folder) != before
+
+    defaults = folder / "roles/ascend_lock/defaults/main.yml"
+    defaults.write_text(defaults.read_text() + "ascend_lock_dir: /mine\n")
+    run = workspace.run(*export)
+    assert run.status == 2
+    assert "roles/ascend_lock/defaults/main.yml" in run.stderr
+    assert defaults.read_text().endswith("/mine\n")
+
+
+def test_export_removes_what_the_next_lock_has_not(workspace: Workspace) -> None:
+    """Or the nodes would get a stage of the lock before."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base==1.0", target=HERE)
+    export = ("export", "demo", "--format", "ansible", "-o", "book")
+    assert workspace.run(*export).status == 0
+    note = workspace.root / "book/.ascend-lock-export.json"
+    old = "roles/ascend_lock/files/lock/stages/99-old.txt"
+    (workspace.root / "book" / old).write_text("old")
+    written = json.loads(note.read_text())
+    written["files"][old] = [hashlib.sha256(b"old").hexdigest()]
+    note.write_text(json.dumps(written))
+    assert workspace.run(*export).status == 0
+    assert not (workspace.root / "book" / old).exists()

@@ -177,8 +177,9 @@ def test_fleet_unreadable_report_hides_no_other(workspace: Workspace, tmp_path: 
     run = workspace.run("fleet", str(folder))
     assert run.status == 1
     assert run.stdout.startswith("6 nodes: 5 with errors\n")
-    assert run.stdout.count("[report-unreadable]") == 4
-    assert "on 2 of 6: cut, empty\n" in run.stdout
+    assert run.stdout.count("[report-unreadable]") == 5
+    assert "its report cannot be read: it is empty [report-unreadable]" in run.stdout
+    assert run.stdout.count("fix: write it again: `python -I -S verify.py --json`") == 5
     assert "No such file or directory" in run.stdout
     assert "it has schema 2" in run.stdout
 
@@ -235,9 +236,61 @@ def test_fleet_nodes_that_have_not_reported(workspace: Workspace, tmp_path: Path
     run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nodes"))
     assert run.status == 1
     assert "there is no report of it [report-missing]\n    on 1 of 3: n3\n" in run.stdout
+    assert "fix: write one on the node with `python -I -S verify.py --json`" in run.stdout
     assert "it names no stack [report-unreadable]\n    on 1 of 3: n2\n" in run.stdout
     run = workspace.run("fleet", str(tmp_path / "r"), "--nodes", str(tmp_path / "nowhere"))
     assert (run.status, run.error) == (2, "the names of nodes cannot be read")
+
+
+def made(time: str) -> Change:
+    """Return the change to a report that was made at a time."""
+    return lambda content: content.update(time=time)
+
+
+def test_fleet_marks_old_reports(workspace: Workspace, tmp_path: Path) -> None:
+    """A node that was down keeps its last good report, which says nothing of today."""
+    folder = tmp_path / "r"
+    write(folder, "n1", made("2026-11-28T09:00:00Z"))
+    for number, time in ((2, "2026-11-29T11:00:00Z"), (3, "2026-11-29T11:30:00Z")):
+        write(folder, f"n{number}", made(time))
+    run = workspace.run("fleet", str(folder))
+    assert run.status == 4
+    assert "The reports are from 2026-11-28 09:00 to 2026-11-29 11:30 (UTC).\n" in run.stdout
+    marked = "its report is more than an hour older than the newest one [report-old]\n"
+    assert f"Warnings\n  - {marked}    on 1 of 3: n1\n    fix: check the node again" in run.stdout
+    told = workspace.run("fleet", str(folder), "--json").json
+    assert (told["oldest"], told["newest"]) == ("2026-11-28T09:00:00Z", "2026-11-29T11:30:00Z")
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "2026-11-29T11:00:00+08:00", "9" * 150])
+def test_fleet_without_a_time_marks_nothing(
+    workspace: Workspace, tmp_path: Path, time: str
+) -> None:
+    write(tmp_path / "r", "n1", made(time))
+    write(tmp_path / "r", "n2", made("2026-11-29T11:00:00Z"))
+    run = workspace.run("fleet", str(tmp_path / "r"))
+    assert run.status == 0
+    assert "The reports are of 2026-11-29 11:00 (UTC).\n" in run.stdout
+
+
+def test_fleet_names_all_nodes_that_differ(workspace: Workspace, tmp_path: Path) -> None:
+    """Documents name all; the terminal names as many as fit, and the group that agrees is short."""
+    folder = tmp_path / "r"
+    for number in range(0, 400, 2):
+        write(folder, f"n{number:03}")
+    old = [f"n{number:03}" for number in range(1, 120, 2)]
+    for name in old:
+        write(folder, name, has(glibc="2.31"), found("file-changed", "it differs"))
+    for form in ("markdown", "html"):
+        text = workspace.run("fleet", str(folder), "--format", form).stdout
+        assert [name for name in old if text.count(name) < 2] == []
+        assert "and 194 more" in text
+    shown = workspace.run("fleet", str(folder)).stdout
+    assert [name for name in old if name in shown] == old[:40]
+    assert "and 20 more" in shown
+    assert "n398" not in shown
+    shown = workspace.run("fleet", str(folder), "--all-nodes").stdout
+    assert [name for name in old if name not in shown] == []
 
 
 def test_fleet_of_machines_alone_says_so(workspace: Workspace, tmp_path: Path) -> None:

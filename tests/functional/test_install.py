@@ -830,3 +830,83 @@ def test_install_mends_a_distribution_that_lacks_a_file(workspace: Workspace, py
         assert (run.status, run.stderr) == (0, ""), run
         assert (site_packages(python) / "base" / "part.py").exists()
         (site_packages(python) / "base" / "part.py").unlink()
+
+
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_install_goes_on_without_a_record(
+    workspace: Workspace, python: Path, installer: str
+) -> None:
+    """pip refuses to replace what lacks RECORD: `Cannot uninstall`. So it is removed before."""
+    workspace.serve("base 1.0", "base 2.0")
+    workspace.locked_stack("base==2.0", target=HERE)
+    put(python, {"base": "1.0"}, note="x")
+    (info,) = site_packages(python).glob("base-*.dist-info")
+    (info / "RECORD").unlink()
+    (info / "INSTALLER").write_text(installer + "\n")
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, ""), run
+    assert "base-1.0.dist-info, which lacks the list of its files" in run.stdout
+    assert not info.exists()
+
+
+def test_install_refuses_what_others_left_without_a_record(
+    workspace: Workspace, python: Path
+) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    put(python, {"base": "0.9"})
+    (info,) = site_packages(python).glob("base-*.dist-info")
+    (info / "RECORD").unlink()
+    (info / "INSTALLER").write_text("apt\n")
+    run = install(workspace, python)
+    assert run.status == 1
+    assert "pip cannot replace base: the list of its files is missing, <root>/env/" in run.stderr
+
+
+def test_install_says_what_it_replaces(workspace: Workspace, python: Path) -> None:
+    workspace.serve("base 1.0", "base 2.0", "other 1.0")
+    workspace.locked_stack("base==1.0", "other", target=HERE)
+    assert "replaces" not in install(workspace, python).stdout
+    workspace.locked_stack("base==2.0", "other", target=HERE)
+    run = install(workspace, python)
+    assert run.status == 0, run
+    assert "\nreplaces base 1.0 by 2.0\n" in run.stdout
+    (site_packages(python) / "other-1.0.dist-info" / "ascend-lock.txt").unlink()
+    assert "\ninstalls again other 1.0: its source" in install(workspace, python).stdout
+
+
+def test_install_exact_removes_what_sync_would(workspace: Workspace, python: Path) -> None:
+    """Without it, what an earlier lock had stays, as does what somebody has installed."""
+    workspace.serve("base 1.0", "old 1.0")
+    workspace.locked_stack("base", "old", target=HERE)
+    assert install(workspace, python).status == 0
+    workspace.locked_stack("base", target=HERE)
+    run = install(workspace, python)
+    assert "removes" not in run.stdout
+    put(python, {"mine": "1.0"})
+    planned = workspace.run("sync", "demo", "--python", str(python), "--dry-run", "--json").json
+    names = [change["name"] for change in planned["remove"]]
+    assert names == ["mine", "old"]
+    shown = install(workspace, python, "--exact", "--dry-run").stdout
+    run = install(workspace, python, "--exact")
+    assert run.status == 0, run
+    for text in (shown, run.stdout):
+        assert re.findall(r"(?m)^removes (.*), which the lock does not have$", text) == names
+    assert "removes" not in install(workspace, python, "--exact").stdout
+    assert not (site_packages(python) / "old.py").exists()
+    left = workspace.run("sync", "demo", "--python", str(python), "--dry-run", "--json").json
+    assert left["status"] == "current"
+
+
+def test_install_hears_no_code_that_prints_at_each_start(
+    workspace: Workspace, python: Path
+) -> None:
+    """verify.py tells of such code at the end; what Python it is, is known."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    (site_packages(python) / "sitecustomize.py").write_text('print("hello")\n')
+    run = install(workspace, python)
+    assert "is not a Python" not in run.stderr
+    assert "startup-extra" in run.stdout
+    assert (site_packages(python) / "base.py").exists()
+    assert "already installed" in install(workspace, python).stdout

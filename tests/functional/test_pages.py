@@ -51,7 +51,7 @@ def test_day_page_shows_what_is_printed(page: str, folder: Path) -> None:
     subprocess.run(["git", "init", "-q", folder], check=True)
 
     def of_job(report: Report) -> None:
-        report.update(stack="job", target=LOCK)
+        report.update(stack="job", target=LOCK, checks="quick")
 
     values = {"name": "numpy", "found": "2.2.6", "wanted": "1.26.4"}
     changed = found(

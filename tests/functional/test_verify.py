@@ -256,6 +256,7 @@ def test_verify_json_has_every_group_and_code(machine: Machine) -> None:
         "target",
         "lock",
         "checks",
+        "time",
         "machine",
         "python",
         "wrong",
