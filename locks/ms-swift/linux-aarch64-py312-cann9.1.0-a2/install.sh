@@ -52,7 +52,7 @@ languages=(en zh)
 lang=${languages[at]}
 
 usage() {
-    set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--build-wheels DIR | --built DIR] [--python PATH] [--system] [--skip-system-checks] [--lang LANGUAGE]
+    set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--build-wheels DIR | --built DIR] [--python PATH] [--system] [--exact] [--skip-system-checks] [--lang LANGUAGE]
 
   --dry-run             check the machine and print what would be done; change nothing
   --wheelhouse DIR      take all files from DIR, without network access
@@ -60,8 +60,9 @@ usage() {
   --built DIR           take wheels that --build-wheels left in DIR instead of building (default: built in the wheelhouse)
   --python PATH         the environment's Python (default: the active environment's)
   --system              install into a Python outside a virtual environment
+  --exact               at the end, remove what the lock does not have; pip, setuptools and wheel stay
   --skip-system-checks  only warn if processor, glibc, CANN, driver, SoC or build tools do not match the lock
-  --lang LANGUAGE       language of messages, en or zh (default: by locale)" "用法：install.sh [--dry-run] [--wheelhouse 目录] [--build-wheels 目录 | --built 目录] [--python 路径] [--system] [--skip-system-checks] [--lang 语言]
+  --lang LANGUAGE       language of messages, en or zh (default: by locale)" "用法：install.sh [--dry-run] [--wheelhouse 目录] [--build-wheels 目录 | --built 目录] [--python 路径] [--system] [--exact] [--skip-system-checks] [--lang 语言]
 
   --dry-run             检查机器，说明将要做什么；不改动任何东西
   --wheelhouse 目录     所有文件取自该目录，不使用网络
@@ -69,6 +70,7 @@ usage() {
   --built 目录          不构建，改用 --build-wheels 留在该目录的 wheel（默认为 wheelhouse 中的 built）
   --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
   --system              安装到不在虚拟环境中的 Python
+  --exact               最后删除锁文件中没有的软件包；pip、setuptools 和 wheel 保留
   --skip-system-checks  处理器、glibc、CANN、驱动、SoC 或构建工具与锁文件不符时只警告，不停止
   --lang 语言           消息的语言，en 或 zh（默认取决于系统语言环境）"
     shift "$at"
@@ -130,6 +132,7 @@ build_wheels=
 python=
 system=no
 strict=yes
+exact=no
 while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) dry_run=yes ;;
@@ -139,6 +142,7 @@ while [ $# -gt 0 ]; do
         --python) require_value "$@"; python=$2; shift ;;
         --system) system=yes ;;
         --skip-system-checks) strict=no ;;
+        --exact) exact=yes ;;
         --again) again=yes ;; # from below, where it starts itself once more
         --lang)
             case ${2-} in
@@ -205,15 +209,23 @@ if [ -z "$python" ] || ! "$python" -I -c '' 2>/dev/null; then
     fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
         "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
 fi
-found=$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+# Code of the environment that runs at each start, sitecustomize, may print: what is asked comes by another way
+ask_python() { # expression
+    "$python" -I -c 'import os, sys; os.write(3, os.fsencode(eval(sys.argv[1])))' "$1" 3>&1 >/dev/null
+}
+found=$(ask_python '"%d.%d" % sys.version_info[:2]' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
     fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
         "${python} 不是 Python 解释器" "请激活一个环境，或用 --python 指定其 Python 的路径"
-python=$("$python" -I -c 'import sys; print(sys.executable)')  # absolute, as builds need it
-environment=$("$python" -I -c 'import sys; print(sys.prefix)')  # editable checkouts stay in $environment/src
+python=$(ask_python sys.executable)  # absolute, as builds need it
+environment=$(ask_python sys.prefix)  # editable checkouts stay in $environment/src
 [ "$found" = 3.12 ] ||
     refuse "${python} is Python ${found}, but the lock is for 3.12" "create one: python3.12 -m venv env && . env/bin/activate" \
         "${python} 是 Python ${found}，而锁文件用于 3.12" "请创建环境：python3.12 -m venv env && . env/bin/activate"
+if [ "$system" = yes ] && [ "$exact" = yes ]; then
+    refuse "--exact would remove what other programs need, with --system" "make an environment for the lock, or leave --exact out" \
+        "与 --system 一起使用时，--exact 会删除其他程序需要的软件包" "请为锁文件创建单独的环境，或不使用 --exact"
+fi
 if [ "$system" = no ] && ! "$python" -I -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
@@ -584,10 +596,11 @@ def write_beside(found, texts):
 # The names of the distributions in requirements files that are not installed as locked
 missing() {
     # -I: modules in the current folder or on PYTHONPATH do not count as installed
-    "$python" -I - "$notes" "$@" <<'EOF'
+    "$python" -I - "$notes" "$@" 3>&1 >/dev/null <<'EOF'
 import sys
 
 exec(sys.argv.pop(1))
+sys.stdout = open(3, "w", encoding="utf-8")  # code that runs at each start may have printed
 for path in sys.argv[1:]:
     for pin in read_pins(path).values():
         if not pin.is_as_locked():
@@ -595,12 +608,31 @@ for path in sys.argv[1:]:
 EOF
 }
 
-# The lines of those in a requirements file
-left_of() { # Python, requirements file
-    "$1" -I - "$notes" "$here/$2" <<'EOF'
+# Of these, those that are there, but otherwise: name, version and the version of the lock
+replaced() { # requirements files
+    "$python" -I - "$notes" "$@" 3>&1 >/dev/null <<'EOF'
 import sys
 
 exec(sys.argv.pop(1))
+sys.stdout = open(3, "w", encoding="utf-8")
+for path in sys.argv[1:]:
+    for pin in read_pins(path).values():
+        try:
+            version = str(Version(metadata.version(pin.name)))
+        except Exception:  # it is not there, or half-written
+            continue
+        if not pin.is_as_locked():
+            print(pin.name, version, str(Version(pin.version)), sep="\t")
+EOF
+}
+
+# The lines of those in a requirements file
+left_of() { # Python, requirements file
+    "$1" -I - "$notes" "$here/$2" 3>&1 >/dev/null <<'EOF'
+import sys
+
+exec(sys.argv.pop(1))
+sys.stdout = open(3, "w", encoding="utf-8")
 for pin in read_pins(sys.argv[1]).values():
     if not pin.is_as_locked():
         print("".join(pin.lines), end="")
@@ -659,6 +691,16 @@ for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("pur
             project = canonical(entry.partition("-")[0])
             if project in ours:
                 print("linked", project, path, sep="\t")
+        elif entry.endswith(".dist-info"):
+            project = canonical(entry.partition("-")[0])
+            try:
+                with open(os.path.join(path, "INSTALLER"), encoding="utf-8", errors="replace") as file:
+                    installer = file.read().strip()
+            except OSError:
+                continue  # an installation that was cut off, which is removed
+            # that of pip and uv is removed
+            if project in ours and installer not in ("pip", "uv") and not os.path.lexists(os.path.join(path, "RECORD")):
+                print("unrecorded", project, path, sep="\t")
         elif entry.endswith(".egg-info"):
             found = Legacy(root, path)
             called = entry[: -len(".egg-info")]
@@ -672,6 +714,8 @@ while IFS=$'\t' read -r state project path; do
     case $state in
         unlisted) refuse "pip cannot replace ${project}, which distutils or an old setuptools installed: nothing says which files are its (${path})" "begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python; or remove its files and ${path} yourself" \
         "pip 无法替换 ${project}：它由 distutils 或旧版 setuptools 安装，没有记录哪些文件属于它（${path}）" "请从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python；或自行删除它的文件和 ${path}" ;;
+        unrecorded) refuse "pip cannot replace ${project}: the list of its files is missing, ${path}/RECORD" "begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python; or remove its files and ${path} yourself" \
+        "pip 无法替换 ${project}：缺少它的文件列表 ${path}/RECORD" "请从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python；或自行删除它的文件和 ${path}" ;;
         linked) refuse "the metadata of ${project} is a link, through which pip would write elsewhere: ${path}" "remove the link; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
         "${project} 的元数据是链接，pip 会经由它写到别处：${path}" "请删除该链接；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
     esac
@@ -1007,18 +1051,20 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
 # its lines of easy-install.pth, is noted before it begins, until all is installed.
 # pip writes RECORD after all files, so it notes each before it writes it; if it was cut off, what is noted goes as well.
 # Nothing goes that a record of something installed has, or that is behind a link.
+# Of what pip or uv had installed and whose RECORD is lost, pip replaces nothing; so its record goes, too.
 # Old installers wrote other records: a folder `.egg-info` with installed-files.txt or top_level.txt, an `.egg`, or an
 # `.egg-link` to a checkout. pip removes what these say.
 sweep() { # names of what must not be installed, requirements files
-    local told
+    local told unlisted
     told=$(say "removing %s, left behind by an interrupted pip" "正在删除 %s，它是被中断的 pip 留下的")
-    "$python" -I - "$unlinked" "$legacy" "$told" "$@" <<'PYTHON'
+    unlisted=$(say "removing %s, which lacks the list of its files, so that pip could not replace it" "正在删除 %s：它缺少文件列表，pip 无法替换它")
+    "$python" -I - "$unlinked" "$legacy" "$told" "$unlisted" "$@" <<'PYTHON'
 import csv, glob, json, os, re, shutil, sys, sysconfig
 
 exec(sys.argv.pop(1))
 exec(sys.argv.pop(1))
 sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the letters of a name
-told, absent, *paths = sys.argv[1:]
+told, told_unlisted, absent, *paths = sys.argv[1:]
 ours = set(absent.split())
 for path in paths:
     with open(path, encoding="utf-8") as file:
@@ -1071,6 +1117,7 @@ class Record:
             project = re.sub(r"[_.]", "-", self.project_name()).lower()
             self.may_be = {name for name in ours if is_aside_of(project, name)}
             self.is_ours = bool(self.may_be)
+        self.is_unlisted = not self.is_aside and rows is None and self.installer() in ("pip", "uv")
         self.is_whole = not self.is_aside and self.has_ended(rows)
 
     def read(self):
@@ -1094,10 +1141,18 @@ class Record:
         """Return whether it is known of which project it is."""
         return rows is not None
 
+    def installer(self):
+        """Return the name of what installed the distribution, empty if that is not noted."""
+        try:
+            with open(os.path.join(self.path, "INSTALLER"), encoding="utf-8", errors="replace") as file:
+                return file.read().strip()
+        except OSError:
+            return ""
+
     def has_ended(self, rows):
         """Return whether all of the distribution was installed: RECORD comes last."""
         if rows is None:  # another installer's way
-            return os.path.exists(os.path.join(self.path, "INSTALLER"))
+            return not self.is_unlisted and os.path.exists(os.path.join(self.path, "INSTALLER"))
         return any(row.endswith(".dist-info/INSTALLER") for row in rows)
 
     def folders(self):
@@ -1140,9 +1195,9 @@ def printable(text):
     return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
-def remove(path):
+def remove(path, why=told):
     """Remove an entry of a folder, and all that is in it; a link itself."""
-    print(told % printable(path))
+    print(why % printable(path))
     with within(os.path.dirname(path)):
         name = os.path.basename(path)
         if os.path.islink(name) or not os.path.isdir(name):
@@ -1339,7 +1394,7 @@ for root in roots:
     # the records last: with them, this can be done again
     for record in unfinished:
         if os.path.lexists(record.path):
-            remove(record.path)
+            remove(record.path, told_unlisted if record.is_unlisted else told)
 for path in sorted((in_reach(noted.files) | read_files()) - all_kept):
     remove_file(path)
 noted.finish_lines()
@@ -1349,8 +1404,41 @@ to_note.write()
 PYTHON
 }
 
+# Removes distributions for good. What is removed is noted first, so that the next run finishes a removal that was killed.
+remove_all() { # names
+    printf '%s\n' "$@" | put .ascend-lock-removed
+    sweep "$*"
+    "$python" -I -m pip uninstall --quiet --yes "$@"
+    sweep "$*"
+    rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-removed"
+}
+
+# What --exact removes, one name a line: what the lock does not have, and what a removal that was killed has left. Tools of
+# an environment stay, and what conda has installed
+beyond_lock() { # requirements files
+    "$python" -I - "$environment/.ascend-lock-removed" 'distribute pip pkg-resources setuptools wheel' "$@" 3>&1 >/dev/null <<'EOF'
+import os, re, sys, sysconfig
+from importlib import metadata
+
+sys.stdout = open(3, "w", encoding="utf-8")
+journal, kept, *paths = sys.argv[1:]
+known = set(kept.split())
+for path in paths:
+    with open(path, encoding="utf-8") as file:
+        known.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
+names = set()
+for found in metadata.distributions(path=sorted({sysconfig.get_path(name) for name in ("purelib", "platlib")})):
+    if found.metadata["Name"] and (found.read_text("INSTALLER") or "").strip() != "conda":
+        names.add(re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower())
+if os.path.isfile(journal) and not os.path.islink(journal):
+    with open(journal, encoding="utf-8") as file:
+        names.update(re.findall(r"(?m)^[a-z0-9][a-z0-9-]*$", file.read()))
+print("\n".join(sorted(names - known)))
+EOF
+}
+
 stage() { # number, title in each language, requirements files: true where something is to be done
-    local left title=${*:at+2:1}
+    local left project before after title=${*:at+2:1}
     left=$(missing "${@:4}") ||
         fail "cannot determine what is already installed of stage ${1}" "see the message above" \
         "无法确定第 ${1} 阶段已经安装了哪些软件包" "见上文的消息"
@@ -1365,6 +1453,13 @@ stage() { # number, title in each language, requirements files: true where somet
         return 1
     fi
     say "stage ${1} of 4: ${title}" "阶段 ${1}/4：${title}"
+    while IFS=$'\t' read -r project before after; do
+        if [ "$before" = "$after" ]; then
+            say "installs again ${project} ${after}: its source, its build or its files differ from the lock" "重新安装 ${project} ${after}：它的来源、构建或文件与锁文件不同"
+        else
+            say "replaces ${project} ${before} by ${after}" "将 ${project} ${before} 替换为 ${after}"
+        fi
+    done < <(replaced "${@:4}" || true)
 }
 
 # One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
@@ -1372,9 +1467,10 @@ stage() { # number, title in each language, requirements files: true where somet
 reserve() {
     local others
     exec 9<"$environment"
-    others=$("$python" -I - $$ <<'EOF'
+    others=$("$python" -I - $$ 3>&1 >/dev/null <<'EOF'
 import fcntl, glob, os, sys
 
+sys.stdout = open(3, "w")
 try:
     fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
@@ -1459,6 +1555,15 @@ if [ "$dry_run" = no ]; then
         rm -rf "$scratch"
         exec "$BASH" -p "${BASH_SOURCE[0]}" --again ${given[@]+"${given[@]}"}
     fi
+fi
+
+# Only when all is there, so that what fails leaves what was there before
+if [ "$exact" = yes ]; then
+    mapfile -t beyond < <(beyond_lock "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt")
+    for project in ${beyond[@]+"${beyond[@]}"}; do
+        [ -z "$project" ] || say "removes ${project}, which the lock does not have" "删除 ${project}：锁文件中没有它"
+    done
+    if [ -n "${beyond[*]-}" ] && [ "$dry_run" = no ]; then remove_all "${beyond[@]}"; fi
 fi
 
 # --- 3. what was installed

@@ -218,6 +218,8 @@ _PATH = re.compile(r"[^\"'`<>\\@…]*")
 _REVISION = re.compile(r"[\w.+-]*")
 # A revision that cannot be the name of a host.
 _TAG = re.compile(r"v[0-9][\w.+-]*")
+# A revision that reads like a host with its domain.
+_DOMAIN = re.compile(r"[\w.-]*\.[A-Za-z][A-Za-z-]+")
 # A word of a line. Other white space does not end a word, since a password may contain it.
 _WORD = re.compile(r"[^ \t\n]+")
 # Characters that show that a word may contain an address, besides `//` before a letter or digit.
@@ -250,6 +252,9 @@ def shown_address(address: "str") -> "str":
         return f"{scheme}…"
     # In `me:12/…@host`, `me` is a user and `12/…` a password.
     may_be_user = host["port"] is not None and not at_sign
+    # So may it be in `TOKEN/…@host` without a path. The user of ssh is followed by its host.
+    is_ssh_host = at_sign != "" and scheme.endswith("ssh://")
+    may_be_user |= authority != "" and not is_ssh_host and "/" not in path.partition("@")[0]
     if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
     # `…@` shows that there was a user: it was removed before, or the address has no scheme.
@@ -268,7 +273,7 @@ def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
         return False
     if not at_sign:
         return True
-    form = _TAG if may_follow_user else _REVISION
+    form = _TAG if may_follow_user or _DOMAIN.fullmatch(revision) else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
     return is_revision or _COMMIT_HASH.fullmatch(revision) is not None
 
@@ -510,7 +515,9 @@ def pip_variables(python: "str", environ: "Mapping[str, str]") -> "dict[str, str
         stderr=subprocess.DEVNULL,
         check=True,
     )
-    settings = allowed_settings(by_section(json.loads(done.stdout)))
+    # Code of the environment that runs at each start may print before it.
+    listed = done.stdout.strip().splitlines()[-1]
+    settings = allowed_settings(by_section(json.loads(listed)))
     _require_addresses(settings, environ)
     variables = dict(_NO_FILES)
     for name, value in settings.items():
@@ -1145,6 +1152,9 @@ class CheckContext:
     environ: "Mapping[str, str]"
     # The folder of CANN and the driver.
     ascend: "str" = "/usr/local/Ascend"
+    # The folder of the lock that shown commands use; empty if this machine has none yet. It is
+    # `folder` if that is None.
+    shown_folder: "str | None" = None
     # The folder with wheels that shown commands use; empty for none.
     wheelhouse: "str" = ""
     # True to compare every file with its hash, False to compare a sample.
@@ -1157,7 +1167,8 @@ class CheckContext:
     quick: "bool" = False
     # True to check the network between the accelerators of several nodes.
     network: "bool" = False
-    # The checks to make: `all`, `quick`, or only those of the `files` or of the `machine`.
+    # The checks to make: `all`, `full`, `quick`, `quick+full`, or only those of the `files` or
+    # of the `machine`.
     checks: "str" = "all"
     # The time limit for starting one module or command.
     seconds: "float" = SECONDS_TO_START
@@ -1186,7 +1197,8 @@ class CheckContext:
 
     def _install(self, options: "Sequence[str]") -> "str":
         """Return the shell command that runs install.sh with these options."""
-        command = ["bash", f"{self.folder}/install.sh", *options]
+        folder = self.folder if self.shown_folder is None else self.shown_folder
+        command = ["bash", f"{folder}/install.sh", *options]
         if self.wheelhouse:
             command += ["--wheelhouse", self.wheelhouse]
         return shlex.join(command)
@@ -1815,6 +1827,9 @@ def check_interpreter(context: "CheckContext") -> "Group":
     """Check that this Python can use the lock's wheels, for use before an installation."""
     values = _python_values(context)
     finding = _wrong_python(values)
+    if finding is not None and context.shown_folder == "":
+        remedy = context.lock.texts[context.language]["python-elsewhere"].format(**values)
+        finding = Finding(finding.code, finding.values, remedy)
     machine = {"python": values["found"]}
     return Group("python", [finding] if finding else [], values, machine=machine)
 
@@ -5625,6 +5640,8 @@ class Report:
         self._lenient = lenient
         self._groups: "list[dict[str, Any]]" = []
         self._machine: "dict[str, str]" = {}
+        # When the checks began. A report that was kept must not pass for one of today.
+        self._time = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         # True after a finding of `_FINAL`: nothing else should be checked.
         self.is_hopeless = False
 
@@ -5701,6 +5718,7 @@ class Report:
             "warnings": warnings,
             "ended": self.is_hopeless,
             "checks": self._context.checks,
+            "time": self._time,
             "machine": self._machine,
             "groups": self._groups,
         }
@@ -5869,6 +5887,7 @@ def _context(
         folder,
         dict(os.environ),
         ascend=options.ascend,
+        shown_folder=options.lock_folder,
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
@@ -5888,7 +5907,9 @@ def _checks_of(options: "argparse.Namespace") -> "str":
         return "machine"
     if options.files:
         return "files"
-    return "quick" if options.quick else "all"
+    if options.quick:
+        return "quick+full" if options.full else "quick"
+    return "full" if options.full else "all"
 
 
 def _bundle(folder: "str") -> "str":
@@ -6079,6 +6100,11 @@ def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argpars
     )
     parser.add_argument(
         "--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things"
+    )
+    parser.add_argument(
+        "--lock-folder",
+        metavar="DIR",
+        help="where the lock is, in these commands, if this file is a copy; empty: not here yet",
     )
     parser.add_argument(
         "--ascend",
@@ -6352,6 +6378,7 @@ LOCK = r"""
 "python-differs-what": "{python} is Python {found}, but the lock is for {wanted}",
 "python-differs-why": "wheels with compiled modules work with only one minor version of CPython",
 "python-differs-mend": "{fresh}",
+"python-elsewhere": "name a Python {wanted} of this machine, or install one",
 "python-shared-what": "{python} is not in a virtual or conda environment",
 "python-shared-why": "other programs share these distributions and may change them",
 "python-shared-mend": "{fresh}",
@@ -6667,6 +6694,7 @@ LOCK = r"""
 "python-differs-what": "{python} 是 Python {found}，而锁文件用于 {wanted}",
 "python-differs-why": "含有编译模块的 wheel 只适用于一个 CPython 次版本",
 "python-differs-mend": "{fresh}",
+"python-elsewhere": "指定本机的 Python {wanted}，没有则先安装",
 "python-shared-what": "{python} 不在虚拟环境或 conda 环境中",
 "python-shared-why": "其他程序也使用这些软件包，并可能改动它们",
 "python-shared-mend": "{fresh}",
