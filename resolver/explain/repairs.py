@@ -334,9 +334,11 @@ class Repairs:
             answer = self._lock(stack, [])
             if len(self._results.fixes) > known:
                 return
-            if isinstance(answer, Refutation) and suitable is None:
+            if isinstance(answer, Refutation):
                 repairs = self._repairs_of(stack, answer, self._trials)
-                if not any(repairs._proposals.other_pythons(answer.core)):
+                self._search.append(repairs)
+                is_suitable = not any(repairs._proposals.other_pythons(answer.core))
+                if is_suitable and suitable is None:
                     suitable = repairs
         if suitable is not None:
             suitable.try_rows()

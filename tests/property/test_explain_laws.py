@@ -462,6 +462,7 @@ def test_ways_out_hold() -> None:
     @example(machine_world(30))  # a line and Python
     @example(machine_world(457))  # a line and CANN
     @example(machine_world(216))  # Python and the SoC
+    @example(machine_world(19127))  # two components beside Python
     def hold(world: World) -> None:
         case = conflict(world)
         for law in _OF_WAYS_OUT:
