@@ -322,6 +322,37 @@ def test_a_folder_put_aside_without_a_record_is_removed(
     assert list(python.parents[1].glob(".ascend-lock*")) == []
 
 
+@pytest.mark.parametrize("last", ["/bin/tool", "/zz.py"])
+def test_a_wheel_that_looks_finished_is_not(
+    workspace: Workspace, python: Path, last: str
+) -> None:
+    """It brings INSTALLER and RECORD of its own, and pip is killed while it writes other files."""
+    inner = {
+        "tool/__init__.py": "def main(): pass\n",
+        "tool-1.dist-info/INSTALLER": "pip\n",
+        "tool-1.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n",
+        "zz.py": "a = 1\n",
+    }
+    workspace.index.add_wheel("tool", "1", files=inner)
+    workspace.locked_stack("tool", target=HERE)
+    script = workspace.folder() / "install.sh"
+    script.write_text(script.read_text("utf-8").replace("timeout=30", "timeout=0.2"), "utf-8")
+    slow = f"{last!r} in str(values[0]) and __import__('time').sleep(2) is None"
+    kill_install(workspace, python, f"event == 'open' and {slow}")
+    assert not list(python.parents[1].rglob("ascend-lock.txt"))
+    assert install(workspace, python).status == 0
+    (python.parent / "tool").unlink()
+    record = site_packages(python) / "tool-1.dist-info" / "RECORD"
+    rows = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(row for row in rows if "bin/tool" not in row))
+    verify = [str(python), str(workspace.folder() / "verify.py")]
+    run = execute(workspace, verify)
+    assert run.status == 1
+    assert "bin/tool" in run.stdout
+    assert install(workspace, python).status == 0
+    assert (python.parent / "tool").exists()
+
+
 def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
     """Somebody's pip is killed before it writes a record, and the lock is of a release that lacks
     the files.
