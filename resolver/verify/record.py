@@ -65,7 +65,9 @@ def check_files(
         compared = set(hashed if context.full else _sample(hashed))
         file_count += len(rows)
         compared_count += len(compared)
-        findings += _file_findings(distribution, [*rows, *_missing_commands(distribution)], compared)
+        findings += _file_findings(
+            distribution, [*rows, *_missing_commands(distribution)], compared
+        )
         if context.full:
             findings += _unhashed_finding(distribution, rows)
     if context.full:
