@@ -55,7 +55,8 @@ for found in distributions(path=sorted(paths)):
         installed.append(row)
 try:
     # a link or a pipe is none of ours
-    journal = os.open(os.path.join(prefix, sys.argv[1]), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    journal = os.open(os.path.join(prefix, sys.argv[1]), how)
     with open(journal, encoding="utf-8") as file:
         if not stat.S_ISREG(os.fstat(journal).st_mode):
             raise OSError
