@@ -15,6 +15,7 @@ from resolver.cli.environment import Environment
 from resolver.cli.options import Settings
 from resolver.cli.selection import NamedLock
 from resolver.errors import InputError
+from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import literal, phrase
 from resolver.report.verify import FILE
@@ -121,7 +122,7 @@ def prepare_repair(environment: Environment, damage: Damage) -> None:
                     owned.remove(f"{name}/{note.name}")
         for folder in map(Path, damage.metadata):
             name = _name_in(prefix, folder)
-            if name:
+            if name and owned.kind(name) is Kind.FOLDER:
                 with contextlib.suppress(OSError):
                     owned.remove_tree(name)
 

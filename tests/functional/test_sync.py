@@ -131,9 +131,8 @@ def test_repair_removes_nothing_behind_linked_metadata(locked: Workspace, python
     (site / "base-2.0.dist-info").symlink_to(other)
     before = tree(other)
     (site / "base.py").unlink()
-    run = sync(locked, "--yes", "-q")
-    assert run.status == 1
-    assert "the metadata of base is a link" in run.stderr
+    assert sync(locked, "--yes", "-q").status == 1
+    assert tree(other) == before
     (other / "RECORD").unlink()
     assert sync(locked, "--yes", "-q").status == 1
     assert tree(other).keys() == before.keys() - {"RECORD"}
