@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +15,8 @@ from resolver.cli.environment import Environment
 from resolver.cli.options import Settings
 from resolver.cli.selection import NamedLock
 from resolver.errors import InputError
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
 from resolver.phrase import literal, phrase
 from resolver.report.verify import FILE
 
@@ -105,13 +107,35 @@ def prepare_repair(environment: Environment, damage: Damage) -> None:
     Their notes are removed. Without its note, a distribution counts as different from the lock, so
     install.sh replaces it. If the run is killed, this stays so, and the next run continues.
     """
-    for distribution in environment.installed:
-        if distribution.name in damage.files and distribution.note_file:
-            Path(distribution.note_file).unlink(missing_ok=True)
     prefix = Path(environment.prefix).resolve()
-    for folder in map(Path, damage.metadata):
-        if folder.parent.resolve().is_relative_to(prefix) and not folder.is_symlink():
-            shutil.rmtree(folder, ignore_errors=True)
+    notes = [
+        Path(distribution.note_file)
+        for distribution in environment.installed
+        if distribution.name in damage.files and distribution.note_file
+    ]
+    with OwnedFolder.open(prefix) as owned:
+        # A link in the place of metadata leads to another environment. install.sh refuses it.
+        for note in notes:
+            name = _name_in(prefix, note.parent)
+            if name:
+                with contextlib.suppress(OSError):
+                    owned.remove(f"{name}/{note.name}")
+        for folder in map(Path, damage.metadata):
+            name = _name_in(prefix, folder)
+            if name and owned.kind(name) is Kind.FOLDER:
+                with contextlib.suppress(OSError):
+                    owned.remove_tree(name)
+
+
+def _name_in(prefix: Path, metadata: Path) -> str:
+    """Return the name of a folder of metadata in an environment; empty if it is elsewhere.
+
+    Links in the path of site-packages are resolved, but the folder itself may be one.
+    """
+    folder = metadata.parent.resolve()
+    if not folder.is_relative_to(prefix):
+        return ""
+    return (folder / metadata.name).relative_to(prefix).as_posix()
 
 
 def differences(named: NamedLock, arguments: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ _PYTHON: Final = Path("bin") / "python"
 # The environment's Python runs this program without `site`, which would run code of installed
 # packages (`.pth` files, sitecustomize). Only metadata is read.
 _READ: Final = r"""
-import json, os, re, sys, sysconfig
+import json, os, re, stat, sys, sysconfig
 try:
     from importlib.metadata import distributions
 except ImportError:  # before Python 3.8, which no lock is for
@@ -54,7 +54,12 @@ for found in distributions(path=sorted(paths)):
     if is_name(name):
         installed.append(row)
 try:
-    with open(os.path.join(prefix, sys.argv[1]), encoding="utf-8") as file:
+    # a link or a pipe is none of ours
+    how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    journal = os.open(os.path.join(prefix, sys.argv[1]), how)
+    with open(journal, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(journal).st_mode):
+            raise OSError
         unfinished = [name for name in file.read().split() if is_name(name)]
 except (OSError, UnicodeDecodeError):
     unfinished = []

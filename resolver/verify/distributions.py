@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import csv
 import errno
 import functools
@@ -25,6 +26,8 @@ UNKNOWN_SIZE = -1
 _NOTE = "ascend-lock.txt"
 # A suffix of a version (PEP 440), in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+# The commands that pip names after the Python.
+_OF_INSTALLER = re.compile(r"(pip|easy_install)-?[0-9.]*")
 # The normal form (PEP 440) of the suffixes that have several spellings.
 _SPELLINGS = {
     "alpha": "a",
@@ -131,6 +134,23 @@ class InstalledDistribution:
         if not any(row.path == path for row in rows):
             raise UnreadableError(path, "it has no row for itself, so it is truncated")
         return rows
+
+    def commands(self) -> list[str]:
+        """Return the names of the commands that an installer makes for it, sorted.
+
+        Those of pip and easy_install are left out, since pip names them after the Python. There are
+        none if entry_points.txt is missing or invalid.
+        """
+        parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
+        # names of commands are as written
+        parser.optionxform = str  # type: ignore[assignment,method-assign]
+        try:
+            parser.read_string(read_text(f"{self.info}/entry_points.txt") or "")
+        except (UnreadableError, configparser.Error):
+            return []
+        sections = [name for name in ("console_scripts", "gui_scripts") if parser.has_section(name)]
+        names = {name for section in sections for name in parser.options(section)}
+        return sorted(name for name in names if not _OF_INSTALLER.fullmatch(name))
 
     @property
     def editable_folder(self) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import shlex
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
@@ -64,7 +65,9 @@ def check_files(
         compared = set(hashed if context.full else _sample(hashed))
         file_count += len(rows)
         compared_count += len(compared)
-        findings += _file_findings(distribution, rows, compared)
+        findings += _file_findings(
+            distribution, [*rows, *_missing_commands(distribution)], compared
+        )
         if context.full:
             findings += _unhashed_finding(distribution, rows)
     if context.full:
@@ -147,6 +150,20 @@ def _file_findings(
         for code, different in paths.items()
         if different
     ]
+
+
+def _missing_commands(distribution: InstalledDistribution) -> list[RecordRow]:
+    """Return rows for the commands that neither RECORD nor the folder of commands has.
+
+    An installer that was interrupted leaves the RECORD of the wheel, which lists none. There are
+    none for a distribution without rows, since `_record_findings` is about it.
+    """
+    if not distribution.rows:
+        return []
+    listed = {os.path.basename(row.path) for row in distribution.rows}
+    folder = os.path.dirname(sys.executable)
+    paths = [os.path.join(folder, name) for name in distribution.commands() if name not in listed]
+    return [RecordRow(path, "", UNKNOWN_SIZE) for path in paths if not os.path.lexists(path)]
 
 
 def _unhashed_finding(

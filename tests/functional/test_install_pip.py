@@ -492,3 +492,15 @@ def test_install_builds_into_any_environment(builds: Workspace, name: str) -> No
     run = install(builds, python)
     assert (run.status, run.stderr) == (0, ""), run
     assert installed(python) == BUILT
+
+
+def test_install_takes_no_folder_for_an_address(workspace: Workspace, python: Path) -> None:
+    """pip takes a path that begins with `http:` for an address, where a folder is called so, too."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    folder = workspace.root / "http:" / "127.0.0.1:9"
+    folder.mkdir(parents=True)
+    run = install(workspace, python, TMPDIR="http://127.0.0.1:9")
+    assert (run.status, run.stderr) == (0, ""), run
+    assert installed(python) == {"base": "1.0"}
+    assert tree(folder) == {}

@@ -7,6 +7,7 @@ tests/faults kills pip itself, at any moment.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -19,6 +20,7 @@ import pytest
 from tests.functional.machine import environment as environ
 from tests.functional.machine import execute, install, site_packages
 from tests.functional.workspace import HERE, Tree, Workspace, tree
+from tests.loopback import status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
@@ -322,6 +324,35 @@ def test_a_folder_put_aside_without_a_record_is_removed(
     assert list(python.parents[1].glob(".ascend-lock*")) == []
 
 
+@pytest.mark.parametrize("last", ["/bin/tool", "/zz.py"])
+def test_a_wheel_that_looks_finished_is_not(workspace: Workspace, python: Path, last: str) -> None:
+    """It brings INSTALLER and RECORD of its own, and pip is killed while it writes other files."""
+    inner = {
+        "tool/__init__.py": "def main(): pass\n",
+        "tool-1.dist-info/INSTALLER": "pip\n",
+        "tool-1.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n",
+        "zz.py": "a = 1\n",
+    }
+    workspace.index.add_wheel("tool", "1", files=inner)
+    workspace.locked_stack("tool", target=HERE)
+    script = workspace.folder() / "install.sh"
+    script.write_text(script.read_text("utf-8").replace("timeout=30", "timeout=0.2"), "utf-8")
+    slow = f"{last!r} in str(values[0]) and __import__('time').sleep(2) is None"
+    kill_install(workspace, python, f"event == 'open' and {slow}")
+    assert not list(python.parents[1].rglob("ascend-lock.txt"))
+    assert install(workspace, python).status == 0
+    (python.parent / "tool").unlink()
+    record = site_packages(python) / "tool-1.dist-info" / "RECORD"
+    rows = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(row for row in rows if "bin/tool" not in row))
+    verify = [str(python), str(workspace.folder() / "verify.py")]
+    run = execute(workspace, verify)
+    assert run.status == 1
+    assert "bin/tool" in run.stdout
+    assert install(workspace, python).status == 0
+    assert (python.parent / "tool").exists()
+
+
 def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
     """Somebody's pip is killed before it writes a record, and the lock is of a release that lacks
     the files.
@@ -405,6 +436,100 @@ def test_files_without_a_record_are_removed(workspace: Workspace, python: Path, 
     (site / "boot" / "mine.txt").unlink()
     (site / "boot_mine.py").unlink()
     assert everything(python) == steady
+
+
+def test_a_failed_run_leaves_no_note(environment: Environment) -> None:
+    """The index lacks the file, so pip changes nothing. Later files of the user's stay."""
+    environment.choose("2")
+    environment.workspace.index.fault("/files/*/demo-2*", status(404))
+    run = install(environment.workspace, environment.python)
+    assert run.status == 1
+    assert not list(environment.python.parents[1].glob(".ascend-lock*"))
+
+
+def test_files_that_others_put_in_place_of_noted_ones_stay(
+    workspace: Workspace, python: Path
+) -> None:
+    """A pip was killed before a record, and again between two. What goes is told."""
+    site = site_packages(python)
+    files = ("a_mine.py", "a_moved.py", "a_old.py", "a_dir/__init__.py")
+    workspace.index.add_wheel("boot", "1", files=dict.fromkeys(files, "1"))
+    workspace.index.add_wheel("boot", "2", files={"boot.py": ""})
+    for moment in (_UNPACKED, "event == 'os.rename' and str(values[0]).endswith('/a_old.py')"):
+        workspace.locked_stack("boot==1", target=HERE)
+        if moment == _UNPACKED:
+            kill_install(workspace, python)
+        else:
+            assert install(workspace, python).status == 0
+            workspace.locked_stack("boot==2", target=HERE)
+            kill_install(workspace, python, moment)
+            for record in site.glob("*oot-1.dist-info"):
+                shutil.rmtree(record)
+        (site / "a_mine.py").unlink(missing_ok=True)
+        (site / "a_mine.py").write_text("mine")
+        moved = workspace.root / "moved.py"
+        moved.write_text("mine")
+        os.utime(moved, (1, 1))
+        moved.replace(site / "a_moved.py")
+        workspace.locked_stack("boot==2", target=HERE)
+        run = install(workspace, python)
+        assert run.status == 0, run
+        assert f"removing <root>/{(site / 'a_old.py').relative_to(workspace.root)}" in run.stdout
+        assert not (site / "a_old.py").exists()
+        assert not (site / "a_dir").exists()
+        for name in ("a_mine.py", "a_moved.py"):
+            assert (site / name).read_text() == "mine"
+            (site / name).unlink()
+
+
+def test_an_empty_folder_of_a_killed_pip_is_removed(workspace: Workspace, python: Path) -> None:
+    """Python imports it, as a namespace."""
+    site = site_packages(python)
+    workspace.index.add_wheel("boot", "1", files={"a.py": "", "old/deep/__init__.py": ""})
+    workspace.index.add_wheel("boot", "2", files={"boot.py": ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    kill_install(workspace, python, "event == 'open' and 'old/deep/__init__' in str(values[0])")
+    assert (site / "old" / "deep").is_dir()
+    workspace.locked_stack("boot==2", target=HERE)
+    assert install(workspace, python).status == 0
+    assert not (site / "old").exists()
+
+
+def test_files_of_an_unpacked_wheel_stay(workspace: Workspace, python: Path) -> None:
+    """Its RECORD has no row for INSTALLER. That of a wheel that pip was unpacking counts not."""
+    site = site_packages(python)
+    workspace.index.add_wheel("base", "1", files={"base.py": ""})
+    workspace.index.add_wheel("boot", "1", files={"ns/__init__.py": "", "ns/boot.py": ""})
+    workspace.locked_stack("boot==1", "base", target=HERE)
+    kill_install(workspace, python, "event == 'os.rename' and str(values[1]).endswith('INSTALLER')")
+    info = site / "other-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+    (info / "RECORD").write_text("ns/__init__.py,,\nother-1.dist-info/RECORD,,\n")
+    workspace.locked_stack("base", target=HERE)
+    assert install(workspace, python).status == 0
+    assert (site / "ns" / "__init__.py").exists()
+    assert not (site / "ns" / "boot.py").exists()
+    assert not (site / "boot-1.dist-info").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_notes_of_another_kind_are_not_read(environment: Environment, kind: str) -> None:
+    root = environment.python.parents[1]
+    (environment.workspace.root / "note").write_text("demo\n")
+
+    def put(*names: str) -> None:
+        for name in names:
+            if kind == "pipe":
+                os.mkfifo(root / name)
+            else:
+                (root / name).symlink_to(environment.workspace.root / "note")
+
+    put(".ascend-lock-folders", ".ascend-lock-files")
+    environment.install("1")
+    put(".ascend-lock-removed")
+    run = environment.workspace.run("sync", "demo", "--yes", "--python", str(environment.python))
+    assert run.status == 0, run
 
 
 def everything(python: Path) -> Tree:

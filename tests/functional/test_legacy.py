@@ -6,6 +6,7 @@ tests/faults kills pip at any moment, and a pip of another version as well.
 
 from __future__ import annotations
 
+import importlib.machinery
 import shutil
 import sys
 from pathlib import Path
@@ -148,6 +149,50 @@ def test_install_refuses_what_nothing_lists(replacing: Workspace, python: Path, 
         assert "error: pip cannot replace demo, which distutils or an old setuptools" in run.stderr
         assert "hint: begin with an empty environment: " in run.stderr
     assert everything(python) == before
+
+
+def test_install_refuses_a_compiled_module_that_pip_leaves(
+    replacing: Workspace, python: Path
+) -> None:
+    """Of a name in top_level.txt, pip removes a folder and source, and no extension module."""
+    begin(replacing, python, "top-level")
+    (info,) = site_packages(python).glob("demo-1.0-*.egg-info")
+    with (info / "top_level.txt").open("a") as file:
+        file.write("compiled\n")
+    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+        module = site_packages(python) / f"compiled{suffix}"
+        module.touch()
+        run = install(replacing, python, "--dry-run")
+        assert run.status == 1
+        assert "error: pip cannot replace demo, which distutils or an old setuptools" in run.stderr
+        module.unlink()
+    assert install(replacing, python, "--dry-run").status == 0
+
+
+@pytest.mark.parametrize("name", ["site-packages", "lib", "bin"])
+def test_install_refuses_an_environment_with_a_folder_elsewhere(
+    replacing: Workspace, python: Path, name: str
+) -> None:
+    """What pip leaves behind a link out of the environment is neither noted nor removed."""
+    folder = {
+        "site-packages": site_packages(python),
+        "lib": python.parents[1] / "lib",
+        "bin": python.parent,
+    }[name]
+    outside = replacing.root / "outside"
+    folder.rename(outside)
+    folder.symlink_to(outside)
+    run = install(replacing, python)
+    assert run.status == 1
+    assert "is behind a link out of the environment" in run.stderr
+    assert not list(outside.rglob("demo*"))
+
+
+def test_install_takes_an_environment_that_is_a_link(replacing: Workspace, python: Path) -> None:
+    root = python.parents[1]
+    root.rename(replacing.root / "real")
+    root.symlink_to(replacing.root / "real")
+    assert install(replacing, python).status == 0
 
 
 def test_install_takes_what_others_have_without_a_list(replacing: Workspace, python: Path) -> None:

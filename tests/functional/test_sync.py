@@ -122,6 +122,22 @@ def test_distribution_without_record_is_repaired(locked: Workspace, python: Path
     assert record.read_text() == before
 
 
+def test_repair_removes_nothing_behind_linked_metadata(locked: Workspace, python: Path) -> None:
+    """It is that of another environment. install.sh refuses it."""
+    assert sync(locked, "--yes", "-q").status == 0
+    site = site_packages(python)
+    other = locked.root / "other"
+    (site / "base-2.0.dist-info").rename(other)
+    (site / "base-2.0.dist-info").symlink_to(other)
+    before = tree(other)
+    (site / "base.py").unlink()
+    assert sync(locked, "--yes", "-q").status == 1
+    assert tree(other) == before
+    (other / "RECORD").unlink()
+    assert sync(locked, "--yes", "-q").status == 1
+    assert tree(other).keys() == before.keys() - {"RECORD"}
+
+
 def test_quiet_failure_says_what_differs(locked: Workspace, python: Path) -> None:
     assert sync(locked, "--yes", "-q").status == 0
     (site_packages(python) / "sitecustomize.py").write_text("")

@@ -57,7 +57,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         ("git+https://host.example/a@v1.0", "git+https://host.example/a@v1.0"),
         ("git+https://host.example/a/b@1.0.post1", "git+https://host.example/a/b@1.0.post1"),
         ("git+https://host.example/a/b@main", "git+https://host.example/a/b@main"),
-        ("git+ssh://git@host.example/a@main", "git+ssh://host.example/a@main"),
+        ("git+ssh://git@host.example/a/b@main", "git+ssh://host.example/a/b@main"),
         ("git+file:///a@main", "git+file:///a@main"),
     ],
 )

@@ -30,7 +30,6 @@ OF_OS = {"replace", "remove", "link", "symlink", "chmod", "utime", "mkdir"}
 ELSEWHERE = {
     "files": {"open"},  # write_output: into a pipe or a device
     "cli/commands": {"open"},  # os.devnull, in the place of a closed stream
-    "cli/damage": {"unlink", "rmtree"},  # metadata in the environment that the user named
     "cli/sweep": {"truncate"},  # of the journal's open file
     "index/repositories": {"write_text", "truncate"},  # in a temporary repository; of an open file
     "index/net/downloads": {"truncate"},  # of an open file

@@ -1436,6 +1436,8 @@ UNKNOWN_SIZE = -1
 _NOTE = "ascend-lock.txt"
 # A suffix of a version (PEP 440), in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+# The commands that pip names after the Python.
+_OF_INSTALLER = re.compile(r"(pip|easy_install)-?[0-9.]*")
 # The normal form (PEP 440) of the suffixes that have several spellings.
 _SPELLINGS = {
     "alpha": "a",
@@ -1542,6 +1544,23 @@ class InstalledDistribution:
         if not any(row.path == path for row in rows):
             raise UnreadableError(path, "it has no row for itself, so it is truncated")
         return rows
+
+    def commands(self) -> "list[str]":
+        """Return the names of the commands that an installer makes for it, sorted.
+
+        Those of pip and easy_install are left out, since pip names them after the Python. There are
+        none if entry_points.txt is missing or invalid.
+        """
+        parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
+        # names of commands are as written
+        parser.optionxform = str  # type: ignore[assignment,method-assign]
+        try:
+            parser.read_string(read_text(f"{self.info}/entry_points.txt") or "")
+        except (UnreadableError, configparser.Error):
+            return []
+        sections = [name for name in ("console_scripts", "gui_scripts") if parser.has_section(name)]
+        names = {name for section in sections for name in parser.options(section)}
+        return sorted(name for name in names if not _OF_INSTALLER.fullmatch(name))
 
     @property
     def editable_folder(self) -> "str":
@@ -3359,7 +3378,9 @@ def check_files(
         compared = set(hashed if context.full else _sample(hashed))
         file_count += len(rows)
         compared_count += len(compared)
-        findings += _file_findings(distribution, rows, compared)
+        findings += _file_findings(
+            distribution, [*rows, *_missing_commands(distribution)], compared
+        )
         if context.full:
             findings += _unhashed_finding(distribution, rows)
     if context.full:
@@ -3442,6 +3463,20 @@ def _file_findings(
         for code, different in paths.items()
         if different
     ]
+
+
+def _missing_commands(distribution: "InstalledDistribution") -> "list[RecordRow]":
+    """Return rows for the commands that neither RECORD nor the folder of commands has.
+
+    An installer that was interrupted leaves the RECORD of the wheel, which lists none. There are
+    none for a distribution without rows, since `_record_findings` is about it.
+    """
+    if not distribution.rows:
+        return []
+    listed = {os.path.basename(row.path) for row in distribution.rows}
+    folder = os.path.dirname(sys.executable)
+    paths = [os.path.join(folder, name) for name in distribution.commands() if name not in listed]
+    return [RecordRow(path, "", UNKNOWN_SIZE) for path in paths if not os.path.lexists(path)]
 
 
 def _unhashed_finding(

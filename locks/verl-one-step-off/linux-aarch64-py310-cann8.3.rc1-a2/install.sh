@@ -123,6 +123,13 @@ require_value() { # option, what follows it
         "${1} 需要一个值：见 --help" ""
 }
 
+# Every path that a program gets is absolute, and has no link: pip takes one that begins with `http:` for an address
+canonical() { # path: false if it leads nowhere
+    local path
+    path=$(readlink -f -- "$1") || return 1
+    case $path in /*) printf '%s\n' "$path" ;; *) return 1 ;; esac
+}
+
 given=("$@")
 again=no
 dry_run=no
@@ -163,7 +170,7 @@ while [ $# -gt 0 ]; do
 done
 
 # the folder of this file itself, even if it was called through a link
-here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=$(canonical "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
     fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
@@ -219,6 +226,11 @@ found=$(ask_python '"%d.%d" % sys.version_info[:2]' 2>/dev/null || true)
         "${python} 不是 Python 解释器" "请激活一个环境，或用 --python 指定其 Python 的路径"
 python=$(ask_python sys.executable)  # absolute, as builds need it
 environment=$(ask_python sys.prefix)  # editable checkouts stay in $environment/src
+case $python:$environment in
+    /*:/*) ;;
+    *) fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
+        "${python} 不是 Python 解释器" "请激活一个环境，或用 --python 指定其 Python 的路径" ;;
+esac
 [ "$found" = 3.10 ] ||
     refuse "${python} is Python ${found}, but the lock is for 3.10" "create one: python3.10 -m venv env && . env/bin/activate" \
         "${python} 是 Python ${found}，而锁文件用于 3.10" "请创建环境：python3.10 -m venv env && . env/bin/activate"
@@ -258,8 +270,14 @@ fi
 unset "${!PIP_@}"
 export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
 
+# As pip and builds get it, too, which change the folder
+if [ -n "${TMPDIR-}" ]; then
+    folder=$(canonical "$TMPDIR") || fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有可用空间且可写的目录"
+    export TMPDIR=$folder
+fi
 # A folder with one of these characters can be no part of PATH, and pip takes what follows for a marker
-case $(readlink -f -- "${TMPDIR:-/tmp}" || true) in
+case $(canonical "${TMPDIR:-/tmp}" || true) in
     *[:\;[:cntrl:]]*)
         tell "$warning" "temporary files are put into /tmp instead of ${TMPDIR}: neither PATH nor pip allows \`:\` or \`;\` in the name of a folder" "set TMPDIR to a folder without these characters in its path" \
         "临时文件放在 /tmp，而不是 ${TMPDIR}：PATH 和 pip 不允许目录名中有 \`:\` 或 \`;\`" "请将 TMPDIR 设为路径中不含这些字符的目录"
@@ -284,7 +302,7 @@ done < <("$python" -I -S "$here/verify.py" --machine --lang "$lang" || true)
 # Programs begin with this that write or remove where others may write: in an environment. No link is followed below the
 # folder that is named: each part of a path is opened on its own, and what is written is a new file.
 unlinked='
-import contextlib, os, sys
+import contextlib, os, stat, sys
 
 
 @contextlib.contextmanager
@@ -316,6 +334,15 @@ def inner(folder, path):
     return found
 
 
+def read_plain(path):
+    """Return the content of a regular file, and its state. Raise OSError for a link, a pipe or a device."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError("%r is no regular file" % path)
+        return file.read(), state
+
+
 def create(name, content):
     """Write a file in the current folder, a new one in place of whatever is there."""
     with contextlib.suppress(FileNotFoundError):
@@ -341,10 +368,12 @@ replace(os.path.join(os.path.realpath(sys.prefix), sys.argv[1]), sys.stdin.buffe
 
 # What pip removes of a distribution that was installed before there were wheels (its UninstallPathSet)
 legacy='
-import configparser, os, re, sysconfig, zipfile
+import configparser, importlib.machinery, os, re, sysconfig, zipfile
 
 # The file to which old installers add the folders of eggs and of checkouts.
 PATH_FILE = "easy-install.pth"
+# Of a module in top_level.txt, pip removes a folder of its name, and the files with these suffixes.
+MODULE_SUFFIXES = (".py", ".pyc", ".pyo")
 
 
 def canonical(name):
@@ -388,11 +417,17 @@ class Legacy:
         return [name for name in names if name not in shared and "/" not in name and name not in (".", "..")]
 
     def is_listed(self):
-        """Return whether something says which files are its."""
+        """Return whether something says which files are its, and pip goes by that for each of its modules."""
         if self.read("installed-files.txt"):
             return True
         names = self.lines("top_level.txt")
-        return bool(names) and sorted(self.modules()) == sorted(names)
+        return bool(names) and sorted(self.modules()) == sorted(names) and not self.modules_left()
+
+    def modules_left(self):
+        """Return the paths of its modules that Python would import when pip has removed it: compiled ones."""
+        suffixes = set(importlib.machinery.all_suffixes()).difference(MODULE_SUFFIXES)
+        paths = [os.path.join(self.root, name + suffix) for name in self.modules() for suffix in suffixes]
+        return sorted(path for path in paths if os.path.lexists(path))
 
     def files(self):
         """Return the paths of the files that pip removes with it, None if it knows of none."""
@@ -424,7 +459,7 @@ class Legacy:
 
 def files_of_module(path):
     """Return the files of a package or module, without its suffix; a link itself."""
-    found = [path + suffix for suffix in (".py", ".pyc", ".pyo")]
+    found = [path + suffix for suffix in MODULE_SUFFIXES]
     if os.path.islink(path) or not os.path.isdir(path):
         return [*found, path]
     for folder, folders, names in os.walk(path):
@@ -510,10 +545,16 @@ class Pin:
 
 
 def has_files(found):
-    """Return whether all files of a distribution are there that RECORD has, besides compiled ones."""
+    """Return whether all files of a distribution are there that RECORD has, with its commands, besides compiled ones."""
     rows = csv.reader(io.StringIO(found.read_text("RECORD"), newline=""))
     paths = [row[0] for row in rows if row and not row[0].endswith(".pyc")]
     root = str(found.locate_file(""))
+    commands = {point.name for point in found.entry_points if point.group in ("console_scripts", "gui_scripts")}
+    # pip names its own after this Python
+    commands = {name for name in commands if not re.fullmatch(r"(pip|easy_install)-?[0-9.]*", name)}
+    # a RECORD without them is still that of the wheel
+    if not commands.issubset(map(os.path.basename, paths)):
+        return False
     return all(os.path.lexists(os.path.join(root, path)) for path in paths)
 
 
@@ -644,7 +685,7 @@ if [ -n "$wheelhouse" ]; then
         refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" \
         "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
     else
-        wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+        wheelhouse=$(canonical "$wheelhouse") ||
             fail "the --wheelhouse folder cannot be entered" "" \
         "无法进入 --wheelhouse 指定的目录" ""
     fi
@@ -652,15 +693,14 @@ fi
 
 # Wheels that were built before, on a machine like this one, take the place of builds
 if [ -n "$build_wheels" ]; then
-    # an absolute path, as builds change the folder
-    build_wheels=$(readlink -f -- "$build_wheels") || fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
+    build_wheels=$(canonical "$build_wheels") || fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
     [ "$dry_run" = yes ] || "$python" -I -S "$here/verify.py" --lang "$lang" --keep-wheels "$build_wheels" ||
         refuse "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
     built=$build_wheels
 elif [ -n "$built" ]; then
-    if [ -d "$built" ]; then built=$(readlink -f -- "$built"); else refuse "the --built folder ${built} does not exist" "" \
+    if [ -d "$built" ]; then built=$(canonical "$built"); else refuse "the --built folder ${built} does not exist" "" \
         "--built 指定的目录 ${built} 不存在" ""; fi
 elif [ -n "$wheelhouse" ] && [ -d "$wheelhouse/built" ]; then
     built=$wheelhouse/built
@@ -696,7 +736,8 @@ on_machine python-headers || [ -z "$(missing "$here/stages/9.txt" 2>/dev/null ||
 on_machine make || [ -z "$(missing "$here/stages/9.txt" 2>/dev/null || echo unknown)" ] ||
     built_wheels vllm-ascend >/dev/null 2>&1 || mismatch 'building vllm-ascend needs make, which this machine lacks or cannot run' 'apt-get install make, or dnf install make' '构建 vllm-ascend 需要 make，而本机没有，或者无法运行' 'apt-get install make，或 dnf install make'
 # What pip would replace, but not as a whole: it refuses what distutils installed, and of what an old setuptools did
-# without a list of its files it leaves modules, which stay importable. And pip would write through a link
+# without a list of its files it leaves modules, which stay importable. And pip would write through a link: in the place of
+# metadata, or of a folder of the environment, where what a killed pip leaves would be neither noted nor removed
 irreplaceable() { # names of what must not be installed, requirements files: lines with what is wrong, name and path
     "$python" -I - "$legacy" "$@" <<'EOF'
 import sys
@@ -708,6 +749,9 @@ for path in paths:
     with open(path, encoding="utf-8") as file:
         ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
 prefix = os.path.realpath(sys.prefix) + os.sep
+for path in sorted({sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts")}):
+    if path.startswith(os.path.join(sys.prefix, "")) and not os.path.realpath(path).startswith(prefix):
+        print("outside", "-", path, sep="\t")
 for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
     # pip leaves what is in the folders of others
     for entry in sorted(os.listdir(root) if root.startswith(prefix) else ()):
@@ -743,6 +787,8 @@ while IFS=$'\t' read -r state project path; do
         "pip 无法替换 ${project}：它由 distutils 或旧版 setuptools 安装，没有记录哪些文件属于它（${path}）" "请从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python；或自行删除它的文件和 ${path}" ;;
         unrecorded) refuse "pip cannot replace ${project}: the list of its files is missing, ${path}/RECORD" "begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python; or remove its files and ${path} yourself" \
         "pip 无法替换 ${project}：缺少它的文件列表 ${path}/RECORD" "请从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python；或自行删除它的文件和 ${path}" ;;
+        outside) refuse "${path} is behind a link out of the environment, where a pip that is interrupted would leave files that nothing finds again" "make the folder itself a part of the environment; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
+        "${path} 经由链接位于环境之外：pip 若在那里被中断，留下的文件无法再找到" "请让该目录本身位于环境之内；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
         linked) refuse "the metadata of ${project} is a link, through which pip would write elsewhere: ${path}" "remove the link; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
         "${project} 的元数据是链接，pip 会经由它写到别处：${path}" "请删除该链接；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
     esac
@@ -796,14 +842,30 @@ def open_journal():
 journal = open_journal()
 
 
+last = []
+
+
 def note(event, values):
-    if event != "open" or not isinstance(values[0], str) or str(values[1])[:1] not in ("w", "x"):
+    is_folder = event == "os.mkdir"
+    is_file = event == "open" and str(values[1])[:1] in ("w", "x")
+    if not (is_folder or is_file or event == "os.rename") or not isinstance(values[0], str):
         return
-    folder, name = os.path.split(values[0])
+    # the inode of the file before, which is there by now, tells it from what somebody puts in its place later
+    if last:
+        try:
+            os.write(journal, b"%d" % os.lstat(last.pop()).st_ino + bytes(1))
+        except OSError:
+            pass
+    if event == "os.rename":
+        return
+    folder, name = os.path.split(values[0].rstrip(os.sep))
     if folder not in folders:
         folders[folder] = os.path.realpath(folder)
     if (folders[folder] + os.sep).startswith(prefix):
-        os.write(journal, os.fsencode(os.path.join(folders[folder], name)) + bytes(1))
+        path = os.path.join(folders[folder], name)
+        os.write(journal, os.fsencode(path) + b"/" * is_folder + bytes(1))
+        if not is_folder:
+            last[:] = [path]
 
 
 sys.addaudithook(note)
@@ -857,9 +919,9 @@ for path in files.split():
 
 
 def state_of(distribution):
-    """Return what tells the RECORD of a distribution from any other that was in its place."""
+    """Return what tells the RECORD of a distribution from any other that was in its place: time and inode."""
     state = os.stat(distribution.locate_file(entry(distribution, "RECORD")))
-    return state.st_ino, state.st_mtime_ns
+    return state.st_mtime_ns, state.st_ino
 
 
 def installed():
@@ -869,7 +931,7 @@ def installed():
     for distribution in metadata.distributions():
         try:
             name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
-            # pip writes both last
+            # pip writes both last, but a wheel may have them, too
             if name in pins and name not in found and distribution.read_text("INSTALLER"):
                 found[name] = (distribution, state_of(distribution))
         except Exception:  # half written
@@ -878,11 +940,18 @@ def installed():
 
 
 def note_new():
-    """Note from which file each distribution is that pip has installed since the last call."""
-    for name, (distribution, state) in installed().items():
+    """Note from which file each distribution is that pip has installed since the last call.
+
+    While pip runs, it may still be about the one with the newest RECORD, which can be that of the wheel itself.
+    """
+    new = {name: found for name, found in installed().items() if found[1] != before.get(name)}
+    newest = max((state[0] for _, state in new.values()), default=0)
+    for name, (distribution, state) in new.items():
         pin = pins[name]
         try:
-            if state != before.get(name) and Version(distribution.version) == Version(pin.version):
+            if pip.returncode is None and state[0] == newest:
+                continue
+            if Version(distribution.version) == Version(pin.version):
                 write_beside(distribution, {NOTE: pin.note() + "\n"})
                 before[name] = state_of(distribution)
                 noted.add(name)
@@ -935,10 +1004,11 @@ run_at() { # folder, command
 if [ "$dry_run" = yes ]; then
     scratch='$scratch' # no such folder is made, and no files are found in it
 else
-    scratch=$(mktemp -d) ||
+    if ! scratch=$(mktemp -d) || ! scratch=$(canonical "$scratch"); then
         fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
         "没有可以存放临时文件的目录" "请将 TMPDIR 设为有可用空间且可写的目录"
-    trap 'rm -rf "$scratch"' EXIT
+    fi
+    trap finish EXIT
 fi
 # pip takes a page (.html) in a folder for one of an index, and asks the hosts that it links to. So it gets a folder with
 # links to nothing but wheels and archives.
@@ -1314,7 +1384,7 @@ EOF
 # the record first, or put it where nobody looks: so what pip would remove of what is installed, its files and folders and
 # its lines of easy-install.pth, is noted before it begins, until all is installed.
 # pip writes RECORD after all files, so it notes each before it writes it; if it was cut off, what is noted goes as well.
-# Nothing goes that a record of something installed has, or that is behind a link.
+# Nothing goes that a record of something installed has, that is behind a link, or that is another file than was noted.
 # Of what pip or uv had installed and whose RECORD is lost, pip replaces nothing; so its record goes, too.
 # Old installers wrote other records: a folder `.egg-info` with installed-files.txt or top_level.txt, an `.egg`, or an
 # `.egg-link` to a checkout. pip removes what these say.
@@ -1323,7 +1393,7 @@ sweep() { # names of what must not be installed, requirements files
     told=$(say "removing %s, left behind by an interrupted pip" "正在删除 %s，它是被中断的 pip 留下的")
     unlisted=$(say "removing %s, which lacks the list of its files, so that pip could not replace it" "正在删除 %s：它缺少文件列表，pip 无法替换它")
     "$python" -I - "$unlinked" "$legacy" "$told" "$unlisted" "$@" <<'PYTHON'
-import csv, glob, json, os, re, shutil, sys, sysconfig
+import csv, glob, io, json, os, re, shutil, sys, sysconfig
 
 exec(sys.argv.pop(1))
 exec(sys.argv.pop(1))
@@ -1381,15 +1451,17 @@ class Record:
             project = re.sub(r"[_.]", "-", self.project_name()).lower()
             self.may_be = {name for name in ours if is_aside_of(project, name)}
             self.is_ours = bool(self.may_be)
+        # the RECORD of a wheel that pip was unpacking when it was killed
+        self.is_begun = os.path.join(self.path, "RECORD") in written
         self.is_unlisted = not self.is_aside and rows is None and self.installer() in ("pip", "uv")
-        self.is_whole = not self.is_aside and self.has_ended(rows)
+        self.is_whole = not self.is_aside and not self.is_begun and self.has_ended(rows)
 
     def read(self):
         """Return the paths of its files, relative to the folder of all, None if there is no list."""
         rows = None
         try:
-            with open(os.path.join(self.path, "RECORD"), encoding="utf-8", errors="replace", newline="") as file:
-                rows = [row[0] for row in csv.reader(file) if row]
+            text = read_plain(os.path.join(self.path, "RECORD"))[0].decode("utf-8", "replace")
+            rows = [row[0] for row in csv.reader(io.StringIO(text, newline="")) if row]
         except (OSError, csv.Error):
             pass
         for row in rows or ():
@@ -1417,7 +1489,8 @@ class Record:
         """Return whether all of the distribution was installed: RECORD comes last."""
         if rows is None:  # another installer's way
             return not self.is_unlisted and os.path.exists(os.path.join(self.path, "INSTALLER"))
-        return any(row.endswith(".dist-info/INSTALLER") for row in rows)
+        # a tool that unpacks wheels of others adds no row, nor does pip before it has ended
+        return not self.is_ours or any(row.endswith(".dist-info/INSTALLER") for row in rows)
 
     def folders(self):
         """Return the folders that it has files in, and its own; those called like it if it is not known."""
@@ -1470,6 +1543,16 @@ def remove(path, why=told):
             shutil.rmtree(name)
 
 
+def tell_removed(path):
+    """Note what was removed: of files below a folder of all, once what they are in there."""
+    for root in roots:
+        if path.startswith(root + os.sep):
+            path = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
+    if path not in told_removed:
+        told_removed.add(path)
+        print(told % printable(path))
+
+
 def remove_file(path):
     """Remove a file with what Python compiled of it, and the folders that are empty then."""
     folder, name = os.path.split(path)
@@ -1477,27 +1560,45 @@ def remove_file(path):
     cache = os.path.join(folder, "__pycache__")
     if name.endswith(".py"):
         compiled = glob.glob(os.path.join(glob.escape(cache), glob.escape(name[: -len(".py")]) + ".*.pyc"))
-    for one in [path, *compiled]:
+    if remove_quietly(path):
+        tell_removed(path)
+    for one in compiled:
         remove_quietly(one)
     for folder in (cache, folder):
-        while folder.startswith(prefix) and folder not in lasting:
-            try:
-                with within(os.path.dirname(folder)):
-                    os.rmdir(os.path.basename(folder))
-            except FileNotFoundError:
-                pass
-            except OSError:  # something else is in it, or it is behind a link
-                break
-            folder = os.path.dirname(folder)
+        remove_empty(folder)
+
+
+def remove_empty(folder):
+    """Remove a folder and those that it is in, as long as they are empty."""
+    while folder.startswith(prefix) and folder not in lasting:
+        try:
+            with within(os.path.dirname(folder)):
+                os.rmdir(os.path.basename(folder))
+            tell_removed(folder)
+        except FileNotFoundError:
+            pass
+        except OSError:  # something else is in it, or it is behind a link
+            break
+        folder = os.path.dirname(folder)
 
 
 def remove_quietly(path):
-    """Remove a file, unless pip has removed it, a folder is in its place, or it is behind a link."""
+    """Remove a file, unless a folder is in its place or it is behind a link. Return whether it was there."""
     try:
         with within(os.path.dirname(path)):
             os.remove(os.path.basename(path))
     except OSError:
-        pass
+        return False
+    return True
+
+
+def identity(path):
+    """Return what tells a file from another one in its place, inode and time; None without one."""
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return [state.st_ino, state.st_mtime_ns]
 
 
 def put_aside(folders, others):
@@ -1525,8 +1626,8 @@ class Note:
     PATH = os.path.join(prefix, ".ascend-lock-folders")
 
     def __init__(self):
-        # folders that pip may put aside, and files
-        self.folders, self.files = set(), set()
+        # folders that pip may put aside, and files, each with its identity
+        self.folders, self.files = set(), {}
         # of each easy-install.pth its text, and its lines that go: [what they are of, the file, the line]
         self.texts, self.lines = {}, []
 
@@ -1535,11 +1636,10 @@ class Note:
         """Return the note of a run that was cut off, an empty one without one that can be read."""
         note = cls()
         try:
-            with open(cls.PATH, encoding="utf-8") as file:
-                read = json.load(file)
+            read = json.loads(read_plain(cls.PATH)[0])
             read = {"folders": read} if isinstance(read, list) else read  # as it was at first
             note.folders = {folder for folder in read["folders"] if folder.startswith(prefix)}
-            note.files = {path for path in read.get("files", ()) if path.startswith(prefix)}
+            note.files = {path: state for path, state in read.get("files", {}).items() if path.startswith(prefix)}
             note.texts = {path: text for path, text in read.get("texts", {}).items() if os.path.dirname(path) in roots}
             note.lines = [(of, path, line) for of, path, line in read.get("lines", ()) if path in note.texts]
         except (OSError, ValueError, AttributeError, TypeError, KeyError):
@@ -1548,22 +1648,28 @@ class Note:
 
     def add(self, record):
         self.folders |= record.folders()
-        self.files |= in_reach(record.paths)
+        self.add_files(record.paths)
+
+    def add_files(self, paths):
+        self.files.update((path, state) for path in in_reach(paths) for state in [identity(path)] if state)
+
+    def left(self):
+        """Return the paths of the files that are still those which were noted."""
+        return in_reach(path for path, state in self.files.items() if identity(path) == state)
 
     def add_linked(self, linked):
         """Note a distribution that is on the search path by a line of easy-install.pth."""
         self.folders.add(linked.path)
-        self.files |= in_reach(linked.scripts() if linked.is_egg else {linked.path, *linked.scripts()})
+        self.add_files(linked.scripts() if linked.is_egg else {linked.path, *linked.scripts()})
         try:
-            with open(linked.path_file, encoding="utf-8", errors="surrogateescape", newline="") as file:
-                self.texts[linked.path_file] = file.read()
+            self.texts[linked.path_file] = read_plain(linked.path_file)[0].decode("utf-8", "surrogateescape")
         except OSError:
             return
         self.lines.append((linked.path, linked.path_file, linked.line))
 
     def write(self):
         """Write it. Where that cannot be done, pip can remove nothing either."""
-        told = {"folders": sorted(self.folders), "files": sorted(self.files), "texts": self.texts, "lines": self.lines}
+        told = {"folders": sorted(self.folders), "files": self.files, "texts": self.texts, "lines": self.lines}
         with contextlib.suppress(OSError):
             replace(self.PATH, json.dumps(told).encode())
 
@@ -1571,11 +1677,8 @@ class Note:
         """Remove the lines of what pip has removed, and write again what it was writing when it was killed."""
         for path, text in sorted(self.texts.items()):
             gone = {line for of, file, line in self.lines if file == path and not os.path.lexists(of)}
-            if os.path.islink(path):
-                continue
             try:
-                with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-                    now = file.read()
+                now = read_plain(path)[0].decode("utf-8", "surrogateescape")
             except OSError:
                 continue
             wanted = without_lines(text, gone)
@@ -1592,18 +1695,43 @@ def without_lines(text, gone):
 
 
 def read_files():
-    """Return the files that a pip that was cut off has noted before it wrote them."""
+    """Return what a pip that was cut off has noted before it wrote it, as far as it is still that: paths, folders' with `/`.
+
+    After the path of a file comes its inode, noted before the next one. The last file may have none.
+    """
     try:
-        with open(written, "rb") as file:
-            paths = [os.path.normpath(os.fsdecode(path)) for path in file.read().split(b"\0")[:-1]]
+        content, journal = read_plain(JOURNAL)
     except OSError:
         return set()
-    # pip changes the lines of this one, which is of many
-    return {path for path in in_reach(paths) if os.path.basename(path) != PATH_FILE}
+    inodes, last = {}, None
+    for entry in content.split(b"\0")[:-1]:
+        if entry[:1] == b"/":
+            last = os.fsdecode(entry)
+            inodes[last] = None
+        elif last and entry.isdigit():
+            inodes[last] = int(entry)
+    found = set()
+    for path, inode in inodes.items():
+        folder = path.endswith("/")
+        normal = os.path.normpath(path)
+        # pip changes the lines of easy-install.pth, which is of many
+        if not in_reach([normal]) or os.path.basename(normal) == PATH_FILE:
+            continue
+        state = identity(normal)
+        if folder:
+            found.add(normal + "/")
+        elif state and inode is None and path == last:
+            found.add(normal)
+        # what somebody has put there since has another inode, or a later time
+        elif state and state[0] == inode and state[1] <= journal.st_mtime_ns:
+            found.add(normal)
+    return found
 
 
 RECORDS = (".dist-info", ".egg-info")
-written = os.path.join(prefix, ".ascend-lock-files")
+JOURNAL = os.path.join(prefix, ".ascend-lock-files")
+written = read_files()
+told_removed = set()
 all_kept = set()
 roots = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
 noted = Note.read()
@@ -1656,25 +1784,33 @@ for root in roots:
         if one.project in ours:
             to_note.add_linked(one)
     # the records last: with them, this can be done again
-    for record in unfinished:
+    begun = [record for record in left if record.is_begun and not record.is_ours]
+    for record in [*unfinished, *begun]:
         if os.path.lexists(record.path):
             remove(record.path, told_unlisted if record.is_unlisted else told)
-for path in sorted((in_reach(noted.files) | read_files()) - all_kept):
+for path in sorted((noted.left() | {path for path in written if path[-1] != "/"}) - all_kept):
     remove_file(path)
+# pip makes a folder before the first file in it, and Python imports an empty one
+for path in sorted((path for path in written if path[-1] == "/"), reverse=True):
+    remove_empty(path[:-1])
 noted.finish_lines()
-if os.path.lexists(written):
-    os.remove(written)
+if os.path.lexists(JOURNAL):
+    os.remove(JOURNAL)
 to_note.write()
 PYTHON
 }
 
 # Removes distributions for good. What is removed is noted first, so that the next run finishes a removal that was killed.
 remove_all() { # names
+    local status=0
     printf '%s\n' "$@" | put .ascend-lock-removed
     sweep "$*"
-    "$python" -I -m pip uninstall --quiet --yes "$@"
+    "$python" -I -m pip uninstall --quiet --yes "$@" || status=$?
+    # However pip ended, nothing is left half removed, and no note of files that others may put there later
     sweep "$*"
-    rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-removed"
+    rm -f "$environment/.ascend-lock-folders"
+    [ "$status" = 0 ] || return "$status"
+    rm -f "$environment/.ascend-lock-removed"
 }
 
 # What --exact removes, one name a line: what the lock does not have, and what a removal that was killed has left. Tools of
@@ -1731,36 +1867,57 @@ stage() { # number, title in each language, requirements files: true where somet
 reserve() {
     local others
     exec 9<"$environment"
-    others=$("$python" -I - $$ 3>&1 >/dev/null <<'EOF'
-import fcntl, glob, os, sys
-
-sys.stdout = open(3, "w")
+    # a file system may have no locks
+    "$python" -I -c 'import fcntl, sys
 try:
     fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
-    found = []
-    for path in glob.glob("/proc/[0-9]*/fd/9"):
-        process = path.split("/")[2]
-        try:
-            if os.path.samefile(path, "/dev/fd/9") and int(process) not in (os.getpid(), os.getppid(), int(sys.argv[1])):
-                with open("/proc/%s/comm" % process) as file:
-                    found.append("%s (%s)" % (process, file.read().strip()))
-        except OSError:  # it has ended, or is somebody else's
-            pass
-    print(", ".join(found) or "?")
-except OSError:  # a file system without locks
-    pass
+    sys.exit(1)
+except OSError:
+    pass' && return
+    others=$(holders)
+    fail "another install.sh, or a process that it left behind, is running in ${environment}: process ${others:-?}" "wait until it has ended, then run this again" \
+        "另一个 install.sh 或它留下的进程正在 ${environment} 中运行：进程 ${others:-?}" "请等它结束后重新运行"
+}
+holders() { # the processes of which the lock is, besides this one
+    "$python" -I - $$ 3>&1 >/dev/null <<'EOF'
+import glob, os, sys
+
+sys.stdout = open(3, "w")
+found = []
+for path in glob.glob("/proc/[0-9]*/fd/9"):
+    process = path.split("/")[2]
+    try:
+        if os.path.samefile(path, "/dev/fd/9") and int(process) not in (os.getpid(), os.getppid(), int(sys.argv[1])):
+            with open("/proc/%s/comm" % process) as file:
+                found.append("%s (%s)" % (process, file.read().strip()))
+    except OSError:  # it has ended, or is somebody else's
+        pass
+print(", ".join(found))
 EOF
-    )
-    [ -z "$others" ] ||
-        fail "another install.sh, or a process that it left behind, is running in ${environment}: process ${others}" "wait until it has ended, then run this again" \
-        "另一个 install.sh 或它留下的进程正在 ${environment} 中运行：进程 ${others}" "请等它结束后重新运行"
+}
+
+# Whether a run has succeeded, failed or was interrupted, it undoes what its pip left, and leaves no note: later, others
+# may have put files where the noted ones were. Only if it is killed, or pip goes on without it, the next run does that.
+tidy=no
+finish() {
+    local others
+    if [ "$tidy" = yes ] && others=$(holders) && [ -z "$others" ]; then
+        tidy=no
+        if sweep_all; then forget; fi
+    fi
+    rm -rf "$scratch"
+}
+sweep_all() { sweep triton "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt"; }
+forget() {
+    rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-files"
 }
 
 if [ "$dry_run" = no ]; then
     trap interrupted INT
     reserve
-    sweep triton "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt"
+    sweep_all
+    tidy=yes
 fi
 
 # triton must not be installed: triton and triton-ascend both install a package named `triton`. Files such as triton/__init__.py and triton/_C/libtriton.so are in both: the one installed last overwrites those of the other, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
@@ -1869,7 +2026,8 @@ if stage 9 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/9.tx
 fi
 
 if [ "$dry_run" = no ]; then
-    rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-files"
+    tidy=no
+    forget
     # A file may have moved from one distribution to another. pip removes it with the old release of the first, even if it
     # has installed the other one before. None of them is an old release now, so installing them again suffices
     left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt" "$here/stages/9.txt") ||

@@ -110,3 +110,17 @@ def test_links_inner_leaves_no_folder(tmp_path: Path, target: str, status: int) 
     code = f"print(os.path.basename(inner({str(folder)!r}, 'file')))"
     run = python_of_links(code, tmp_path)
     assert (run.returncode, run.stdout) == (status, "" if status else "other\n")
+
+
+# How a folder that pip gets is named before it is known, and what is none or made of one.
+_UNKNOWN = {"", "$2", "$build_wheels", "$wheelhouse/built", "'$scratch' # no such folder is made"}
+
+
+def test_template_hands_on_absolute_paths() -> None:
+    """pip takes `http://…` for an address, so a path from outside goes through `canonical`."""
+    template = Path(resolver.__file__).parent / "report" / "templates" / "install.sh.j2"
+    text = template.read_text(encoding="utf-8")
+    names = "here|scratch|wheelhouse|built|build_wheels|TMPDIR"
+    values = re.findall(rf"(?m)(?:^ *|[;&)] |export )(?:{names})=([^;,\n]*)", text)
+    others = {value for value in values if value not in _UNKNOWN and "$(canonical " not in value}
+    assert others == {"${here%/*}", "$folder", "/tmp", "."}
