@@ -17,8 +17,7 @@ from packaging.version import Version
 from resolver.explain.costs import project_of
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text
-from resolver.model.constraint import ComponentValue, Constraint, RequirementSource, StackLine
-from resolver.model.constraint import Requires as Requirement
+from resolver.model.constraint import ComponentValue, RequirementSource, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind, Contradiction, Fix
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.fact import component_requirements
@@ -98,7 +97,7 @@ def _subjects(contradictions: Iterable[Contradiction]) -> set[str]:
             match reason.constraint:
                 case StackLine(text=line):
                     asked.add(project_of(line))
-                case Requirement(text=line):
+                case Requires(text=line):
                     needed.add(project_of(line))
                 case _:
                     pass
@@ -137,7 +136,7 @@ def _needs_on_component(change: Change, resolution: Resolution) -> Iterator[Reas
         pin = resolution.pin(fact.package)
         for need in component_requirements(fact.added_needs):
             if pin and need.component == component.name and not need.allows(before):
-                constraint = Requirement(Package(pin.name), str(need), RequirementSource.FACT, fact)
+                constraint = Requires(Package(pin.name), str(need), RequirementSource.FACT, fact)
                 yield _reason(constraint, pin.version)
 
 
@@ -145,7 +144,7 @@ def _needs_of_others(name: str, before: SpecifierSet, resolution: Resolution) ->
     """Yield the requirements on a project in a lock that what a line asked for does not meet."""
     pin = resolution.pin(name)
     for constraint in pin.because if pin is not None else ():
-        if not isinstance(constraint, Requirement):
+        if not isinstance(constraint, Requires):
             continue
         requirer = resolution.pin(constraint.package.name)
         needed = text.requirement(constraint.text).specifier
@@ -159,13 +158,13 @@ def _follows(reason: Reason, resolution: Resolution) -> bool:
     Then that other release is more of a reason.
     """
     pin = resolution.pin(reason.subject.partition("[")[0])
-    return pin is not None and any(isinstance(line, Requirement) for line in pin.exact_because)
+    return pin is not None and any(isinstance(line, Requires) for line in pin.exact_because)
 
 
 def _are_apart(before: SpecifierSet, needed: SpecifierSet) -> bool:
     """Return whether a version that one of two specifiers pins is not admitted by the other."""
-    for one, other in ((before, needed), (needed, before)):
-        version = _pinned(one)
+    for pinning, other in ((before, needed), (needed, before)):
+        version = text.pinned_version(pinning)
         if version is not None and not other.contains(version, prereleases=True):
             return True
     return False
@@ -178,7 +177,7 @@ def _needs_of_before(
 
     There are none if that release was not read.
     """
-    version = _pinned(text.requirement(change.before).specifier)
+    version = text.pinned_version(text.requirement(change.before).specifier)
     project = universe.project(canonicalize_name(change.subject))
     versions: Sequence[Version] = project.versions
     if version is None or version not in versions:
@@ -187,28 +186,20 @@ def _needs_of_before(
     if candidate is None or not universe.opened(candidate):
         return
     for edge in universe.edges(candidate):
-        if isinstance(edge.constraint, Requirement) and _is_unmet(edge.constraint, resolution):
+        if isinstance(edge.constraint, Requires) and _is_unmet(edge.constraint, resolution):
             yield _reason(edge.constraint, version)
 
 
-def _is_unmet(constraint: Constraint, resolution: Resolution) -> bool:
+def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:
     """Return whether a requirement is on a project whose pin in a lock does not meet it."""
-    if not isinstance(constraint, Requirement) or not project_of(constraint.text):
+    if not project_of(constraint.text):
         return False
     need = text.requirement(constraint.text)
     pin: Pin | None = resolution.pin(need.name)
     return pin is not None and not need.specifier.contains(pin.version, prereleases=True)
 
 
-def _pinned(specifiers: SpecifierSet) -> Version | None:
-    """Return the version that specifiers pin; None if they pin none."""
-    for specifier in specifiers:
-        if text.is_exact(specifier):
-            return Version(specifier.version)
-    return None
-
-
-def _reason(constraint: Requirement, version: Version) -> Reason:
+def _reason(constraint: Requires, version: Version) -> Reason:
     """Return the reason that a release has a requirement."""
     return Reason(
         constraint=constraint,

@@ -337,10 +337,11 @@ def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
     versions = {}
     for root in problem.stack.requirements:
         need = root.need
-        if isinstance(need, Requirement):
-            for specifier in need.specifier:
-                if text.is_exact(specifier):
-                    versions[need.name] = Version(specifier.version)
+        if not isinstance(need, Requirement):
+            continue
+        version = text.pinned_version(need.specifier)
+        if version is not None:
+            versions[need.name] = version
     return versions
 
 

@@ -74,6 +74,17 @@ def is_exact(specifier: Specifier) -> bool:
     return specifier.operator == "==="
 
 
+def pinned_version(specifiers: SpecifierSet) -> Version | None:
+    """Return the version that specifiers name exactly; None if they name none.
+
+    `===` may name a text that is no version (PEP 440), for which the result is None, too.
+    """
+    for specifier in specifiers:
+        if is_exact(specifier):
+            return version(specifier.version)
+    return None
+
+
 def specifier_set(text: str) -> SpecifierSet:
     """Return the specifier set (PEP 440) in a text.
 

@@ -752,3 +752,10 @@ def test_versions_are_loosened_with_the_python_that_lines_need() -> None:
     fixes = ways_out(catalog, "plugin==1", "other==1")
     whole = [told(fix) for fix in fixes if all(change.after for change in fix.changes)]
     assert whole[0] == ["3.11 -> 3.10", "plugin==1 -> plugin==2", "other==1 -> other==2"]
+
+
+def test_fixes_beside_a_line_that_pins_no_version() -> None:
+    """`===` may name any text (PEP 440)."""
+    catalog = DataCatalog().serve("plugin 1: base==1", "base 1", "odd 1")
+    fixes = ways_out(catalog, "odd===any", "plugin==7", facts=matrix(">=1", "8.5.0"))
+    assert fixes
