@@ -1458,8 +1458,8 @@ def test_import_shows_no_name_of_a_list(workspace: Workspace, table: str, kind: 
 def test_import_suggests_no_key_that_is_no_name(workspace: Workspace, table: str, key: str) -> None:
     """A group or extra that the user asks for may be misspelt, and the file may be any file."""
     lists = f'"{key}" = ["six"]\nTest_All = ["six", "mine[nope]", {{ include-group = "nope" }}]\n'
-    if "extras" in table or "optional" in table:
-        lists = lists.replace(', { include-group = "nope" }', "")
+    other_kind = ', { include-group = "nope" }' if "optional" in table else ', "mine[nope]"'
+    lists = lists.replace(other_kind, "")
     write(workspace, pyproject_toml=f'[project]\nname = "mine"\n[{table}]\n{lists}')
     option = "--extra" if "optional" in table else "--group"
     for name in ("nope", key.replace("hunter2", "hunter"), "test-al", "test-all"):

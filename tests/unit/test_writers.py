@@ -31,6 +31,8 @@ ELSEWHERE = {
     "files": {"open"},  # write_output: into a pipe or a device
     "cli/commands": {"open"},  # os.devnull, in the place of a closed stream
     "cli/sweep": {"truncate"},  # of the journal's open file
+    # in a home of git's own, which is removed after the call
+    "index/git_netrc": {"symlink_to", "touch", "write_bytes"},
     "index/repositories": {"write_text", "truncate"},  # in a temporary repository; of an open file
     "index/net/downloads": {"truncate"},  # of an open file
     "index/net/remote_files": {"unlink", "rmtree"},  # in the temporary folder of the run

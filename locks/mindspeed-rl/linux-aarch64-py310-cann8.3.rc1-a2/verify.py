@@ -218,8 +218,8 @@ _PATH = re.compile(r"[^\"'`<>\\@…]*")
 _REVISION = re.compile(r"[\w.+-]*")
 # A revision that cannot be the name of a host.
 _TAG = re.compile(r"v[0-9][\w.+-]*")
-# A revision that reads like a host with its domain.
-_DOMAIN = re.compile(r"[\w.-]*\.[A-Za-z][A-Za-z-]+")
+# The last label of the name of a host with its domain.
+_TOP_LEVEL = re.compile(r"[A-Za-z][A-Za-z-]+")
 # A word of a line. Other white space does not end a word, since a password may contain it.
 _WORD = re.compile(r"[^ \t\n]+")
 # Characters that show that a word may contain an address, besides `//` before a letter or digit.
@@ -273,7 +273,9 @@ def _is_path(path: "str", *, is_git: "bool", may_follow_user: "bool") -> "bool":
         return False
     if not at_sign:
         return True
-    form = _TAG if may_follow_user or _DOMAIN.fullmatch(revision) else _REVISION
+    _, dot, last_label = revision.rpartition(".")
+    may_be_host = dot != "" and _TOP_LEVEL.fullmatch(last_label) is not None
+    form = _TAG if may_follow_user or may_be_host else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
     return is_revision or _COMMIT_HASH.fullmatch(revision) is not None
 
