@@ -71,7 +71,7 @@ _PROJECTS: Final = {
 # `google.cloud.storage` of google-cloud-storage.
 _NAMESPACES: Final = frozenset({"google", "google.cloud"})
 
-# Names that stand for no project: those of the interpreter and the standard library.
+# Names of the interpreter and of the standard library. A version of one is no version of a project.
 _NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "sys", "version"})
 
 

@@ -31,8 +31,8 @@ class _Note(msgspec.Struct, frozen=True):
 
     # The version of the format.
     format: int
-    # The sha256 of what was written, by path. While an export is written, those of the earlier one
-    # count as well.
+    # The sha256 of each file that was written, by path. An export that was interrupted has two for
+    # a file: its own, and that of the export before.
     files: dict[str, list[str]]
 
 

@@ -54,7 +54,7 @@ def compile_stacks(names: Iterable[str], run: Settings) -> Compiled:
 def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
     """Yield the named facts, each once, with the problem on whose indexes they are checked.
 
-    The problem is that of the first target of a stack.
+    It is the problem of the first target of the stack that has the fact.
 
     A name is a stack, a project or the id of a fact. Without names, yield all facts of all stacks.
     Raise InputError for an unknown name.

@@ -1,8 +1,8 @@
-"""Which project of an index a package of conda is.
+"""Find the project on an index that a conda package corresponds to.
 
-Names of conda are not names of an index, where anybody may own `sqlite` or `xz`. So only packages
-are taken over that imports.toml maps to a project, and those whose name is that of a project that
-this program knows: by facts, stacks or pins of the matrix.
+The same name may be another project there: anybody may have uploaded a `sqlite` or an `xz`. So a
+package is taken over only if imports.toml maps it to a project, or if its name is that of a project
+in facts, in stacks or among the pins of the matrix.
 """
 
 from __future__ import annotations

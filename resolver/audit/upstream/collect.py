@@ -51,8 +51,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     # References in the form that the `source` of a fact has: first the row itself, then the other
     # files that are cited.
     source: tuple[str, ...]
-    # The day for the `checked` of facts: that of the branch's last commit; for an archive, the day
-    # that upstream.toml states.
+    # The day that facts get as `checked`: the day of the last commit of the branch, or the day that
+    # upstream.toml states for an archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
