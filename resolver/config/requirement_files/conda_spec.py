@@ -50,6 +50,10 @@ _PUBLIC_CHANNELS: Final = frozenset(
 )
 # A version with so many numbers is a whole one, and not the beginning of others.
 _WHOLE: Final = 3
+# The least number of parts, between slashes, of an address that names a channel.
+_PARTS_OF_FILE: Final = 4
+# How many cells a row of the table of `conda list` has, without a channel and with one.
+_CELLS: Final = (3, 4)
 _PYTHON: Final = re.compile(r"==(3\.[0-9]{1,2})\b")
 # A line at the beginning of what `conda list --export` and `--explicit` print, and of the table of
 # `conda list`.
@@ -130,7 +134,8 @@ def _file_spec(text: str, where: str) -> CondaSpec | None:
     name = _FILE.fullmatch(parts[-1])
     if name is None:
         return None
-    channel = parts[-3] if len(parts) > _WHOLE else "/"
+    # The address ends with CHANNEL/PLATFORM/FILE. Without a channel, `/` is none that is public.
+    channel = parts[-3] if len(parts) >= _PARTS_OF_FILE else "/"
     return conda_spec(f"{channel or '/'}::{name[1]}=={name[2]}={name[3]}", where)
 
 
@@ -221,7 +226,7 @@ def _cells(text: str) -> str:
     default have no channel.
     """
     cells = text.split()
-    if len(cells) not in (_WHOLE, _WHOLE + 1):
+    if len(cells) not in _CELLS:
         return ""
     name, version, build, *channel = cells
     return f"{channel[0] if channel else 'defaults'}::{name}=={version}={build}"
