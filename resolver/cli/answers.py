@@ -140,8 +140,8 @@ def explanation_of_refutation(
     seems to have a wrong address.
     """
     # A run without conflicts does not need these modules.
+    from resolver.explain.clock import Clock
     from resolver.explain.explain import explanation_of
-    from resolver.explain.trial import Clock
     from resolver.report.explanation.fixes import changes_sentence
 
     run, catalogs, page = session.settings, session.catalogs, session.page

@@ -25,9 +25,9 @@ from resolver.cli.console import Progress
 from resolver.cli.options import Settings
 from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
+from resolver.explain.clock import Clock
 from resolver.explain.contradictions import is_open
 from resolver.explain.explain import reason_of
-from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog

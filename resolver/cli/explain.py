@@ -24,8 +24,8 @@ from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
 from resolver.config.load import find_stack
 from resolver.errors import InputError
+from resolver.explain.clock import Clock
 from resolver.explain.explain import option_words
-from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog

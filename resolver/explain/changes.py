@@ -14,8 +14,9 @@ from resolver.config.decode import parse_need
 from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
+from resolver.explain.changed_stack import ChangedStack, edit_of
 from resolver.explain.stack_text import CUTOFF, subject, table_text
-from resolver.explain.trial import ChangedStack, Trials, edit_of
+from resolver.explain.trials import Trials
 from resolver.model import fact as facts
 from resolver.model import text as texts
 from resolver.model.constraint import (

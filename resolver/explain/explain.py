@@ -15,12 +15,13 @@ from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
 from resolver.explain.causes import with_causes, with_left_behind
+from resolver.explain.clock import Clock
 from resolver.explain.contradictions import contradiction, cores, explore, is_open
+from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import loss_of
-from resolver.explain.repairs import find_fixes
 from resolver.explain.split import split
-from resolver.explain.trial import Clock, Trials
+from resolver.explain.trials import Trials
 from resolver.index.protocol import Catalog
 from resolver.model.constraint import (
     BuildLine,

@@ -9,11 +9,11 @@ from string import ascii_uppercase
 
 from msgspec.structs import replace
 
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.costs import changes_less, no_longer_needed, project_of
 from resolver.explain.loss import Loss
 from resolver.explain.rows import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
-from resolver.explain.trial import ChangedStack
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text as texts
 from resolver.model.explanation import Change, ChangeKind, Environment, Fix, ShownPin

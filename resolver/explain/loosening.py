@@ -17,10 +17,11 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.explain import costs
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import without_versions
-from resolver.explain.trial import SHARE, Answer, ChangedStack, Trials
+from resolver.explain.trials import SHARE, Answer, Trials
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edit, Edits, SetLine
@@ -78,7 +79,7 @@ class Loosening:
 
     def _lock(self) -> Answer:
         """Solve the stack with the changes so far, near the versions that its lines name."""
-        return self._trials.nearest(self._edits(), self._preferred(), SHARE)
+        return self._trials.solve_near(self._edits(), self._preferred(), SHARE)
 
     def _edits(self) -> Edits:
         """Return the edits that make the changes so far."""

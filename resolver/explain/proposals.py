@@ -22,9 +22,10 @@ from packaging.version import Version
 from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, with_new_fact
 from resolver.explain.costs import ADD, BUILD, FREE
-from resolver.explain.trial import ChangedStack, Trials
+from resolver.explain.trials import Trials
 from resolver.index.parse.informal import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text

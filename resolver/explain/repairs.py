@@ -1,44 +1,33 @@
-"""Search for fixes: changes after which a refuted stack locks. `explain/explain` calls it.
+"""Look for sets of changes after which one refuted stack locks.
 
 A set of changes is a list of constraints that no longer hold as they are: a line may get another
 version or be dropped, a component may get another value, a fact may be set aside. A set can only
 help if it has a constraint of every core. So the search takes the cheapest set that does so for all
 known cores. If the rest of the stack still clashes, that is a new core. If not, the search looks
-for releases and values for the set, and locks the changed stack with them. Only a changed stack
-that locks is a fix (docs/explaining.md).
+for releases and values for the set, and solves the changed stack with them. Only a changed stack
+that has a solution is a fix (docs/explaining.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from resolver.errors import UndecidedError
 from resolver.explain import costs
 from resolver.explain.alternatives import Choice, free_of
+from resolver.explain.candidate_fixes import CandidateFixes
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
-from resolver.explain.loosening import Loosening
 from resolver.explain.proposals import Proposals
-from resolver.explain.rows import Rows
-from resolver.explain.shipped import ShippedStacks, lacking_projects
-from resolver.explain.trial import (
-    Answer,
-    ChangedStack,
-    EditSet,
-    FixSearchResults,
-    Trials,
-    Undecided,
-    attempt,
-)
-from resolver.lock.applied_facts import applied_facts
-from resolver.model.constraint import ComponentValue, Constraint, Line
-from resolver.model.explanation import Attempt, Change, ChangeKind
+from resolver.explain.search_results import FixSearchResults
+from resolver.explain.trials import Answer, Trials, Undecided
+from resolver.model.constraint import ComponentValue, Constraint
+from resolver.model.explanation import Attempt, ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
@@ -48,18 +37,14 @@ from resolver.resolve.solver import Refutation
 _WHOLE = 2
 # A price, such as that of setting aside two facts.
 _DEAR = 2 * min(costs.RELAX.values())
-# At least this many lines that are impossible by themselves are dropped together.
-_SEVERAL = 2
 # For at most this many sets of changes of one stack, releases are looked for.
 _SETS = 24
 # At most this many sets of changes of one stack are tried in all. Most are refuted at once.
 _ROUNDS = 96
-# At most this many steps are taken in one search for fixes.
-_STEPS = 240
 # At most this many proposals of one kind are tried for one core, or for all cores of the original
 # stack together.
-_EACH = 4
-# At most this many stacks are locked for one set of changes and one order of releases.
+EACH = 4
+# At most this many stacks are solved for one set of changes and one order of releases.
 _TRIES = 3
 # At most this many further contradictions are reported, each with at most `_READABLE` reasons: a
 # longer one does not help the reader.
@@ -69,58 +54,7 @@ _READABLE = 24
 _ONLY_PROPOSED = ("python", "glibc")
 
 
-def find_fixes(
-    clauses: Clauses,
-    cores: Sequence[Sequence[Constraint]],
-    trials: Trials,
-    report: Callable[[tuple[Change, ...]], None],
-) -> FixSearchResults:
-    """Return the fixes of a refuted stack in the order found, and the attempts that failed.
-
-    `cores` are the contradictions of the stack. `report` is called with the changes of the first
-    fix that contradicts no fact and no metadata. A changed stack that is refuted is repaired as
-    well: the cheapest step of all these repairs is always taken next. When time is up, the results
-    are incomplete, and `trials.clock.limited` is set.
-    """
-    results = FixSearchResults(report)
-    search: list[Repairs] = []
-    first = Repairs(clauses, cores, trials, results, search)
-    search.append(first)
-    constraints = list(chain.from_iterable(cores))
-    with trials.clock.limiting():
-        first.try_practices()
-        with_practices = search.copy()
-        first.try_shipped(constraints)
-        first.try_dropping_together(cores)
-        if any(map(first.is_about_python, cores)):
-            # One other Python may mend several conflicts. Otherwise all that follows is tried
-            # with a Python that a line of the stack cannot have.
-            first.try_pythons(constraints)
-        # With practices turned on, releases nearer to the stack's lines may be enough.
-        for repairs in reversed(with_practices):
-            repairs.try_rows()
-        if len(cores) >= _SEVERAL and all(fix.dropped for fix, _ in results.fixes):
-            first.try_loosening()
-        first.collect_proposals(cores, constraints)
-        for _ in range(_STEPS):
-            if results.is_enough() or trials.clock.expired():
-                break
-            steps: list[_Step] = []
-            for repairs in search:
-                steps += repairs.next_steps()
-            if not steps:
-                break
-            cheapest = min(steps, key=lambda step: step.price)
-            cheapest.take()
-        if not results.fixes and len(cores) < _SEVERAL:
-            first.try_loosening()
-        if not results.fixes:
-            # If many lines are pinned, there are more sets of changes than can be tried.
-            first.try_dropping(constraints)
-    return results
-
-
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """One step of the search: a proposed stack, or a set of changes, that can be tried."""
 
     # The price of the changes that the step tries, with those made to the stack before.
@@ -133,12 +67,12 @@ class _Step(NamedTuple):
 class _Tries:
     """What happened when releases for one set of changes were tried."""
 
-    # The changed stacks that did not lock.
+    # The changed stacks that have no solution.
     attempts: list[Attempt] = field(default_factory=list)
-    # Whether the stack locked with some choice of releases.
-    locks: bool = False
-    # Whether it locked with releases that are all in the compatibility tables of their projects.
-    locks_listed: bool = False
+    # Whether the stack has a solution with some choice of releases.
+    solved: bool = False
+    # Whether it has one with releases that are all in the compatibility tables of their projects.
+    solved_listed: bool = False
     # Whether a stack failed for a reason that the clauses do not contain.
     failed: bool = False
     # The refutation of the changed stack that was refuted last; None if none was.
@@ -149,7 +83,10 @@ class _Tries:
 
 
 class Repairs:
-    """The search for changes that make one refuted stack lock."""
+    """The search for sets of changes that make one refuted stack lock.
+
+    What `heuristics` needs of it is public.
+    """
 
     def __init__(
         self,
@@ -157,7 +94,7 @@ class Repairs:
         cores: Sequence[Sequence[Constraint]],
         trials: Trials,
         results: FixSearchResults,
-        search: list[Repairs],
+        queue: list[Repairs],
         before: ChangedStack | None = None,
         known: Clauses | None = None,
     ) -> None:
@@ -165,26 +102,29 @@ class Repairs:
 
         `before` has the changes that made this stack from the original one; None if it is the
         original one. Found fixes go into `results`. If a changed stack is refuted, its own
-        `Repairs` is added to `search`. `known` are the clauses of a similar stack: before the first
+        `Repairs` is added to `queue`. `known` are the clauses of a similar stack: before the first
         set of changes is tried, the releases that they have opened are opened here, too.
         """
-        self._clauses = clauses
-        self._trials = trials
-        self._results = results
-        self._search = search
-        self._cores = cores
+        self.clauses = clauses
+        self.trials = trials
+        self.results = results
+        self.cores = cores
+        # The changes that made this stack from the original one.
+        self.before = before or ChangedStack((), 0, risky=False)
+        self.changes = Changes(clauses, trials)
+        self.proposals = Proposals(clauses, trials, self.changes)
+        self._alternatives = self.changes.alternatives
+        # The changed stacks that may be fixes.
+        self.candidates = CandidateFixes(trials, results, self._alternatives, before, self.repair)
+        self._queue = queue
         self._known_elsewhere = known
         self._is_original = before is None
-        self._before = before or ChangedStack((), 0, risky=False)
         # Whether the stack still asks for the same: practices, added lines and corrected names of
         # projects do not change that.
-        self._keeps_intent = all(map(costs.keeps_intent, self._before.changes))
-        self._changes = Changes(clauses, trials)
-        self._alternatives = self._changes.alternatives
-        self._proposals = Proposals(clauses, trials, self._changes)
+        self._keeps_intent = all(map(costs.keeps_intent, self.before.changes))
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
-        # The proposed stacks that are reported as attempts if they do not lock.
+        # The proposed stacks that are reported as attempts if they have no solution.
         self._suggested: list[ChangedStack] = []
         # The cheapest set of changes that was not tried yet; None before it is looked for.
         self._next: list[Constraint] | None = None
@@ -195,201 +135,36 @@ class Repairs:
         for core in cores:
             self._add_core(core)
 
-    # --- what comes first, next and last
+    # --- the next step
 
-    def try_practices(self) -> None:
-        """Lock the stack with every practice that is about a project which the stack may need.
+    def suggest(self, constraints: Sequence[Constraint]) -> None:
+        """Collect changed stacks for all cores of the original stack, at most `EACH` of each kind.
 
-        A practice is a fact that a stack can turn on, see docs/concepts.md.
+        `constraints` are those of the cores. The kinds are similar names of projects, other
+        Pythons, other glibcs and builds from source. They are tried by their price, as later steps.
         """
-        for changed in self._proposals.enabled_practices():
-            # A failed attempt with practices would tell the reader nothing.
-            self._propose(changed, [])
-
-    def try_rows(self) -> None:
-        """Lock the stack with releases that compatibility tables list together, until one locks.
-
-        Does nothing if no core is about a line of these projects. See `rows`.
-        """
-        self._learn()
-        rows = Rows(self._clauses, self._trials, self._changes, self._proposals)
-        if not any(map(rows.concerns, self._cores)):
-            return
-        known = len(self._results.fixes)
-        for row in rows.solved():
-            changed = self._before.then(row.changed)
-            unused = [
-                change
-                for change in changed.changes
-                if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
-            ]
-            # First with only the practices that the row needs. The lock may choose other releases
-            # than the row has, for which more practices are needed.
-            for stack in (changed.without(unused), changed):
-                fewest = self._with_fewest_lines(stack, row.solution)
-                self._propose(fewest, self._results.attempts, row.solution)
-                if len(self._results.fixes) > known:
-                    return
-
-    def _with_fewest_lines(self, changed: ChangedStack, near: Resolution) -> ChangedStack:
-        """Return a changed stack without those new versions of lines that it does not need to lock.
-
-        `near` is a lock of the changed stack: its releases are preferred.
-        """
-        for change in changed.changes:
-            if change.kind is ChangeKind.VERSION:
-                fewer = changed.without([change])
-                if not fewer.changes:
-                    continue
-                if isinstance(self._trials.lock(fewer.edits, near), Resolution):
-                    changed = replace(fewer, price=fewer.price - costs.VERSION)
-        return changed
-
-    def try_shipped(self, constraints: Sequence[Constraint]) -> None:
-        """Lock the stack with lines of a shipped stack, until one changed stack locks.
-
-        A shipped stack may have a commit for a project that no index has. One fix is enough: the
-        stacks that come later take more lines from the shipped stack. If none locks, the one that
-        took most from a shipped stack gets other versions of what clashes with that.
-        """
-        known = len(self._results.fixes)
-        shipped = ShippedStacks(self._trials, self._changes, self._proposals)
-        last: tuple[ChangedStack, Refutation] | None = None
-        for changed in shipped.stacks(constraints):
-            answer = self._lock(changed, self._results.attempts)
-            if len(self._results.fixes) > known:
-                return
-            self._repair(changed, answer, self._trials)
-            if isinstance(answer, Refutation):
-                last = changed, answer
-        if last is not None and not self._trials.clock.expired():
-            self._loosen_beside(*last, kept=lacking_projects(constraints))
-
-    def _loosen_beside(
-        self, changed: ChangedStack, refutation: Refutation, *, kept: Collection[str]
-    ) -> None:
-        """Lock a refuted changed stack with other versions of the lines in its conflicts.
-
-        Lines about the projects in `kept` stay as they are. Changes of components that are not
-        needed then are undone.
-        """
-        clauses = refutation.clauses
-        trials = self._trials.after(changed.edits, clauses.universe)
-        changes = Changes(clauses, trials)
-        loosened = Loosening(clauses, trials, changes, kept=kept).changed_stack()
-        if loosened is None:
-            return
-        changed = changed.then(loosened)
-        for change in changed.changes:
-            if change.kind is ChangeKind.COMPONENT:
-                fewer = changed.without([change])
-                if isinstance(self._trials.lock(fewer.edits), Resolution):
-                    changed = replace(fewer, price=fewer.price - costs.saved_price(change))
-        self._propose(changed, self._results.attempts)
-
-    def try_dropping_together(self, cores: Sequence[Sequence[Constraint]]) -> None:
-        """Drop all lines that are impossible by themselves, if there are several; lock the rest.
-
-        As long as the rest is refuted, the last remaining line of its core is dropped as well.
-        """
-        dropping: dict[Line, None] = {}
-        for core in cores:
-            lines = self._changes.lines_of(core)
-            if len(lines) == 1 and not any(isinstance(each, ComponentValue) for each in core):
-                dropping[lines[0]] = None
-        if len(dropping) < _SEVERAL:
-            return
-        while self._changes.keeps_a_line(list(dropping)):
-            changed = self._changes.apply(list(dropping), {})
-            answer = self._lock(changed, self._results.attempts)
-            if not isinstance(answer, Refutation):
-                return
-            others = [line for line in self._changes.lines_of(answer.core) if line not in dropping]
-            if not others:
-                return
-            dropping[others[-1]] = None
-
-    def is_about_python(self, core: Sequence[Constraint]) -> bool:
-        """Return whether a core says that one line of the stack needs another Python."""
-        lines = self._changes.lines_of(core)
-        return len(lines) == 1 and any(self._proposals.other_pythons(core))
-
-    def try_pythons(self, constraints: Sequence[Constraint]) -> None:
-        """Lock the stack for another Python, the nearest first, until one locks.
-
-        All practices are turned on for it; those that are not needed are turned off again. If none
-        locks, other versions of lines are looked for with the first Python that is no part of its
-        conflict.
-        """
-        known = len(self._results.fixes)
-        practices = next(self._proposals.enabled_practices(), None)
-        suitable: Repairs | None = None
-        for changed in islice(self._proposals.other_pythons(constraints), _EACH):
-            if self._trials.clock.expired():
-                return
-            stack = changed if practices is None else changed.then(practices)
-            if self._seen(stack) is not None:
-                continue
-            # A failed attempt with practices would tell the reader nothing.
-            answer = self._lock(stack, [])
-            if len(self._results.fixes) > known:
-                return
-            if isinstance(answer, Refutation):
-                repairs = self._repairs_of(stack, answer, self._trials)
-                self._search.append(repairs)
-                is_suitable = not any(repairs._proposals.other_pythons(answer.core))
-                if is_suitable and suitable is None:
-                    suitable = repairs
-        if suitable is not None:
-            suitable.try_rows()
-            if len(self._results.fixes) == known:
-                suitable.try_loosening()
-
-    def try_loosening(self) -> None:
-        """Lock the stack with other versions of all lines in its conflicts, see `loosening`."""
-        if self._trials.clock.expired():
-            return
-        changed = Loosening(self._clauses, self._trials, self._changes).changed_stack()
-        if changed is not None:
-            self._propose(self._before.then(changed), self._results.attempts)
-
-    def collect_proposals(
-        self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
-    ) -> None:
-        """Collect changed stacks for the cores of the original stack, at most `_EACH` of each kind.
-
-        The kinds are similar names of projects, other Pythons, other glibcs and builds from source.
-        They are tried by their price, as later steps.
-        """
-        proposals = self._proposals
+        proposals = self.proposals
         kinds = [
             proposals.renamed_projects(constraints),
             proposals.other_pythons(constraints),
             proposals.other_glibcs(constraints),
         ]
-        kinds += map(proposals.builds_from_source, cores)
+        kinds += map(proposals.builds_from_source, self.cores)
         for stacks in kinds:
-            self._suggested += islice(stacks, _EACH)
+            self._suggested += islice(stacks, EACH)
         self._proposed += self._suggested
 
-    def try_dropping(self, constraints: Iterable[Constraint]) -> None:
-        """Lock the stack without one line, for each line among the constraints."""
-        for constraint in dict.fromkeys(constraints):
-            if costs.drops(constraint) and self._changes.keeps_a_line([constraint]):
-                changed = self._changes.apply([constraint], {})
-                self._propose(changed, self._results.attempts)
-
-    def next_steps(self) -> Iterator[_Step]:
+    def next_steps(self) -> Iterator[Step]:
         """Yield the steps that can be taken next. Steps that cost too much are left out."""
         limit = self._limit()
         for changed in self._proposed:
             if changed.price < limit:
-                yield _Step(changed.price, partial(self._try_proposed, changed))
+                yield Step(changed.price, partial(self._try_proposed, changed))
         changing = self._cheapest_correction()
         if changing is not None:
-            price = self._before.price + self._changes.total_price(changing)
+            price = self.before.price + self.changes.total_price(changing)
             if self._keeps_intent or price < limit:
-                yield _Step(price, partial(self._correct, changing))
+                yield Step(price, partial(self._correct, changing))
 
     def _limit(self) -> float:
         """Return the price which further changes of a changed stack must stay below.
@@ -397,7 +172,7 @@ class Repairs:
         That is the price of the cheapest fix plus the price of one other version of a line;
         infinite if there is no fix yet.
         """
-        return self._results.cheapest + costs.VERSION
+        return self.results.cheapest + costs.VERSION
 
     def _cheapest_correction(self) -> list[Constraint] | None:
         """Return the cheapest set of changes that is worth a try; None if none is left."""
@@ -407,7 +182,7 @@ class Repairs:
             except UndecidedError:
                 # The question was too hard for the solver. Other kinds of steps may still find a
                 # fix.
-                self._trials.clock.limited = True
+                self.trials.clock.limited = True
                 changing = None
             if changing is None or self._is_too_dear(changing):
                 self._sets_left = 0
@@ -423,7 +198,7 @@ class Repairs:
 
     def _is_too_dear(self, changing: Sequence[Constraint]) -> bool:
         """Return whether a set of changes costs too much, given the fixes that were found."""
-        return self._results.safe >= _WHOLE and self._changes.total_price(changing) >= _DEAR
+        return self.results.safe >= _WHOLE and self.changes.total_price(changing) >= _DEAR
 
     def _is_outdone(self, changing: Sequence[Constraint]) -> bool:
         """Return whether a set contradicts a fact, while a fix without such a risk changes less.
@@ -432,10 +207,10 @@ class Repairs:
         """
         if not any(map(costs.risky, changing)):
             return False
-        changed = costs.changed_constraints(self._before.changes)
-        changed |= self._changes.changed_by(changing)
+        changed = costs.changed_constraints(self.before.changes)
+        changed |= self.changes.changed_by(changing)
         return any(
-            costs.is_less(fix.changes, changed) for fix, _ in self._results.fixes if not fix.risky
+            costs.is_less(fix.changes, changed) for fix, _ in self.results.fixes if not fix.risky
         )
 
     def _is_unwanted(self, constraint: Constraint) -> bool:
@@ -444,57 +219,55 @@ class Repairs:
         A requirement from a compatibility table is not set aside if any fix contradicts nothing. No
         line is dropped if `_WHOLE` fixes contradict nothing.
         """
-        if self._results.safe and costs.is_pairing(constraint):
+        if self.results.safe and costs.is_pairing(constraint):
             return True
-        return self._results.safe >= _WHOLE and costs.drops(constraint)
+        return self.results.safe >= _WHOLE and costs.drops(constraint)
 
     # --- changed stacks
 
-    def _propose(
+    def propose(
         self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
     ) -> None:
-        """Lock a changed stack, unless it was tried before. If it is refuted, repair it later.
+        """Solve a changed stack, unless it was tried before. If it is refuted, repair it later.
 
         `near` is the lock of a similar stack. A failure is added to `attempts`.
         """
-        if self._seen(changed) is None:
-            self._repair(changed, self._lock(changed, attempts, near), self._trials)
+        if self.candidates.outcome(changed) is None:
+            answer = self.candidates.solve(changed, attempts, near)
+            self.repair(changed, answer, self.trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
-        """Lock a proposed stack, unless a fix changes the same lines and components."""
+        """Solve a proposed stack, unless a fix changes the same lines and components."""
         self._proposed.remove(changed)
-        if all(fix.subjects != changed.subjects for fix, _ in self._results.fixes):
+        if all(fix.subjects != changed.subjects for fix, _ in self.results.fixes):
             is_reported = changed in self._suggested
-            self._propose(changed, self._results.attempts if is_reported else [])
+            self.propose(changed, self.results.attempts if is_reported else [])
 
-    def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
-        """Add the repairs of a changed stack to the search if `answer` is its refutation.
+    def repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> Repairs | None:
+        """Add the repairs of a changed stack to the search, and return them.
 
-        `trials` belong to the target for which it was refuted.
+        None if `answer` is no refutation of it. `trials` belong to the target for which it was
+        refuted.
         """
-        if isinstance(answer, Refutation):
-            self._search.append(self._repairs_of(changed, answer, trials))
-
-    def _repairs_of(self, changed: ChangedStack, refutation: Refutation, trials: Trials) -> Repairs:
-        """Return the repairs of a changed stack that was refuted.
-
-        `trials` belong to the target for which it was refuted.
-        """
-        clauses = refutation.clauses
-        return Repairs(
+        if not isinstance(answer, Refutation):
+            return None
+        clauses = answer.clauses
+        repairs = Repairs(
             clauses,
-            [refutation.core],
+            [answer.core],
             trials.after(changed.edits, clauses.universe),
-            self._results,
-            self._search,
+            self.results,
+            self._queue,
             changed,
-            self._clauses,
+            self.clauses,
         )
+        self._queue.append(repairs)
+        return repairs
 
-    def _learn(self) -> None:
+    def learn(self) -> None:
         """Open the releases that the clauses of a similar stack have opened, if not done before."""
         if self._known_elsewhere is not None:
-            self._clauses.import_clauses(self._known_elsewhere)
+            self.clauses.import_clauses(self._known_elsewhere)
             self._known_elsewhere = None
 
     # --- sets of changes
@@ -506,15 +279,15 @@ class Repairs:
         cut-off by date, only that is changed: the clauses do not know newer releases, so the
         repairs of that changed stack find the other changes.
         """
-        clauses, corrections, changes = self._clauses, self._corrections, self._changes
-        self._learn()
+        clauses, corrections, changes = self.clauses, self._corrections, self.changes
+        self.learn()
         self._next = None
         self._rounds_left -= 1
         cutoff = [constraint for constraint in changing if is_cutoff(constraint)]
         if cutoff:
             corrections.exclude(cutoff)
             self._sets_left -= 1
-            self._propose(self._before.then(changes.apply(cutoff, {})), self._results.attempts)
+            self.propose(self.before.then(changes.apply(cutoff, {})), self.results.attempts)
             return
         relaxed = chain.from_iterable(map(changes.changed_together, changing))
         with clauses.without(relaxed):
@@ -536,9 +309,9 @@ class Repairs:
         for constraint in core:
             if user_constraint_of(constraint) is None:
                 self._reasons.add(constraint)
-            if is_open(constraint, self._clauses):
-                project = self._clauses.universe.project(constraint.project)
-                self._results.unreached[constraint.project] = project.unreachable
+            if is_open(constraint, self.clauses):
+                project = self.clauses.universe.project(constraint.project)
+                self.results.unreached[constraint.project] = project.unreachable
         self._collect_proposals(core, given)
         prices = self._prices(core)
         if prices:
@@ -555,8 +328,8 @@ class Repairs:
         """
         prices = {}
         for constraint in core:
-            first, *_ = self._changes.changed_together(constraint)
-            price = self._changes.price(first)
+            first, *_ = self.changes.changed_together(constraint)
+            price = self.changes.price(first)
             if price is not None and not _is_only_proposed(first):
                 prices[first] = price
         return prices
@@ -567,7 +340,7 @@ class Repairs:
         With `given`, all of these constraints change in the sets that the core is for. No
         component, and no archive of a project, is changed a second time.
         """
-        proposals, target, earlier = self._proposals, self._trials.target, self._before.changes
+        proposals, target, earlier = self.proposals, self.trials.target, self.before.changes
         changed = {change.subject for change in earlier if change.target == target}
         archives = {change.subject for change in earlier if change.kind is ChangeKind.STATE}
         # Releases without a file for the target are in no core, although a line could ask for them
@@ -580,20 +353,20 @@ class Repairs:
         ]
         proposed += proposals.added_lines(core)
         if "python" not in changed:
-            proposed += islice(proposals.other_pythons(constraints), _EACH)
+            proposed += islice(proposals.other_pythons(constraints), EACH)
         if "glibc" not in changed:
-            proposed += islice(proposals.other_glibcs(constraints), _EACH)
+            proposed += islice(proposals.other_glibcs(constraints), EACH)
         # For the original stack, `try_practices` has done this before.
         if target or (self._keeps_intent and not self._is_original):
             proposed += proposals.enabled_practices()
         if target:
             proposed += proposals.builds_from_source(core)
-        self._proposed += map(self._before.then, proposed)
+        self._proposed += map(self.before.then, proposed)
 
     # --- the releases for a set of changes
 
     def _try(self, changing: Sequence[Constraint]) -> bool:
-        """Lock the stacks that a set of changes leads to, nearest releases first, then newest ones.
+        """Solve the stacks that a set of changes gives, nearest releases first, then newest ones.
 
         Newest releases are not tried for a set that contradicts a fact or metadata. Return False if
         neither the set nor a larger one is of any use, or if time is up.
@@ -602,9 +375,9 @@ class Repairs:
         directions = (False,) if any(map(costs.risky, changing)) else (False, True)
         for newest in directions:
             for choice in islice(self._alternatives.choices(changing, newest=newest), _TRIES):
-                if self._trials.clock.expired():
+                if self.trials.clock.expired():
                     return False
-                changed = self._before.then(self._changes.apply(changing, choice))
+                changed = self.before.then(self.changes.apply(changing, choice))
                 is_worth_more = self._try_choice(changed, choice, tries)
                 if tries.hidden is not None:
                     self._report(tries.hidden)
@@ -614,15 +387,15 @@ class Repairs:
         return self._conclude(changing, tries)
 
     def _try_choice(self, changed: ChangedStack, choice: Choice, tries: _Tries) -> bool:
-        """Lock a changed stack, whose lines and components become what `choice` says.
+        """Solve a changed stack, whose lines and components become what `choice` says.
 
         What happens is recorded in `tries`. Return whether the next choice in the same order is
         worth a try.
         """
-        clauses = self._clauses
-        locks = self._seen(changed)
-        if locks is None:
-            answer = self._lock(changed, tries.attempts)
+        clauses = self.clauses
+        is_solved = self.candidates.outcome(changed)
+        if is_solved is None:
+            answer = self.candidates.solve(changed, tries.attempts)
             if isinstance(answer, Undecided):
                 tries.failed = True
                 self._alternatives.unreadable.update(
@@ -638,13 +411,13 @@ class Repairs:
                 if not clauses.satisfiable([excludes]):
                     tries.hidden = clauses.minimal([excludes])
                 return True
-            locks = True
-        if locks:
-            tries.locks = True
-            tries.locks_listed |= not self._alternatives.count_unlisted(choice)
+            is_solved = True
+        if is_solved:
+            tries.solved = True
+            tries.solved_listed |= not self._alternatives.count_unlisted(choice)
         else:
             tries.failed = True
-        return changed.key in self._results.refused
+        return changed.key in self.results.refused
 
     def _conclude(self, changing: Sequence[Constraint], tries: _Tries) -> bool:
         """Draw the conclusion from the `tries` for a set of changes.
@@ -652,26 +425,26 @@ class Repairs:
         Either more changes are demanded together with the set, or the set is excluded. Return False
         if neither the set nor a larger one is of any use.
         """
-        clauses, free = self._clauses, free_of(changing)
-        if tries.locks_listed:
+        clauses, free = self.clauses, free_of(changing)
+        if tries.solved_listed:
             return False
-        if tries.locks:
+        if tries.solved:
             self._alternatives.met_unlisted.append(frozenset(changing))
         options = self._alternatives.options(changing, newest=False)
         offered = [clauses.any_of(candidates) for candidates in options.values()]
         if not clauses.satisfiable(offered):
             # By what the tries added to the clauses, no release or value on offer works.
             core = clauses.minimal(offered)
-            if tries.locks:
+            if tries.solved:
                 core = [constraint for constraint in core if not costs.risky(constraint)]
             return self._add_core(core, free)
-        if not tries.locks:
+        if not tries.solved:
             if self._is_original:
-                self._results.attempts += tries.attempts[:1]
+                self.results.attempts += tries.attempts[:1]
             # More than the releases that were tried must change.
             if tries.refuted is not None and self._add_core(self._known(tries.refuted.core), free):
                 return True
-        self._corrections.exclude(changing, exactly=tries.failed and not tries.locks)
+        self._corrections.exclude(changing, exactly=tries.failed and not tries.solved)
         return True
 
     def _known(self, core: Iterable[Constraint]) -> list[Constraint]:
@@ -679,14 +452,14 @@ class Repairs:
 
         The value of a component counts as the value that this stack has of it.
         """
-        problem = self._clauses.universe.problem
+        problem = self.clauses.universe.problem
         translated: list[Constraint] = [
             problem.component_value(constraint.component)
             if isinstance(constraint, ComponentValue)
             else constraint
             for constraint in core
         ]
-        return [constraint for constraint in translated if constraint in self._clauses.known]
+        return [constraint for constraint in translated if constraint in self.clauses.known]
 
     def _report(self, hidden: Sequence[Constraint]) -> None:
         """Record a contradiction of the original stack that another one had hidden.
@@ -694,137 +467,15 @@ class Repairs:
         It is left out if it shares a constraint with a known core, apart from user constraints, if
         it has too many reasons, or if enough were recorded.
         """
-        further = self._results.further
+        further = self.results.further
         if not self._is_original or len(further) == _FURTHER:
             return
         reasons = {constraint for constraint in hidden if user_constraint_of(constraint) is None}
         if reasons & self._reasons:
             return
-        found = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
+        found = hidden_contradiction(hidden, self.clauses, self.trials.clock.expired)
         if found is not None and len(found.reasons) <= _READABLE:
             further.append((hidden, found))
-
-    # --- locking
-
-    def _seen(self, changed: ChangedStack) -> bool | None:
-        """Return whether a changed stack locks, if that is known; None if it was not tried.
-
-        A stack that includes all changes of a fix counts as one that locks.
-        """
-        if self._has_fix_within(changed):
-            return True
-        for useless, _ in self._results.useless.values():
-            is_within = not self._is_original and changed.includes(useless)
-            if is_within and useless.dropped == changed.dropped:
-                return True
-        return self._results.seen.get(self._key(changed))
-
-    def _key(self, changed: ChangedStack) -> tuple[int, EditSet]:
-        return self._trials.current_target, changed.key
-
-    def _lock(
-        self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
-    ) -> Answer:
-        """Lock a changed stack and return the answer.
-
-        If it locks for every target, and no fix makes it needless, it is added to the fixes. If it
-        does not lock, it is added to `attempts`. `near` is the lock of a similar stack.
-        """
-        results, key = self._results, self._key(changed)
-        answer = self._trials.lock(changed.edits, near)
-        results.seen[key] = isinstance(answer, Resolution)
-        if not isinstance(answer, Resolution):
-            attempts.append(attempt(changed, answer))
-            return answer
-        changed, answer = self._with_fewest_practices(changed, answer)
-        if changed.idle(answer) or self._is_needless(changed) or results.is_lesser(changed, answer):
-            return answer
-        if self._locks_elsewhere(changed):
-            explained = self._trials.explained(changed.edits)
-            changed = self._with_doubts(changed, answer)
-            if any(costs.broken_without(changed.dropped, applied_facts(explained))):
-                results.useless[changed.key] = changed, explained
-            else:
-                results.add(changed, explained)
-        return answer
-
-    def _locks_elsewhere(self, changed: ChangedStack) -> bool:
-        """Return whether a changed stack locks for the stack's other targets as well.
-
-        If it is refuted for one of them, and contradicts no fact or metadata, repairs for that
-        target are added to the search.
-        """
-        failure = self._trials.elsewhere(changed.edits)
-        if failure is None:
-            return True
-        trials, answer = failure
-        self._results.refused.add(changed.key)
-        if not self._trials.target:
-            self._results.attempts.append(attempt(changed, answer, trials.name))
-        if not changed.risky:
-            self._repair(changed, answer, trials)
-        return False
-
-    def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """Return a changed stack with the doubts about its lock: unlisted releases, and old ones.
-
-        Releases from a shipped stack are old on purpose, so their age does not count.
-        """
-        alternatives = self._alternatives
-        lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = alternatives.unlisted(resolution)
-        unnamed = [name for name in unlisted if name not in lines]
-        is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
-        return replace(
-            changed,
-            price=changed.price + costs.UNLISTED * len(unnamed),
-            unproven=changed.unproven + len(unlisted),
-            years_older=0 if is_shipped else alternatives.years_behind(resolution),
-        )
-
-    def _with_fewest_practices(
-        self, changed: ChangedStack, resolution: Resolution
-    ) -> tuple[ChangedStack, Resolution]:
-        """Return a changed stack with no more practices than it needs to lock, and its lock."""
-        practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
-        if not practices:
-            return changed, resolution
-        used = {practice.id for practice in resolution.used_practices}
-        unused = [practice for practice in practices if practice.subject not in used]
-        for removed in (unused, *([practice] for practice in practices if practice not in unused)):
-            fewer = changed.without(removed)
-            answer = self._trials.lock(fewer.edits, resolution)
-            if isinstance(answer, Resolution):
-                changed, resolution = fewer, answer
-        needed = [practice for practice in practices if practice in changed.changes]
-        price = changed.price + costs.FREE * (len(needed) - 1)
-        return replace(changed, price=price), resolution
-
-    def _is_needless(self, changed: ChangedStack) -> bool:
-        """Return whether a fix has some of the same changes, or one earlier change can be undone.
-
-        Earlier changes are the changes that this stack was made with. An undone change is one
-        without which the changed stack locks for all targets.
-        """
-        if self._has_fix_within(changed):
-            return True
-        earlier = self._before.subjects
-        for change in changed.changes:
-            subject = change.kind, change.subject, change.target
-            if subject in earlier and costs.saved_price(change):
-                undone = changed.without([change])
-                if isinstance(self._trials.lock_all(undone.edits), Resolution):
-                    return True
-        return False
-
-    def _has_fix_within(self, changed: ChangedStack) -> bool:
-        """Return whether a changed stack includes all changes of a fix.
-
-        Always False for the repairs of the original stack.
-        """
-        if self._is_original:
-            return False
-        return any(changed.includes(fix) for fix, _ in self._results.fixes)
 
 
 def _is_only_proposed(constraint: Constraint) -> bool:

@@ -21,9 +21,10 @@ from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
-from resolver.explain.trial import ChangedStack, Trials, Undecided
+from resolver.explain.trials import Trials, Undecided
 from resolver.model import text
 from resolver.model.constraint import (
     VERSION_PART,
@@ -225,7 +226,7 @@ class Rows:
         for archives in range(_ARCHIVES + 1):
             unbound = [line for line in self._unbound if line.number != row.anchor.number]
             edits = (*unbound, row.anchor, *also.edits)
-            answer = self._trials.nearest(edits, self._preferred)
+            answer = self._trials.solve_near(edits, self._preferred)
             if isinstance(answer, Resolution):
                 return SolvedRow(self._row(answer).then(also), answer)
             if isinstance(answer, Undecided):

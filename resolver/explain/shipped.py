@@ -19,11 +19,12 @@ from resolver.config.schema import StackFile, TargetTable
 from resolver.config.stack_lines import stack_lines
 from resolver.errors import InputError
 from resolver.explain import costs
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.proposals import Proposals
 from resolver.explain.rows import named_projects
 from resolver.explain.stack_text import table_text
-from resolver.explain.trial import ChangedStack, Trials
+from resolver.explain.trials import Trials
 from resolver.model import text
 from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable

@@ -11,7 +11,7 @@ from itertools import chain, combinations, islice
 
 from resolver.explain.costs import broken_without
 from resolver.explain.fixes import environment_of
-from resolver.explain.trial import Trials
+from resolver.explain.trials import Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.constraint import Constraint, StackLine
 from resolver.model.edit import Edits, SetLine
@@ -110,7 +110,7 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
     while True:
         removed = {projects[place] for place in without if place in projects}
         edits = tuple(SetLine(requirements[place].number, "") for place in without)
-        answer = trials.lock_all(edits)
+        answer = trials.solve_all(edits)
         if not isinstance(answer, Resolution):
             return None
         broken = set(broken_without(removed, applied_facts(answer)))

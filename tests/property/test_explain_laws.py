@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs
+from resolver.explain.clock import Clock
 from resolver.explain.contradictions import (
     contradiction,
     cores,
@@ -23,7 +24,6 @@ from resolver.explain.contradictions import (
     user_constraint_of,
 )
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock
 from resolver.model.constraint import (
     ComponentValue,
     Excluded,

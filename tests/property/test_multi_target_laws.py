@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from resolver.config import schema
 from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs, read_text
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock
 from resolver.index.protocol import Catalog
 from resolver.model.explanation import ChangeKind, Explanation
 from resolver.resolve.solver import Refutation, decide

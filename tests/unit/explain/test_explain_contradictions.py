@@ -9,9 +9,9 @@ import pytest
 from packaging.version import Version
 
 from resolver.explain import explain
+from resolver.explain.clock import Clock
 from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.explain.explain import found_cores
-from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.model import fact as facts

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 import tomli
 
+from resolver.explain.changed_stack import as_list
 from resolver.explain.stack_text import StackText, table_text
-from resolver.explain.trial import as_list
 
 STACK = """\
 # the stack of the guide

@@ -15,10 +15,10 @@ from resolver.config.compile import StackCompiler
 from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import IndexFailure
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.explain.fixes import lettered
 from resolver.explain.loss import loss_of
-from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine

@@ -12,8 +12,8 @@ from resolver.config import schema
 from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import read_text
 from resolver.errors import IndexFailure
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model.explanation import AttemptOutcome, Explanation, Fix

@@ -5,8 +5,8 @@ from __future__ import annotations
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, read_text
 from resolver.config.schema import StackFile
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.model.explanation import Explanation
 from resolver.report.explanation.fixes import change_sentences

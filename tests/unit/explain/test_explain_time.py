@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from resolver.config.compile import StackCompiler
-from resolver.explain import trial
+from resolver.explain import clock as clocks
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
 from resolver.model.release import CoreMetadata, File
 from tests.datacatalog import DataCatalog
@@ -35,7 +35,7 @@ class Slow(DataCatalog):
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
-    monkeypatch.setattr(trial, "time", SimpleNamespace(process_time=lambda: slow.now))
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(process_time=lambda: slow.now))
     return slow
 
 
@@ -143,8 +143,8 @@ def test_contradictions_take_an_eighth_of_the_time(
 def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a busy machine nor a short wait takes anything of the time."""
     seconds = [0.0]
-    monkeypatch.setattr(trial, "time", SimpleNamespace(process_time=lambda: 0.0))
-    monkeypatch.setattr(trial, "waited", lambda: seconds[0])
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(process_time=lambda: 0.0))
+    monkeypatch.setattr(clocks, "waited", lambda: seconds[0])
     clock = Clock(SECONDS)
     seconds[0] = 2.0 * SECONDS
     assert not clock.expired()

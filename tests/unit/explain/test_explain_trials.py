@@ -7,9 +7,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
-from resolver.explain import trial
+from resolver.explain import trials as trials_module
+from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trial import Answer, Clock, Trials
+from resolver.explain.trials import Answer, Trials
 from resolver.model.edit import Edits, SetComponent, SetLine
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.resolution import Resolution
@@ -64,11 +65,13 @@ def test_trials_try_the_last_six_proofs_first(
     for _ in range(others):
         trials.learn(proof_of("other==9"))
     solved: list[Universe] = []
-    decide = trial.decide
+    decide = trials_module.decide
     monkeypatch.setattr(
-        trial, "decide", lambda universe, among, tick: solved.append(universe) or decide(universe)
+        trials_module,
+        "decide",
+        lambda universe, among, tick: solved.append(universe) or decide(universe),
     )
-    assert isinstance(trials.lock((SetLine(2, "other==2"),)), Refutation)
+    assert isinstance(trials.solve((SetLine(2, "other==2"),)), Refutation)
     assert bool(solved) == is_solved
 
 
@@ -80,7 +83,7 @@ def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.Monk
     )
     catalog = DataCatalog().serve("base 1 2", "plugin 1", "plugin 2", "tool 1: base==2")
     inputs = inputs_of("base==1", "plugin==1", "tool", more=target() + table)
-    decide = trial.decide
+    decide = trials_module.decide
     changed = ["base==2", "plugin==2", "tool"]
     helped: list[bool] = []
 
@@ -89,7 +92,7 @@ def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.Monk
             helped.append(among is not None)
         return decide(universe, among=among, tick=tick)
 
-    monkeypatch.setattr(trial, "decide", decided)
+    monkeypatch.setattr(trials_module, "decide", decided)
     found = explanation_of(
         refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
     )
@@ -105,13 +108,13 @@ def test_rows_refuted_like_an_earlier_one_are_not_solved(monkeypatch: pytest.Mon
     catalog = DataCatalog().serve("plugin 1 2 3 4", "kernels 1 2 3rc1")
     inputs = inputs_of("plugin==2", "kernels==9", more=target() + table)
     rows: list[tuple[str, ...]] = []
-    nearest = Trials.nearest
+    solve_near = Trials.solve_near
 
     def counted(trials: Trials, edits: Edits, preferred: dict[NormalizedName, Version]) -> Answer:
         rows.append(tuple(edit.value for edit in edits if isinstance(edit, SetComponent)))
-        return nearest(trials, edits, preferred)
+        return solve_near(trials, edits, preferred)
 
-    monkeypatch.setattr(Trials, "nearest", counted)
+    monkeypatch.setattr(Trials, "solve_near", counted)
     found = explanation_of(
         refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
     )

@@ -1,0 +1,76 @@
+"""Limit the time of a search by the CPU time that it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from resolver.errors import UndecidedError
+from resolver.index.protocol import polling, waited
+
+# For each second of CPU time that is allowed, indexes are waited for so many seconds.
+_PATIENCE = 3
+
+
+class Expired(Exception):
+    """The limit of time is reached."""
+
+
+class Clock:
+    """A limit of CPU time, so that the results do not depend on what else the machine does.
+
+    The time for which indexes are waited for is limited to a multiple of it.
+    """
+
+    def __init__(
+        self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
+        """Start the clock, which ends after so many seconds of CPU time.
+
+        `report` is called with the progress of each search, see `tick`.
+        """
+        self.seconds = seconds
+        # Whether time was up when somebody asked, so that something was cut short.
+        self.limited = False
+        self._cpu_end = time.process_time() + seconds
+        self._wait_end = waited() + _PATIENCE * seconds
+        self._report = report
+
+    def expired(self) -> bool:
+        """Return whether time is up, and remember in `limited` that it was."""
+        is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
+        self.limited |= is_late
+        return is_late
+
+    def within(self, seconds: float) -> Clock:
+        """Return a clock that ends with this one, or after so many seconds if that is earlier.
+
+        The new clock has a `limited` of its own.
+        """
+        return Clock(min(seconds, self._cpu_end - time.process_time()), self._report)
+
+    def tick(self, rounds: int, packages: int) -> None:
+        """Report the progress of a search. Raise Expired if time is up.
+
+        `rounds` and `packages` are the rounds of the search and the packages known so far.
+        """
+        self._report(rounds, packages)
+        self.look()
+
+    def look(self) -> None:
+        """Raise Expired if time is up."""
+        if self.expired():
+            raise Expired
+
+    @contextmanager
+    def limiting(self) -> Iterator[None]:
+        """End the `with` block, and set `limited`, when time is up or the solver gives up.
+
+        Requests to indexes that are made in the block are not waited for longer than that.
+        """
+        try:
+            with polling(self.look):
+                yield
+        except (Expired, UndecidedError):
+            self.limited = True

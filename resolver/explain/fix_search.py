@@ -1,0 +1,87 @@
+"""Search for fixes: changes after which a refuted stack locks. `explain/explain` calls it.
+
+The search tries what is known to lock first (`heuristics`), then sets of changes, the cheapest next
+(`repairs`). A changed stack that is refuted is repaired as well, in the same search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from resolver.explain import heuristics
+from resolver.explain.heuristics import SEVERAL
+from resolver.explain.repairs import Repairs, Step
+from resolver.explain.search_results import FixSearchResults
+from resolver.explain.trials import Trials
+from resolver.model.constraint import Constraint
+from resolver.model.explanation import Change
+from resolver.resolve.clauses import Clauses
+
+# At most this many steps are taken in one search for fixes.
+_STEPS = 240
+
+
+def find_fixes(
+    clauses: Clauses,
+    cores: Sequence[Sequence[Constraint]],
+    trials: Trials,
+    report: Callable[[tuple[Change, ...]], None],
+) -> FixSearchResults:
+    """Return the fixes of a refuted stack in the order found, and the attempts that failed.
+
+    `cores` are the contradictions of the stack. `report` is called with the changes of the first
+    fix that contradicts no fact and no metadata. When time is up, the results are incomplete, and
+    `trials.clock.limited` is set.
+    """
+    results = FixSearchResults(report)
+    search: list[Repairs] = []
+    first = Repairs(clauses, cores, trials, results, search)
+    search.append(first)
+    constraints = list(chain.from_iterable(cores))
+    with trials.clock.limiting():
+        _try_what_is_known(first, search, constraints)
+        first.suggest(constraints)
+        _take_steps(search, trials, results)
+        if not results.fixes and len(cores) < SEVERAL:
+            heuristics.try_loosening(first)
+        if not results.fixes:
+            # If many lines are pinned, there are more sets of changes than can be tried.
+            heuristics.try_dropping(first, constraints)
+    return results
+
+
+def _try_what_is_known(
+    first: Repairs, search: Sequence[Repairs], constraints: Sequence[Constraint]
+) -> None:
+    """Try the changed stacks that facts, tables and shipped stacks suggest.
+
+    `search` has the repairs of the original stack, `first`, and gets those of changed stacks.
+    """
+    heuristics.try_practices(first)
+    with_practices = list(search)
+    heuristics.try_shipped(first, constraints)
+    heuristics.try_dropping_together(first)
+    if any(heuristics.is_about_python(first, core) for core in first.cores):
+        # One other Python may mend several conflicts. Otherwise all that follows is tried with a
+        # Python that a line of the stack cannot have.
+        heuristics.try_pythons(first, constraints)
+    # With practices turned on, releases nearer to the stack's lines may be enough.
+    for repairs in reversed(with_practices):
+        heuristics.try_rows(repairs)
+    if len(first.cores) >= SEVERAL and all(fix.dropped for fix, _ in first.results.fixes):
+        heuristics.try_loosening(first)
+
+
+def _take_steps(search: Sequence[Repairs], trials: Trials, results: FixSearchResults) -> None:
+    """Take the cheapest step of all repairs next, until there are enough fixes or no more steps."""
+    for _ in range(_STEPS):
+        if results.is_enough() or trials.clock.expired():
+            return
+        steps: list[Step] = []
+        for repairs in search:
+            steps += repairs.next_steps()
+        if not steps:
+            return
+        cheapest = min(steps, key=lambda step: step.price)
+        cheapest.take()

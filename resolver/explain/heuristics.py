@@ -1,0 +1,200 @@
+"""Try changed stacks that what is known about projects suggests, without a look at sets of changes.
+
+`fix_search` calls these functions before and after the search over sets of changes. Each is given
+the repairs of the refuted stack that it changes. Fixes are found in the repairs' results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
+
+from resolver.explain import costs
+from resolver.explain.changed_stack import ChangedStack
+from resolver.explain.changes import Changes
+from resolver.explain.loosening import Loosening
+from resolver.explain.repairs import EACH, Repairs
+from resolver.explain.rows import Rows
+from resolver.explain.shipped import ShippedStacks, lacking_projects
+from resolver.model.constraint import ComponentValue, Constraint, Line
+from resolver.model.explanation import ChangeKind
+from resolver.model.resolution import Resolution
+from resolver.resolve.solver import Refutation
+
+# At least this many lines that are impossible by themselves are dropped together.
+SEVERAL = 2
+
+
+def try_practices(repairs: Repairs) -> None:
+    """Solve the stack with every practice that is about a project which the stack may need.
+
+    A practice is a fact that a stack can turn on, see docs/concepts.md.
+    """
+    for changed in repairs.proposals.enabled_practices():
+        # A failed attempt with practices would tell the reader nothing.
+        repairs.propose(changed, [])
+
+
+def try_rows(repairs: Repairs) -> None:
+    """Solve the stack with releases that compatibility tables list together, until one is a fix.
+
+    Does nothing if no core is about a line of these projects. See `rows`.
+    """
+    repairs.learn()
+    rows = Rows(repairs.clauses, repairs.trials, repairs.changes, repairs.proposals)
+    if not any(map(rows.concerns, repairs.cores)):
+        return
+    known = len(repairs.results.fixes)
+    for row in rows.solved():
+        changed = repairs.before.then(row.changed)
+        unused = [
+            change
+            for change in changed.changes
+            if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
+        ]
+        # First with only the practices that the row needs. The solution may have other releases
+        # than the row, for which more practices are needed.
+        for stack in (changed.without(unused), changed):
+            fewest = _with_fewest_lines(repairs, stack, row.solution)
+            repairs.propose(fewest, repairs.results.attempts, row.solution)
+            if len(repairs.results.fixes) > known:
+                return
+
+
+def _with_fewest_lines(repairs: Repairs, changed: ChangedStack, near: Resolution) -> ChangedStack:
+    """Return a changed stack without those new versions of lines that its solution does not need.
+
+    `near` is a solution of the changed stack: its releases are preferred.
+    """
+    for change in changed.changes:
+        if change.kind is ChangeKind.VERSION:
+            fewer = changed.without([change])
+            if not fewer.changes:
+                continue
+            if isinstance(repairs.trials.solve(fewer.edits, near), Resolution):
+                changed = replace(fewer, price=fewer.price - costs.VERSION)
+    return changed
+
+
+def try_shipped(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
+    """Solve the stack with lines of a shipped stack, until one changed stack is a fix.
+
+    A shipped stack may have a commit for a project that no index has. One fix is enough: the
+    stacks that come later take more lines from the shipped stack. If none is a fix, the one that
+    took most from a shipped stack gets other versions of what clashes with that.
+    """
+    known = len(repairs.results.fixes)
+    shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
+    last: tuple[ChangedStack, Refutation] | None = None
+    for changed in shipped.stacks(constraints):
+        answer = repairs.candidates.solve(changed, repairs.results.attempts)
+        if len(repairs.results.fixes) > known:
+            return
+        repairs.repair(changed, answer, repairs.trials)
+        if isinstance(answer, Refutation):
+            last = changed, answer
+    if last is not None and not repairs.trials.clock.expired():
+        _loosen_beside(repairs, *last, kept=lacking_projects(constraints))
+
+
+def _loosen_beside(
+    repairs: Repairs, changed: ChangedStack, refutation: Refutation, *, kept: Collection[str]
+) -> None:
+    """Solve a refuted changed stack with other versions of the lines in its conflicts.
+
+    Lines about the projects in `kept` stay as they are. Changes of components that are not
+    needed then are undone.
+    """
+    clauses = refutation.clauses
+    trials = repairs.trials.after(changed.edits, clauses.universe)
+    changes = Changes(clauses, trials)
+    loosened = Loosening(clauses, trials, changes, kept=kept).changed_stack()
+    if loosened is None:
+        return
+    changed = changed.then(loosened)
+    for change in changed.changes:
+        if change.kind is ChangeKind.COMPONENT:
+            fewer = changed.without([change])
+            if isinstance(repairs.trials.solve(fewer.edits), Resolution):
+                changed = replace(fewer, price=fewer.price - costs.saved_price(change))
+    repairs.propose(changed, repairs.results.attempts)
+
+
+def try_dropping_together(repairs: Repairs) -> None:
+    """Drop all lines that are impossible by themselves, if there are several; solve the rest.
+
+    As long as the rest is refuted, the last remaining line of its core is dropped as well.
+    """
+    changes = repairs.changes
+    dropping: dict[Line, None] = {}
+    for core in repairs.cores:
+        lines = changes.lines_of(core)
+        if len(lines) == 1 and not any(isinstance(each, ComponentValue) for each in core):
+            dropping[lines[0]] = None
+    if len(dropping) < SEVERAL:
+        return
+    while changes.keeps_a_line(list(dropping)):
+        changed = changes.apply(list(dropping), {})
+        answer = repairs.candidates.solve(changed, repairs.results.attempts)
+        if not isinstance(answer, Refutation):
+            return
+        others = [line for line in changes.lines_of(answer.core) if line not in dropping]
+        if not others:
+            return
+        dropping[others[-1]] = None
+
+
+def is_about_python(repairs: Repairs, core: Sequence[Constraint]) -> bool:
+    """Return whether a core says that one line of the stack needs another Python."""
+    lines = repairs.changes.lines_of(core)
+    return len(lines) == 1 and any(repairs.proposals.other_pythons(core))
+
+
+def try_pythons(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
+    """Solve the stack for another Python, the nearest first, until one is a fix.
+
+    All practices are turned on for it; those that are not needed are turned off again. If none is a
+    fix, other versions of lines are looked for with the first Python that is no part of its
+    conflict.
+    """
+    known = len(repairs.results.fixes)
+    practices = next(repairs.proposals.enabled_practices(), None)
+    suitable: Repairs | None = None
+    for changed in islice(repairs.proposals.other_pythons(constraints), EACH):
+        if repairs.trials.clock.expired():
+            return
+        stack = changed if practices is None else changed.then(practices)
+        if repairs.candidates.outcome(stack) is not None:
+            continue
+        # A failed attempt with practices would tell the reader nothing.
+        answer = repairs.candidates.solve(stack, [])
+        if len(repairs.results.fixes) > known:
+            return
+        further = repairs.repair(stack, answer, repairs.trials)
+        if suitable is None and further is not None:
+            (core,) = further.cores
+            suitable = None if any(further.proposals.other_pythons(core)) else further
+    if suitable is not None:
+        try_rows(suitable)
+        if len(repairs.results.fixes) == known:
+            try_loosening(suitable)
+
+
+def try_loosening(repairs: Repairs) -> None:
+    """Solve the stack with other versions of all lines in its conflicts, see `loosening`."""
+    if repairs.trials.clock.expired():
+        return
+    loosening = Loosening(repairs.clauses, repairs.trials, repairs.changes)
+    changed = loosening.changed_stack()
+    if changed is not None:
+        repairs.propose(repairs.before.then(changed), repairs.results.attempts)
+
+
+def try_dropping(repairs: Repairs, constraints: Iterable[Constraint]) -> None:
+    """Solve the stack without one line, for each line among the constraints."""
+    for constraint in dict.fromkeys(constraints):
+        if costs.drops(constraint) and repairs.changes.keeps_a_line([constraint]):
+            changed = repairs.changes.apply([constraint], {})
+            repairs.propose(changed, repairs.results.attempts)
