@@ -365,7 +365,7 @@ class CellSolver:
         problem = self.grid.problem_of(case.cell, practices, self._options)
         key = case.cell.platform, case.unhashed
         if key in self._universes:
-            universe = self._universes[key].variant(problem)
+            universe = self._universes[key].for_problem(problem)
         else:
             catalog = self._catalog(problem)
             if case.unhashed:

@@ -209,8 +209,7 @@ class Trials:
         """
         clock = self.clock.within(self.clock.seconds * share)
         problem = self._compile((*self._edits, *edits))[self.current_target]
-        universe = self._universe.variant(problem, preferred)
-        universe.takes_nearest = True
+        universe = self._universe.for_problem(problem, preferred, takes_nearest=True)
         try:
             with polling(clock.look):
                 return first_answer(universe, tick=clock.tick)
@@ -227,11 +226,11 @@ class Trials:
         Raise Expired if time is up, and ResolverError as the solver does.
         """
         problem = self._compile(edits)[self.current_target]
-        universe = self._universe.variant(problem)
+        universe = self._universe.for_problem(problem)
         among: Universe | None = None
         if near is not None:
             preferred = {pin.name: pin.version for pin in near.pins}
-            among = self._universe.variant(problem, preferred)
+            among = self._universe.for_problem(problem, preferred)
         with polling(clock.look):
             alike = refuted_alike(universe, self._proofs[-_PROOFS:])
             if alike is not None:

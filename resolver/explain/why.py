@@ -230,7 +230,7 @@ def _supposing(
     if gave_way:
         problem = replace(universe.problem, stack=replace(stack, requirements=tuple(roots)))
         as_of = universe.as_of
-        universe = universe.variant(problem)
+        universe = universe.for_problem(problem)
         universe.as_of = as_of
     return universe.with_line(f"{name}=={version}", SUPPOSED, preferred), tuple(gave_way)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -111,6 +111,9 @@ _MOST_SHARED: Final = 8
 class Candidates:
     """The candidates of a problem. `Universe` adds their edges."""
 
+    # The cached properties that depend on the stack's lines.
+    _OF_LINES: ClassVar[tuple[str, ...]] = ("as_of",)
+
     def __init__(
         self,
         problem: Problem,
@@ -118,20 +121,12 @@ class Candidates:
         preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> None:
         """Take a problem, the catalog of releases, and the versions to prefer by project."""
-        self.problem = problem
         self.catalog = catalog
+        self._take_lines(problem)
         # The versions that are tried first, such as the versions of the previous lock.
         self.preferred = dict(preferred or {})
         # Whether releases near to the preferred version are tried next, and not the newest ones.
         self.takes_nearest = False
-        # The projects that the stack takes from a commit, with the line and the commit's release.
-        self.sources: dict[NormalizedName, tuple[RootRequirement, Source]] = {}
-        for root in problem.stack.requirements:
-            need = root.need
-            if isinstance(need, Requirement) and need.url:
-                source = problem.source(need.name)
-                if source is not None:
-                    self.sources[need.name] = source
         self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         # The facts about each project.
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
@@ -161,6 +156,23 @@ class Candidates:
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         # The demand of each edge.
         self._demands: dict[Edge, Demand] = {}
+
+    def _take_lines(self, problem: Problem) -> None:
+        """Take a problem that differs from that of these candidates at most in the stack's lines.
+
+        What depends on the lines is set here, or read when it is first needed (`_OF_LINES`).
+        """
+        self.problem = problem
+        # The projects that the stack takes from a commit, with the line and the commit's release.
+        self.sources: dict[NormalizedName, tuple[RootRequirement, Source]] = {}
+        for root in problem.stack.requirements:
+            need = root.need
+            if isinstance(need, Requirement) and need.url:
+                source = problem.source(need.name)
+                if source is not None:
+                    self.sources[need.name] = source
+        for attribute in self._OF_LINES:
+            self.__dict__.pop(attribute, None)
 
     @cached_property
     def as_of(self) -> AsOf:

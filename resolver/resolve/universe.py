@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
@@ -80,6 +80,8 @@ class Universe(Candidates):
     the caches of this one as far as the change permits.
     """
 
+    _OF_LINES: ClassVar[tuple[str, ...]] = (*Candidates._OF_LINES, "absent_projects")
+
     def __init__(
         self,
         problem: Problem,
@@ -116,16 +118,21 @@ class Universe(Candidates):
         self.is_answer_final = True
         self.linkage = LinkageRules(self)
 
-    def variant(
-        self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None
+    def for_problem(
+        self,
+        problem: Problem,
+        preferred: Mapping[NormalizedName, Version] | None = None,
+        *,
+        takes_nearest: bool = False,
     ) -> Universe:
         """Return the universe of another problem, with the same catalog.
 
-        `preferred` are the versions to prefer by project. If the two problems differ only in the
-        stack's lines, all caches are shared. Attributes that depend on the lines or on `preferred`
-        are replaced here. Otherwise only the releases of projects are shared.
+        `preferred` are the versions to prefer by project; with `takes_nearest`, releases near to
+        them come next. If the two problems differ only in the stack's lines, all that was read is
+        shared. Otherwise only the releases of projects are shared.
         """
         fresh = Universe(problem, self.catalog, preferred)
+        fresh.takes_nearest = takes_nearest
         fresh._ordered = self._ordered
         fresh._shared = self._shared
         with_this_stack = replace(
@@ -137,12 +144,9 @@ class Universe(Candidates):
         if with_this_stack != self.problem or not self._has_edges_of(fresh):
             return fresh
         variant = copy(self)
-        variant.problem = problem
-        variant.sources = fresh.sources
+        variant._take_lines(problem)
         variant.preferred = fresh.preferred
-        variant.takes_nearest = False
-        # The day of the stack follows from its lines, so the cached day is dropped.
-        variant.__dict__.pop("as_of", None)
+        variant.takes_nearest = takes_nearest
         return variant
 
     def over(self, catalog: Catalog) -> Universe:
@@ -169,7 +173,7 @@ class Universe(Candidates):
             return False
         if stack.overrides != other_stack.overrides:
             return False
-        return self.excluded_projects.keys() == other.excluded_projects.keys()
+        return self.absent_projects == other.absent_projects
 
     def with_line(
         self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None
@@ -182,7 +186,7 @@ class Universe(Candidates):
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
         stack = replace(stack, requirements=(*stack.requirements, root))
-        variant = self.variant(replace(self.problem, stack=stack), preferred)
+        variant = self.for_problem(replace(self.problem, stack=stack), preferred)
         variant.as_of = self.as_of
         return variant
 
@@ -254,7 +258,7 @@ class Universe(Candidates):
         return (*edges, *self._mask_edges)
 
     @cached_property
-    def excluded_projects(self) -> Mapping[NormalizedName, str]:
+    def absent_projects(self) -> Mapping[NormalizedName, str]:
         """Return the projects that must not be installed. Requirements on them are ignored.
 
         The values say why: the id of a fact, or file:line of the stack.
@@ -423,7 +427,7 @@ class Universe(Candidates):
 
         The second result has an override for each edge that is left out.
         """
-        absent = self.excluded_projects
+        absent = self.absent_projects
         kept = []
         overrides = []
         for edge in edges:

@@ -12,7 +12,7 @@ class Absent(Fact, frozen=True, kw_only=True):
     """A distribution that must not be installed if `package` is installed.
 
     If the stack itself names `package`, requirements on `other` are ignored (see
-    `Universe.excluded_projects`). Otherwise the two exclude each other, as in a `collides` fact.
+    `Universe.absent_projects`). Otherwise the two exclude each other, as in a `collides` fact.
     """
 
     # The distribution that must not be installed.

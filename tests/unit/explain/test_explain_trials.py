@@ -130,7 +130,7 @@ def test_variants_share_releases_whatever_look_up_found_them() -> None:
     project = universe.project("other", lookup)
     (problem,) = StackCompiler(inputs_of("a", more=target())).problems()
     again = type(lookup)(lookup.pages, lookup.unreachable)
-    assert universe.variant(problem).project("other", again) is project
+    assert universe.for_problem(problem).project("other", again) is project
     assert universe.over(catalog).project("other", again) is project
     assert universe.over(catalog).project("other", catalog.lookup("other")) is not project
     unreachable = type(lookup)(lookup.pages, ("elsewhere",))

@@ -292,7 +292,9 @@ def test_variants_keep_few_projects_alive() -> None:
     universe = Universe(problem("x"), catalog)
     projects = []
     for number in range(40):
-        universe = universe.variant(problem("x", facts=[requires("x", "==1", f"y<{number + 2}")]))
+        universe = universe.for_problem(
+            problem("x", facts=[requires("x", "==1", f"y<{number + 2}")])
+        )
         projects.append(ref(universe.project(NormalizedName("x"))))
     gc.collect()
     assert sum(project() is not None for project in projects) < 20
