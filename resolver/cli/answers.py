@@ -20,12 +20,14 @@ from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
+from resolver.lock.remembered import StackOfFix
 from resolver.model.explanation import (
     Awaited,
     Change,
     Contradiction,
     Expected,
     Explanation,
+    Fix,
 )
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined
@@ -191,6 +193,13 @@ def explanation_of_refutation(
     explanation = replace(explanation, expected=expected, way_to_matrices=way)
     page.ways(explanation)
     return explanation
+
+
+def stack_of_fix(fix: Fix) -> StackOfFix:
+    """Return what applying a way out needs of it."""
+    from resolver.report.explanation.fixes import changes_sentence
+
+    return StackOfFix(fix.name, changes_sentence(fix.changes), fix.files, fix.texts)
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from resolver.errors import InputError, ResolverError, closest, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
+from resolver.lock.remembered import StackOfFix
 from resolver.model import text
 from resolver.model.component import Components
 from resolver.model.fact import Need
@@ -41,7 +42,7 @@ from resolver.phrase import Phrase, cause, phrase
 
 # A run without conflicts does not need these types.
 if TYPE_CHECKING:
-    from resolver.model.explanation import Explanation, Fix
+    from resolver.model.explanation import Explanation
 
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 _apply = click.option(
@@ -234,17 +235,10 @@ def _lock(
             out = sys.stderr if letter is None and not run.as_json else None
             page = ConflictPage(out, run.progress, run.repeated_options, undone=True)
             session = Session(run, catalogs, page, all_or_none=True, edit=edit)
-            results = session.lock(session.jobs(stack))
-            conflicts = _explanations(results)
-            if letter is not None and conflicts:
-                # Imported only for a conflict.
-                from resolver.cli.explain import named_fix
-
-                fix = named_fix(letter, conflicts)
-                session = replace(session, edit=edit._replace(new=_text_of(fix)))
-                run.progress.clear()
-                _print_way_out(run, fix)
+            if letter is None:
                 results = session.lock(session.jobs(stack))
+            else:
+                results = _lock_applied(letter, stack, session)
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
@@ -265,13 +259,39 @@ def _lock(
     return status
 
 
+def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResult]:
+    """Lock an edited stack or, if it has no solution, with the way out of this letter.
+
+    The ways out are those that were shown last, or are looked for if these are not known any more.
+    """
+    run, edit = session.settings, session.edit
+    assert edit is not None  # noqa: S101
+    fixes = session.remembered_fixes(session.jobs(stack))
+    if fixes is None:
+        results = session.lock(session.jobs(stack))
+        conflicts = _explanations(results)
+        if not conflicts:
+            return results
+        # Imported only for a conflict.
+        from resolver.cli.explain import stacks_of_fixes
+
+        fixes = stacks_of_fixes(conflicts)
+    from resolver.cli.explain import named_fix
+
+    fix = named_fix(letter, fixes)
+    session = replace(session, edit=edit._replace(new=_text_of(fix)))
+    run.progress.clear()
+    run.print_note("edit.applied", letter=fix.name, changes=fix.changes)
+    return session.lock(session.jobs(stack))
+
+
 def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
     """Return the explanations of the targets without a solution."""
     answers = [result.answer for result in results]
     return [answer for answer in answers if not isinstance(answer, (Lock, ResolverError))]
 
 
-def _text_of(fix: Fix) -> bytes:
+def _text_of(fix: StackOfFix) -> bytes:
     """Return the text of the stack with a way out.
 
     Raise InputError for a way out that makes two stacks.
@@ -285,11 +305,3 @@ def _text_of(fix: Fix) -> bytes:
             ),
         )
     return fix.texts[0].encode()
-
-
-def _print_way_out(run: Settings, fix: Fix) -> None:
-    """Print what a way out changes."""
-    # Imported only for a conflict.
-    from resolver.report.explanation.fixes import changes_sentence
-
-    run.print_note("edit.applied", letter=fix.name, changes=changes_sentence(fix.changes))

@@ -15,7 +15,7 @@ import click
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.answers import explanation_of_refutation
+from resolver.cli.answers import stack_of_fix
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
@@ -30,7 +30,8 @@ from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock.previous import KEEP_ALL
-from resolver.model.explanation import Explanation, Fix, Why
+from resolver.lock.remembered import StackOfFix
+from resolver.model.explanation import Explanation, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -70,25 +71,56 @@ def command(run: Settings, stack: str, letter: str | None, all_groups: bool) -> 
     page = ConflictPage(None if is_quiet else sys.stdout, run.progress, run.repeated_options)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)
+        if letter is not None:
+            return _apply(letter, stack, session, all_groups=all_groups)
         answers = explained(stack, session, all_groups=all_groups)
     conflicts = conflicts_of(answers)
-    written: list[Path] = []
-    if letter is not None:
-        original = find_stack(stack, run.matrices)
-        written = _write_fix(named_fix(letter, [*conflicts.values()]), original)
     if run.as_json:
         print_answers(answers, run)
-    else:
-        solvable = [job.problem.target.name for job, answer in answers if answer is None]
-        if conflicts and solvable and letter is None:
-            page.write(_lock_solvable(stack, solvable, run))
-        if not all_groups:
-            print_reports(conflicts, run)
-        for path in written:
-            _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)
-    if letter is not None:
-        return 0
+        return status_of(conflicts)
+    solvable = [job.problem.target.name for job, answer in answers if answer is None]
+    if conflicts and solvable:
+        page.write(_lock_solvable(stack, solvable, run))
+    if not all_groups:
+        print_reports(conflicts, run)
     return status_of(conflicts)
+
+
+def _apply(letter: str, stack: str, session: Session, *, all_groups: bool) -> int:
+    """Write the stack of a way out, and say how it differs from the original one.
+
+    The ways out are those that were shown last, or are looked for if these are not known any more.
+    With `--json`, the explanation is printed, so they are always looked for. Return the exit
+    status.
+    """
+    run, catalogs = session.settings, session.catalogs
+    original = find_stack(stack, run.matrices)
+    fixes = None
+    if not run.as_json and not all_groups:
+        fixes = session.remembered_fixes(session.jobs(stack))
+    if fixes is not None:
+        _print_written(_write_fix(named_fix(letter, fixes), original), original, run, catalogs)
+        return 0
+    answers = explained(stack, session, all_groups=all_groups)
+    conflicts = conflicts_of(answers)
+    written = _write_fix(named_fix(letter, stacks_of_fixes(conflicts.values())), original)
+    if run.as_json:
+        print_answers(answers, run)
+        return 0
+    if not all_groups:
+        print_reports(conflicts, run)
+    _print_written(written, original, run, catalogs)
+    return 0
+
+
+def stacks_of_fixes(
+    explanations: Iterable[Explanation],
+) -> dict[str, tuple[StackOfFix, ...]]:
+    """Return the ways out of each target, by the name of the target."""
+    return {
+        explanation.problem.target.name: tuple(map(stack_of_fix, explanation.fixes))
+        for explanation in explanations
+    }
 
 
 def explained(
@@ -152,7 +184,15 @@ def _lock_solvable(stack: str, targets: Sequence[str], run: Settings) -> str:
     return f"\n{text}\n"
 
 
-def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
+def _print_written(
+    paths: Iterable[Path], original: Path, run: Settings, catalogs: Catalogs
+) -> None:
+    """Print how each written stack differs from the original one, and how to lock it."""
+    for path in paths:
+        _print_difference(path, original, run, used_snapshot=catalogs.used_snapshot)
+
+
+def _print_difference(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
     """Print how a written stack differs from the original one, and how to lock it."""
     old = files.read_text(original).splitlines(keepends=True)
     new = files.read_text(path).splitlines(keepends=True)
@@ -183,7 +223,7 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
         universe = Universe(problem, catalog, pins if requirement is not None else None)
         answer = decide(universe, hints=pins, tick=progress.solving)
         if not isinstance(answer, Resolution):
-            return explanation_of_refutation(answer, job.compiler, session)
+            return session.explanation(answer, job)
         if requirement is None:
             return None
         return why(
@@ -206,25 +246,26 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
     return answer
 
 
-def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
+def named_fix(letter: str, fixes_of: Mapping[str, Sequence[StackOfFix]]) -> StackOfFix:
     """Return the way out with this letter.
 
-    Raise InputError if there is none, or if it differs between targets.
+    `fixes_of` has the ways out of each target without a solution, by the name of the target. Raise
+    InputError if there is none, or if it differs between targets.
     """
     where = "--apply"
-    if not explanations:
+    if not fixes_of:
         raise InputError(
             phrase("there is no conflict, so there is no way out to write"),
             where=where,
             hint=phrase("lock it as it is"),
         )
     letters: list[str] = []
-    fixes: dict[str, Fix] = {}
-    for explanation in explanations:
-        for fix in explanation.fixes:
+    fixes: dict[str, StackOfFix] = {}
+    for target, fixes_of_target in fixes_of.items():
+        for fix in fixes_of_target:
             letters.append(fix.name)
             if fix.name.lower() == letter.lower():
-                fixes[explanation.problem.target.name] = fix
+                fixes[target] = fix
     if not fixes:
         found = ", ".join(dict.fromkeys(letters))
         raise InputError(
@@ -242,7 +283,7 @@ def named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     return first
 
 
-def _write_fix(fix: Fix, stack: Path) -> list[Path]:
+def _write_fix(fix: StackOfFix, stack: Path) -> list[Path]:
     """Write the changed stacks of a way out, and return their paths.
 
     They are written beside the original, or to the current folder if that ships with the program.

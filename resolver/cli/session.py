@@ -31,7 +31,7 @@ from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.folder import StackEdit
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
-from resolver.lock.remembered import RememberedLock, rendered
+from resolver.lock.remembered import RememberedFixes, RememberedLock, StackOfFix, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
@@ -42,6 +42,7 @@ from resolver.report import render
 # A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
+    from resolver.resolve.solver import Refutation
 
 _Result = TypeVar("_Result")
 
@@ -276,7 +277,7 @@ class Session:
         """
         problem, own_preferences = job.problem, self.policy.preferences(job.previous)
         # A remembered lock does not need the solver.
-        from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
+        from resolver.cli.answers import lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
@@ -287,12 +288,52 @@ class Session:
         universe = Universe(problem, catalog, preferences.pins)
         answer = lock_or_refutation(universe, preferences, progress, self.catalogs.verified)
         if isinstance(answer, Refutation):
-            return explanation_of_refutation(answer, job.compiler, self)
+            return self.explanation(answer, job)
         if universe.is_answer_final and not _is_commit_unread(answer, problem):
             remembered.keep(catalog, answer, own_preferences)
             # If the pins of a lock are preferred, solving gives the same lock again.
             remembered.keep(catalog, answer, KEEP_ALL.preferences(answer))
         return answer
+
+    def remembered_fixes(self, jobs: Sequence[Job]) -> dict[str, tuple[StackOfFix, ...]] | None:
+        """Return the ways out of each target that has no solution, by the name of the target.
+
+        They are those that were shown last for the same inputs and pages, by `lock` or `explain`.
+        None if they are not remembered for a target whose lock is not remembered either.
+        """
+        cache = self.catalogs.pool.cache
+        found: dict[str, tuple[StackOfFix, ...]] = {}
+        for job in jobs:
+            remembered = self._fixes_of(job)
+            fixes = self.catalogs.ask(job.problem, remembered.get)
+            if fixes is not None:
+                found[job.problem.target.name] = fixes
+                continue
+            beside = () if job.shared is None else job.shared.beside
+            lock = RememberedLock(cache, job.problem, beside)
+            preferences = self.policy.preferences(job.previous)
+            if self.catalogs.ask(job.problem, partial(lock.get, preferences=preferences)) is None:
+                return None
+        return found or None
+
+    def explanation(self, refutation: Refutation, job: Job) -> Explanation:
+        """Explain why a target has no solution, and remember the ways out.
+
+        The explanation is written to the session's page. Raise IndexFailure if an index seems to
+        have a wrong address.
+        """
+        # A run without conflicts does not need this module.
+        from resolver.cli.answers import explanation_of_refutation, stack_of_fix
+
+        explanation = explanation_of_refutation(refutation, job.compiler, self)
+        catalog = refutation.clauses.universe.catalog
+        self._fixes_of(job).keep(catalog, map(stack_of_fix, explanation.fixes))
+        return explanation
+
+    def _fixes_of(self, job: Job) -> RememberedFixes:
+        """Return the memory of a target's ways out."""
+        text = job.compiler.inputs.stack.text
+        return RememberedFixes(self.catalogs.pool.cache, job.problem, text)
 
     def _write(self, results: list[TargetResult]) -> list[TargetResult]:
         """Write the locks and reports, and return the results with the names of written files.

@@ -1,4 +1,4 @@
-"""Remember locks in the cache, so that the same inputs need not be solved and checked again.
+"""Remember answers in the cache, so that the same inputs need not be solved and checked again.
 
 The key of a lock covers the input files, the preferences and the program itself. The entry has the
 fingerprint of each look-up that the lock rests on. The lock is used only if all look-ups have the
@@ -7,13 +7,14 @@ and archives of files with a sha256 need no fingerprint. A lock that rests on an
 remembered.
 
 The texts of a lock's folder are remembered as well. They depend only on the lock and the program.
+So are the ways out of a conflict, for a command that applies one that was just shown.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -27,10 +28,12 @@ from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
 from resolver.lock.previous import Preferences
 from resolver.model.lock import Lock
+from resolver.model.message import Message
 from resolver.model.problem import Problem
 
 # The kinds of the cache's entries.
 _KIND: Final = "lock"
+_FIXES: Final = "fixes"
 _TEXTS: Final = "rendered"
 
 
@@ -43,6 +46,29 @@ class _Entry(msgspec.Struct, array_like=True, gc=False):
     lock: Lock
 
 
+class StackOfFix(msgspec.Struct, frozen=True):
+    """A way out of a conflict as the stack or the two stacks that it makes."""
+
+    # The letter of the way out.
+    name: str
+    # What it changes, in one sentence.
+    changes: Message
+    # For each stack, its name and the text of its TOML file.
+    files: tuple[tuple[str, str], ...]
+    # For each stack, the TOML with the name of the original stack.
+    texts: tuple[str, ...]
+
+
+class _FixesEntry(msgspec.Struct, array_like=True, gc=False):
+    """The remembered ways out of one target, in the form in which the cache stores them."""
+
+    # The fingerprint of each look-up that the explanation rests on, by project.
+    fingerprints: dict[NormalizedName, str]
+    # The ways out, in their order.
+    fixes: tuple[StackOfFix, ...]
+
+
+_FIXES_ENTRY: Final = msgspec.msgpack.Decoder(_FixesEntry)
 _ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
 _TEXTS_BY_NAME: Final = msgspec.msgpack.Decoder(dict[str, str])
 
@@ -78,22 +104,41 @@ class RememberedLock(msgspec.Struct, frozen=True):
 
     def _key(self, preferences: Preferences) -> str:
         """Return the key of the lock, which depends on all its inputs but the indexes' answers."""
-        problem = self.problem
-        parts = (
-            _program(),
-            problem.digest,
-            problem.readings,
-            problem.stack.where,
-            problem.facts[0].where if problem.facts else "",
-            problem.target.name,
-            problem.policy.exclude_newer,
-            problem.policy.as_of,
-            problem.indexes,
-            sorted(problem.sources.items()),
-            preferences,
-            self.beside,
-        )
-        return _digest(repr(parts).encode("utf-8", "surrogatepass"))
+        return _digest_of(*_inputs(self.problem), preferences, self.beside)
+
+
+class RememberedFixes(msgspec.Struct, frozen=True):
+    """The remembered ways out of one problem that has no solution."""
+
+    cache: Cache
+    problem: Problem
+    # The text of the stack's file, which each way out changes.
+    stack_text: str
+
+    def get(self, catalog: Catalog) -> tuple[StackOfFix, ...] | None:
+        """Return the ways out as they were shown last.
+
+        None if there are none, or if an answer of an index has changed since or is not known.
+        """
+        entry = self.cache.load(_FIXES, self._key(), _FIXES_ENTRY)
+        if entry is None:
+            return None
+        try:
+            fingerprints = catalog.fingerprints(list(entry.fingerprints))
+        except IndexFailure:
+            # The search for ways out raises the failure again, if it needs this answer.
+            return None
+        return entry.fixes if fingerprints == entry.fingerprints else None
+
+    def keep(self, catalog: Catalog, fixes: Iterable[StackOfFix]) -> None:
+        """Remember ways out, unless they rest on an answer without a fingerprint."""
+        if fingerprints := catalog.used_fingerprints():
+            entry = _FixesEntry(dict(fingerprints), tuple(fixes))
+            self.cache.save(_FIXES, self._key(), entry)
+
+    def _key(self) -> str:
+        """Return the key of the ways out, which depends on all inputs but the indexes' answers."""
+        return _digest_of(*_inputs(self.problem), self.stack_text)
 
 
 def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
@@ -107,6 +152,27 @@ def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]])
         texts = render(lock)
         cache.save(_TEXTS, key, texts)
     return texts
+
+
+def _inputs(problem: Problem) -> tuple[object, ...]:
+    """Return what an answer for a problem depends on, apart from the indexes' answers."""
+    return (
+        _program(),
+        problem.digest,
+        problem.readings,
+        problem.stack.where,
+        problem.facts[0].where if problem.facts else "",
+        problem.target.name,
+        problem.policy.exclude_newer,
+        problem.policy.as_of,
+        problem.indexes,
+        sorted(problem.sources.items()),
+    )
+
+
+def _digest_of(*parts: object) -> str:
+    """Return a hash of objects, by their `repr`, for a key of the cache."""
+    return _digest(repr(parts).encode("utf-8", "surrogatepass"))
 
 
 def _digest(content: bytes) -> str:

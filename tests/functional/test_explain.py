@@ -276,7 +276,7 @@ def test_options_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace)
     assert run.stdout.endswith(
         "Next: ascend-lock lock demo-a --matrices 'other facts' --locks mine\n"
     )
-    assert {path.name for path in (clash.root / "mine" / "demo" / NAME).iterdir()} == REPORTS
+    assert not (clash.root / "mine").exists(), "the ways out are known, so there is no new report"
     elsewhere.rename(clash.matrices)
     (clash.root / "Makefile").unlink()
     assert "hint: ascend-lock explain demo --apply A writes" in clash.lock().stderr

@@ -1,4 +1,4 @@
-"""A remembered lock is what solving would give. Whatever could change it, solves anew."""
+"""A remembered answer is what solving would give. Whatever could change it, solves anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from resolver.cli import answers
 from tests.cached import damage
-from tests.functional.workspace import ANYWHERE, Workspace, tree
+from tests.functional.workspace import ANYWHERE, Workspace, targets, tree
 from tests.loopback import LoopbackIndex, status
 
 DAY = "2026-01-01T00:00:00Z"
@@ -160,3 +160,83 @@ def test_a_damaged_memory_is_none(solved: Workspace, change: Callable[[bytes], b
     assert solves(solved)
     assert not solves(solved)
     assert tree(solved.locks) == before
+
+
+# --- ways out
+
+# The target of a change in CHANGES.
+TARGETS = {"another target": ANYWHERE.replace("3.11", "3.10")}
+
+
+@pytest.fixture
+def refuted(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """a needs b 2.0; the stack pins b 1.0, and its ways out were shown."""
+    index.add_wheel("a", "1.0", requires=["b>=2"], uploaded=DAY)
+    index.add_wheel("a", "0.9", requires=["b<2"], uploaded=DAY)
+    index.add_wheel("b", "1.0", uploaded=DAY)
+    index.add_wheel("b", "2.0", uploaded=DAY)
+    workspace.stack("a==1.0", "b==1.0")
+    assert workspace.lock().status == 1
+    return workspace
+
+
+def explains(workspace: Workspace, *arguments: str) -> bool:
+    """Whether a run that applies a way out looked for ways out, or knew them."""
+    with mock.patch.object(
+        answers, "explanation_of_refutation", wraps=answers.explanation_of_refutation
+    ) as explained:
+        assert workspace.run(*arguments).status == 0
+    return explained.called
+
+
+def changed_stack(workspace: Workspace) -> str:
+    """Remove the stack that `explain --apply A` wrote, and return its text."""
+    path = workspace.matrices / "stacks" / "demo-a.toml"
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    return text
+
+
+def test_a_way_out_that_was_shown_is_applied_without_a_search(refuted: Workspace) -> None:
+    assert not explains(refuted, "explain", "demo", "--apply", "A")
+    remembered = changed_stack(refuted)
+    refuted.forget()
+    assert explains(refuted, "explain", "demo", "--apply", "A")
+    assert changed_stack(refuted) == remembered
+    assert not explains(refuted, "add", "demo", "--apply", "A")
+    assert refuted.pins()["b"] == "2.0"
+
+
+def test_an_addition_that_failed_is_made_with_its_way_out(refuted: Workspace) -> None:
+    refuted.stack("b==1.0")
+    assert refuted.run("add", "demo", "a==1.0").status == 1
+    assert not explains(refuted, "add", "demo", "a==1.0", "--apply", "A")
+    assert refuted.pins() == {"a": "1.0", "b": "2.0"}
+
+
+def test_the_ways_out_of_one_target_are_not_those_of_a_stack(refuted: Workspace) -> None:
+    """The first target has a lock; what ways out the second one has was not looked for."""
+    refuted.stack("a==1.0", "b==1.0; python_version == '3.10'", target=targets("new", "old"))
+    assert refuted.lock("--target", "new").status == 0
+    assert explains(refuted, "explain", "demo", "--apply", "A")
+    changed_stack(refuted)
+    assert not explains(refuted, "explain", "demo", "--apply", "A")
+
+
+@pytest.mark.parametrize(
+    "change", [change for change in CHANGES if change not in ("another requirement", "a fact")]
+)
+def test_ways_out_are_looked_for_again_after_a_change(refuted: Workspace, change: str) -> None:
+    CHANGES[change](refuted)
+    refuted.stack("a==1.0", "b==1.0", target=TARGETS.get(change, ANYWHERE))
+    assert explains(refuted, "explain", "demo", "--apply", "A")
+
+
+def test_ways_out_are_looked_for_again_with_another_fact(refuted: Workspace) -> None:
+    refuted.facts("b", '[[excludes]]\nid = "b-2"\nversions = "==2.0"\nreason = "it is broken"\n')
+    assert explains(refuted, "explain", "demo", "--apply", "A")
+    assert "a==0.9" in changed_stack(refuted)
+
+
+def test_a_letter_that_was_not_shown_is_refused(refuted: Workspace) -> None:
+    refuted.refused("there is no way out `Z`", "explain", "demo", "--apply", "Z")
