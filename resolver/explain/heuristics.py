@@ -79,24 +79,42 @@ def _with_fewest_lines(repairs: Repairs, changed: ChangedStack, near: Resolution
 
 
 def try_shipped(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
-    """Solve the stack with lines of a shipped stack, until one changed stack is a fix.
+    """Solve the stack with lines of shipped stacks, until one drops nothing that the stack names.
 
-    A shipped stack may have a commit for a project that no index has. One fix is enough: the
-    stacks that come later take more lines from the shipped stack. If none is a fix, the one that
-    took most from a shipped stack gets other versions of what clashes with that.
+    A shipped stack may have a commit for a project that no index has. If all that a shipped stack
+    suggests is refuted, the changed stack that took most from it gets other versions of what
+    clashes with that.
+    """
+    shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
+    kept = lacking_projects(constraints)
+    for suggested in shipped.stacks(constraints):
+        known = len(repairs.results.fixes)
+        last = _first_fix(repairs, suggested)
+        if last is not None and not repairs.trials.clock.expired():
+            _loosen_beside(repairs, *last, kept=kept)
+        found = repairs.results.fixes[known:]
+        if any(not fix.dropped for fix, _ in found):
+            return
+
+
+def _first_fix(
+    repairs: Repairs, suggested: Iterable[ChangedStack]
+) -> tuple[ChangedStack, Refutation] | None:
+    """Solve changed stacks until one is a fix.
+
+    One is enough: those that come later change more. If none is a fix, return the last one that was
+    refuted, with its refutation; None if none was.
     """
     known = len(repairs.results.fixes)
-    shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
     last: tuple[ChangedStack, Refutation] | None = None
-    for changed in shipped.stacks(constraints):
+    for changed in suggested:
         answer = repairs.candidates.solve(changed, repairs.results.attempts)
         if len(repairs.results.fixes) > known:
-            return
+            return None
         repairs.repair(changed, answer, repairs.trials)
         if isinstance(answer, Refutation):
             last = changed, answer
-    if last is not None and not repairs.trials.clock.expired():
-        _loosen_beside(repairs, *last, kept=lacking_projects(constraints))
+    return last
 
 
 def _loosen_beside(

@@ -102,14 +102,14 @@ class ShippedStacks:
         self._changes = changes
         self._named = named_projects(trials.problem)
 
-    def stacks(self, constraints: Iterable[Constraint]) -> Iterator[ChangedStack]:
+    def stacks(self, constraints: Iterable[Constraint]) -> Iterator[Iterator[ChangedStack]]:
         """Yield changed stacks that take projects which no index has from shipped stacks.
 
-        For each shipped stack that has one of these projects from a commit, or from an index with
-        versions or an extra: first with its lines about these projects only, then with its lines
-        about all projects that both stacks name, then also with its Python, and with its CANN.
-        Shipped stacks that share more projects with this one come first. A shipped stack with a
-        mistake is skipped.
+        There is an iterator for each shipped stack that has one of these projects from a commit, or
+        from an index with versions or an extra. It yields first a stack with its lines about these
+        projects only, then with its lines about all projects that both stacks name, then also with
+        its Python, and with its CANN. Shipped stacks that share more projects with this one come
+        first. A shipped stack with a mistake is skipped.
         """
         wanted = lacking_projects(constraints)
         shipped = []
@@ -119,11 +119,17 @@ class ShippedStacks:
         fitting = [stack for stack in shipped if stack.has_any(wanted)]
         fitting.sort(key=lambda stack: len(self._named & stack.lines.keys()), reverse=True)
         for stack in fitting[:_STACKS]:
-            lacking = {name: line for name, line in stack.lines.items() if name in wanted}
-            yield self._taking(stack, lacking, wanted)
-            whole = self._taking(stack, stack.lines, wanted, drops_others=True)
-            yield whole
-            yield from self._on_its_machine(stack, whole)
+            yield self._taking_more_and_more(stack, wanted)
+
+    def _taking_more_and_more(
+        self, stack: _Shipped, wanted: Collection[NormalizedName]
+    ) -> Iterator[ChangedStack]:
+        """Yield the changed stacks that one shipped stack suggests, as `stacks` does."""
+        lacking = {name: line for name, line in stack.lines.items() if name in wanted}
+        yield self._taking(stack, lacking, wanted)
+        whole = self._taking(stack, stack.lines, wanted, drops_others=True)
+        yield whole
+        yield from self._on_its_machine(stack, whole)
 
     def _taking(
         self,

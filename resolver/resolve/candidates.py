@@ -390,6 +390,16 @@ class Candidates:
         release = self.project(text.name(package.name)).release(position)
         return self.candidate_for(package, release) if isinstance(release, Release) else None
 
+    def counterpart(self, other: Candidate) -> Candidate | None:
+        """Return the candidate for the release of a candidate of another universe.
+
+        A project may have other releases there, such as one from a commit. None if it has no such
+        release here, or if the target cannot use it.
+        """
+        project = self.project(text.name(other.package.name))
+        position = project.ordered.position(other.version)
+        return None if position is None else self.candidate(other.package, position)
+
     def pin_candidates(self, pin: Pin, position: int) -> list[Candidate]:
         """Return the candidates for a pin at another release: for the project and each extra.
 

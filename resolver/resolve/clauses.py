@@ -168,7 +168,7 @@ class Clauses(SatSolver):
         for opened in other._opened:
             package = opened.package
             if package.kind is PackageKind.PROJECT and package in self.packages:
-                candidate = self.universe.candidate(package, opened.release.position)
+                candidate = self.universe.counterpart(opened)
                 if candidate is not None and candidate.release.file == opened.release.file:
                     self.open(candidate)
         # If a line is relaxed, its new version may permit releases that the policy rules out.
@@ -194,7 +194,7 @@ class Clauses(SatSolver):
                     concerned.add(parent)
         for opened in other._opened:
             if opened in concerned and opened.package in self.packages:
-                candidate = self.universe.candidate(opened.package, opened.release.position)
+                candidate = self.universe.counterpart(opened)
                 if candidate is not None:
                     self.open(candidate)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, read_text
 from resolver.config.schema import StackFile
+from resolver.explain import heuristics
+from resolver.explain.changed_stack import as_list
 from resolver.explain.clock import Clock
+from resolver.explain.contradictions import cores
 from resolver.explain.explain import explanation_of
+from resolver.explain.repairs import Repairs
+from resolver.explain.search_results import FixSearchResults
+from resolver.explain.trials import Trials
 from resolver.i18n import translate
 from resolver.model.explanation import Explanation
+from resolver.model.problem import NO_OPTIONS
 from resolver.report.explanation.fixes import change_sentences
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, refutation, target, warning
@@ -48,10 +58,11 @@ def explained(
     *lines: str,
     needed: str = "base==1",
     more: str = "",
-    shipped: str = SHIPPED,
+    shipped: Sequence[str] = (SHIPPED,),
 ) -> Explanation:
-    text = shipped.replace("NEEDED", needed)
-    stacks: list[Document[StackFile]] = [read_text(text, StackFile, "training.toml")]
+    stacks: list[Document[StackFile]] = [
+        read_text(text.replace("NEEDED", needed), StackFile, "training.toml") for text in shipped
+    ]
     inputs = inputs_of(*lines, more=target() + more)
     return explanation_of(
         refutation(inputs, catalog),
@@ -116,7 +127,7 @@ FOR_CUDA = fact("names", "trainer", ">=6", 'index = "pypi"')
 
 def test_fix_by_a_shipped_stack_drops_what_must_be_absent() -> None:
     catalog = DataCatalog().serve("base 1 2", "images 1", "setuptools 80")
-    first, *_ = sentences(explained(catalog, "images", "trainer", shipped=SHIPPED + ABSENT))
+    first, *_ = sentences(explained(catalog, "images", "trainer", shipped=[SHIPPED + ABSENT]))
     assert first == [
         "drop images, which the shipped stack `training` must not have",
         f"ask for {AT_COMMIT} instead of trainer",
@@ -130,7 +141,7 @@ def test_fix_takes_an_older_release_as_a_shipped_stack_has_it() -> None:
     catalog = DataCatalog().serve("base 1 2", "trainer 6")
     catalog.add_wheel("trainer", "5", ['base ; extra == "npu"'], extras=("npu",))
     grave = warning("trainer", "<6", "It has no server.", 'unless = ["trainer[npu]"]\ngrave = true')
-    found = explained(catalog, "base", "trainer==6", more=FOR_CUDA + grave, shipped=shipped)
+    found = explained(catalog, "base", "trainer==6", more=FOR_CUDA + grave, shipped=[shipped])
     first, *_ = sentences(found)
     assert first == [
         "ask for trainer[npu]==5 instead of trainer==6",
@@ -143,10 +154,38 @@ def test_fix_loosens_what_clashes_with_a_shipped_stack() -> None:
     shipped = SHIPPED.replace(AT_COMMIT, "trainer==5").replace("3.11", "3.10")
     catalog = DataCatalog().serve("trainer 4 6", "trainer 5: tool==1, kit==1", "tool 1 2")
     catalog.serve("kit 1 2")
-    found = explained(catalog, "tool==2", "kit==2", "trainer==6", more=FOR_CUDA, shipped=shipped)
+    found = explained(catalog, "tool==2", "kit==2", "trainer==6", more=FOR_CUDA, shipped=[shipped])
     assert [
         "ask for trainer==5 instead of trainer==6",
         "as the shipped stack `training` has it",
         "ask for tool==1 instead of tool==2 (1 release older), because trainer 5 needs tool==1",
         "ask for kit==1 instead of kit==2 (1 release older), because trainer 5 needs kit==1",
     ] in sentences(found)
+
+
+def test_shipped_stack_that_has_all_is_loosened_before_one_that_lacks_some() -> None:
+    """`small` locks at once, with `helper` alone; `training` has all, and clashes with `tool`."""
+    sources = SHIPPED[SHIPPED.index("[[fact.sources]]") :].replace("NEEDED", "base==1")
+    machine = SHIPPED[SHIPPED.index("[target]") : SHIPPED.index("[[fact.sources]]")]
+    lines = {name: AT_COMMIT.replace("trainer", name) for name in ("trainer", "helper")}
+    of_helper = sources.replace("trainer", "helper").replace('["base==1"]', "[]")
+    rows = {"trainer": sources, "helper": of_helper}
+    training = f'[stack]\nname = "training"\nrequires = {as_list(lines.values())}\n{machine}'
+    small = f'[stack]\nname = "small"\nrequires = {as_list([lines["helper"]])}\n{machine}'
+    texts = ["\n".join([training, *rows.values()]), small + rows["helper"]]
+    stacks = [read_text(text, StackFile, "shipped.toml") for text in texts]
+    catalog = DataCatalog().serve("base 1 9", "tool 1: base==9", "setuptools 80")
+    inputs = inputs_of("trainer", "helper", "tool==1", more=target())
+    clauses = refutation(inputs, catalog).clauses
+    trials = Trials(
+        StackCompiler(inputs),
+        clauses.universe,
+        Clock(60),
+        NO_OPTIONS,
+        lambda _: catalog,
+        lambda: stacks,
+    )
+    found = list(cores(clauses, trials.clock.expired))
+    repairs = Repairs(clauses, found, trials, FixSearchResults(lambda _: None), [])
+    heuristics.try_shipped(repairs, list(chain.from_iterable(found)))
+    assert [fix.dropped for fix, _ in repairs.results.fixes] == [{"tool"}, {"trainer"}]
