@@ -28,18 +28,21 @@ def _is_in_force(fact: facts.Absent, reading: IndependentReading) -> bool:
     """Return whether requirements on the other project of an `absent` fact are ignored.
 
     They are if the stack names the project of the fact, does not require the other project, and the
-    fact is about every release that the stack's lines and the target's components admit.
+    fact is about every release that the stack's lines and the target's components admit; if the
+    components admit none of these releases, about every release that the lines admit.
     """
     if reading.stack_lines(fact.other):
         return False
     lines = reading.stack_lines(fact.package)
     if not lines:
         return False
-    admitted = []
-    for version in reading.versions(fact.package):
-        is_admitted = all(line.specifier.contains(version, prereleases=True) for line in lines)
-        if is_admitted and _target_admits(fact.package, version, reading):
-            admitted.append(version)
+    of_lines = [
+        version
+        for version in reading.versions(fact.package)
+        if all(line.specifier.contains(version, prereleases=True) for line in lines)
+    ]
+    on_target = [version for version in of_lines if _target_admits(fact.package, version, reading)]
+    admitted = on_target or of_lines
     return bool(admitted) and all(map(fact.applies_to, admitted))
 
 

@@ -273,8 +273,10 @@ class Universe(Candidates):
         """Return whether requirements on the other project of an `absent` fact are ignored.
 
         They are if the stack names the project of the fact, does not require the other project, and
-        the fact is about every release that the stack's lines and the target's components admit.
-        This is known before anything is chosen.
+        the fact is about every release that the stack's lines and the target's components admit. If
+        the components admit none of these releases, all of them count: the stack has no solution,
+        and requirements on the other project are no reason for that. This is known before anything
+        is chosen.
         """
         if self.problem.requirements_on(fact.other):
             return False
@@ -282,11 +284,9 @@ class Universe(Candidates):
         if not edges:
             return False
         project = self.project(fact.package)
-        admitted = [
-            project.versions[position]
-            for position in project.positions(self.demand(*edges).mask)
-            if self.runs_on_target(project, position)
-        ]
+        of_lines = list(project.positions(self.demand(*edges).mask))
+        on_target = [position for position in of_lines if self.runs_on_target(project, position)]
+        admitted = [project.versions[position] for position in on_target or of_lines]
         return bool(admitted) and all(map(fact.applies_to, admitted))
 
     def runs_on_target(self, project: Project, position: int) -> bool:

@@ -27,7 +27,7 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import excludes, metadata, problem, requires
+from tests.problems import absent, excludes, metadata, problem, requires
 
 
 def contradictions(
@@ -68,6 +68,14 @@ def test_cores_leave_out_faults_of_releases_not_admitted() -> None:
         ]
         for name in ("a", "b")
     ]
+
+
+def test_conflict_about_a_project_that_must_be_absent_is_not_told() -> None:
+    """`plugin` is not for this CANN; were it, what `tool` needs would be left out."""
+    catalog = DataCatalog({"plugin": {"1": ["tool"]}, "tool": {"1": ["triton"]}})
+    known = [requires("plugin", "==1", "cann in 9.1.0"), absent("plugin", "==1", "triton")]
+    (found,) = contradictions(catalog, "plugin", "tool", known=known)
+    assert told(found)[-1] == "=> 2 and 3 leave no choice for CANN"
 
 
 def test_contradiction_suggests_a_name_for_a_misspelt_one() -> None:
