@@ -189,12 +189,14 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             near=" / ".join(unknown.near),
         )
     for unmet in resolution.unmet_bounds:
-        yield message(
-            "lock.unmet-bound",
-            package=f"{unmet.project} {unmet.version}",
-            bound=unmet.bound,
-            other=f"{unmet.other} {unmet.other_version}",
-        )
+        package = f"{unmet.project} {unmet.version}"
+        other = f"{unmet.other} {unmet.other_version}"
+        if unmet.stated_by:
+            later = f"{unmet.project} {unmet.stated_by}"
+            code = "lock.unmet-later-bound"
+            yield message(code, package=package, later=later, bound=unmet.bound, other=other)
+        else:
+            yield message("lock.unmet-bound", package=package, bound=unmet.bound, other=other)
     for unloadable in resolution.unloadable_pins:
         package = f"{unloadable.project} {unloadable.version}"
         yield message("lock.unloadable", package=package, why=unloadable.why)

@@ -99,6 +99,8 @@ class UnmetBound(msgspec.Struct, frozen=True, kw_only=True):
     other: NormalizedName
     # The version of that other pin.
     other_version: str
+    # The later release of the project that states the bound; empty if the pin does.
+    stated_by: str = ""
 
 
 class UnloadablePin(msgspec.Struct, frozen=True, kw_only=True):

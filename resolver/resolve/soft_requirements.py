@@ -8,7 +8,8 @@ There are two kinds.
   `Universe.extra_requirements` says which bounds count. If the other project is too new for the
   bound, an older release of the project with the extra does not help, although its metadata has no
   upper bound: it was written when there was nothing to exclude. So the upper bound holds for older
-  releases as well.
+  releases as well. For the same reason, a pin without an upper bound has that of the next release
+  with one, if the other pin was uploaded after it, and the stack names both projects.
 - The binaries of a wheel can be loaded, if they may be linked with torch (see `pinned_binaries`)
   and no fact is about them. Perhaps only a part of the wheel that nobody uses needs the libraries.
   So this is no hard requirement. With a `links` fact it is one (see `linkage`).
@@ -17,22 +18,29 @@ There are two kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
-from packaging.specifiers import Specifier
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.linkage import TORCH
+from resolver.model.package import Package
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution, UnloadablePin, UnmetBound
 from resolver.resolve.pinned_binaries import PinnedBinaries
 from resolver.resolve.universe import ExtraBound, Universe
 
 # The most soft requirements that are tried one by one. All others are given up.
 _ATTEMPTS: Final = 12
+
+# The most later releases of a project in which an upper bound is looked for. For each, a file may
+# have to be read.
+_LATER: Final = 12
 
 # A function that searches for a resolution of a universe; None if it finds none.
 Search = Callable[[Universe], Resolution | None]
@@ -112,6 +120,7 @@ def with_soft_requirements(
                     universe, best = improved
         broken = [judged for judged in _broken(universe, best) if judged.pair not in given_up]
     unmet = _broken(universe, best)
+    asked.is_answer_final = asked.is_answer_final and universe.is_answer_final
     binaries = PinnedBinaries(universe)
     unread = [pin.name for pin in best.pins if binaries.is_left_unread(pin)]
     return replace(
@@ -168,7 +177,7 @@ def _in_general(broken: _JudgedBound) -> ExtraBound:
         project=broken.pair.project,
         other=broken.pair.other,
         upper=",".join(sorted(exceeded)),
-        since=broken.bound.version if exceeded else "",
+        since=(broken.bound.stated_by or broken.bound.version) if exceeded else "",
     )
 
 
@@ -201,7 +210,7 @@ def _broken(universe: Universe, resolution: Resolution) -> list[_Judged]:
 def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
     """Yield all soft requirements of the pins of a resolution, met or not.
 
-    An extra that something requires has no soft requirements: its bounds are edges.
+    The bounds of an extra that something requires are edges, and no soft requirements.
     """
     pins = {pin.name: pin for pin in resolution.pins}
     torch = pins.get(TORCH)
@@ -209,8 +218,15 @@ def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
     for pin in resolution.pins:
         for name in universe.extras_of(pin.name, pin.release):
             other = pins.get(name)
-            if other is not None and other is not pin and name not in pin.extras:
+            if other is None or other is pin:
+                continue
+            if name not in pin.extras:
                 yield from _judged_bounds(universe, pin, other)
+            try:
+                yield from _judged_by_later_release(universe, pin, other)
+            except IndexFailure:
+                # What cannot be read says nothing: there is a solution all the same.
+                universe.is_answer_final = False
         if torch is not None and pin is not torch and binaries.may_be_linked(pin):
             required = [pins[name] for name in pin.needs if name in pins and name != TORCH]
             yield _judged_wheel(binaries, pin, torch, required)
@@ -228,6 +244,60 @@ def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_Judged
         )
         is_met = need.specifier.contains(other.version, prereleases=True)
         yield _JudgedBound(SoftPair(pin.name, other.name), bound, is_met)
+
+
+def _judged_by_later_release(universe: Universe, pin: Pin, other: Pin) -> Iterator[_JudgedBound]:
+    """Yield the upper bound on another pin that a later release of a pin's project has.
+
+    That is the next release which has one in the extra of that name, among the next `_LATER` ones.
+    None if the pin has one itself, or if the other pin was not uploaded after it. None either if
+    the stack does not name both projects: what else is in a lock was uploaded at about one time.
+    """
+    name = pin.name
+    problem = universe.problem
+    if not problem.requirements_on(name) or not problem.requirements_on(other.name):
+        return
+    own = universe.extra_requirements(name, pin.release, other.name)
+    if any(map(_upper_bounds, own)) or not _is_uploaded_later(universe, other, pin):
+        return
+    project = universe.project(name)
+    later = project.all & project.stable & ((1 << pin.release.position) - 1)
+    positions = list(islice(reversed(list(project.positions(later))), _LATER))
+    candidates = [universe.candidate(Package(name), position) for position in positions]
+    releases = [candidate.release for candidate in candidates if candidate is not None]
+    universe.catalog.prefetch_metadata(release.file for release in releases)
+    for release in releases:
+        for need in universe.extra_requirements(name, release, other.name):
+            uppers = _upper_bounds(need)
+            if not uppers:
+                continue
+            bound = UnmetBound(
+                project=name,
+                version=str(pin.version),
+                bound=need.without_marker(),
+                other=other.name,
+                other_version=str(other.version),
+                stated_by=str(release.version),
+            )
+            is_met = SpecifierSet(",".join(uppers)).contains(other.version, prereleases=True)
+            yield _JudgedBound(SoftPair(name, other.name), bound, is_met)
+            return
+
+
+def _upper_bounds(need: Requirement) -> list[str]:
+    """Return the upper bounds of a requirement as specifiers."""
+    return [upper for upper in map(_upper, need.specifier) if upper]
+
+
+def _is_uploaded_later(universe: Universe, pin: Pin, than: Pin) -> bool:
+    """Return whether a pin's release was uploaded after another's; False if that is not known."""
+    times = []
+    for each in (pin, than):
+        if each.release.source is not None:
+            return False
+        times.append(universe.project(each.name).uploaded(each.release.position))
+    time, earlier = times
+    return time is not None and earlier is not None and time > earlier
 
 
 def _judged_wheel(

@@ -160,3 +160,87 @@ def test_soft_bound_is_given_up_if_an_index_fails() -> None:
     assert isinstance(answer, Resolution)
     assert [row.bound for row in answer.unmet_bounds] == ["torch>=2.6"]
     assert not universe.is_answer_final
+
+
+def history(*bounds: str) -> DataCatalog:
+    """trainer 1, 2, …, one each month, have these bounds on `engine` in an extra of that name."""
+    catalog = DataCatalog()
+    for month, bound in enumerate(bounds, 1):
+        lines = [f'engine{bound}; extra == "engine"']
+        uploaded = f"2025-{month:02}-01T00:00:00Z"
+        catalog.add_wheel("trainer", str(month), lines, extras=["engine"], uploaded=uploaded)
+    return catalog
+
+
+def with_engine(catalog: DataCatalog, *versions: str, month: int) -> DataCatalog:
+    for version in versions:
+        catalog.add_wheel("engine", version, uploaded=f"2025-{month:02}-15T00:00:00Z")
+    return catalog
+
+
+@pytest.mark.parametrize("line", ["trainer==1", "trainer[engine]==1"])
+def test_upper_bound_of_a_later_release_is_told(line: str) -> None:
+    """Release 3 was the first to know engine 9, and said that it did not work with it."""
+    catalog = with_engine(history(">=1", ">=1", "<9,>=1"), "9", month=4)
+    resolution = solved(problem(line, "engine==9"), catalog)
+    (row,) = resolution.unmet_bounds
+    assert (row.project, row.version, row.stated_by) == ("trainer", "1", "3")
+    assert (row.bound, row.other_version) == ("engine<9,>=1", "9")
+
+
+def test_upper_bound_of_a_later_release_chooses_an_older_one_of_the_other() -> None:
+    catalog = with_engine(history(">=1", "<9,>=1"), "9", month=4)
+    with_engine(catalog, "8", month=3)
+    assert pins(problem("trainer==1", "engine"), catalog) == {"trainer": "1", "engine": "8"}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "version", "month"),
+    [
+        ((">=1", "<9,>=1"), "8", 4),  # it is met
+        ((">=1", "<9,>=1"), "9", 1),  # release 1 is not older
+        ((">=1", ">=1"), "9", 4),  # no release has an upper bound
+        (("<10", "<9"), "9", 4),  # its own holds
+    ],
+)
+def test_upper_bound_of_a_later_release_that_says_nothing(
+    bounds: tuple[str, ...], version: str, month: int
+) -> None:
+    catalog = history(*bounds)
+    catalog.add_wheel("engine", version, uploaded=f"2025-{month:02}-01T00:00:00Z")
+    resolution = solved(problem("trainer==1", f"engine=={version}"), catalog)
+    assert resolution.unmet_bounds == ()
+
+
+def test_lower_bound_of_a_later_release_is_not_for_an_older_one() -> None:
+    catalog = with_engine(history(">=1", "<9,>=5"), "4", month=4)
+    assert solved(problem("trainer==1", "engine==4"), catalog).unmet_bounds == ()
+
+
+def test_upper_bound_is_sought_in_twelve_later_releases() -> None:
+    catalog = with_engine(history(*[">=1"] * 11), "9", month=12)
+    catalog.add_wheel("trainer", "12", uploaded="2026-01-01T00:00:00Z")
+    for version in ("13", "14"):
+        line = 'engine<9; extra == "engine"'
+        catalog.add_wheel("trainer", version, [line], extras=["engine"])
+    (row,) = solved(problem("trainer==1", "engine==9"), catalog).unmet_bounds
+    assert row.stated_by == "13"
+    line = 'engine>=1; extra == "engine"'
+    catalog.add_wheel("trainer", "0", [line], extras=["engine"], uploaded="2024-12-01T00:00:00Z")
+    assert solved(problem("trainer==0", "engine==9"), catalog).unmet_bounds == ()
+
+
+def test_later_release_that_cannot_be_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = with_engine(history(">=1", "<9,>=1"), "9", month=4)
+    read = catalog.metadata
+
+    def fail(file: File) -> CoreMetadata:
+        if file.filename.startswith("trainer-2"):
+            raise IndexFailure(literal("it did not answer"))
+        return read(file)
+
+    monkeypatch.setattr(catalog, "metadata", fail)
+    universe = Universe(problem("trainer==1", "engine==9"), catalog)
+    answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    assert (answer.unmet_bounds, universe.is_answer_final) == ((), False)
