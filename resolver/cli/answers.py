@@ -196,7 +196,7 @@ def explanation_of_refutation(
 
 
 def stack_of_fix(fix: Fix) -> StackOfFix:
-    """Return what applying a way out needs of it."""
+    """Return the name, the sentence and the TOML of a fix: all that `--apply` needs."""
     from resolver.report.explanation.fixes import changes_sentence
 
     return StackOfFix(fix.name, changes_sentence(fix.changes), fix.files, fix.texts)

@@ -38,7 +38,7 @@ _DEFAULT: Final = "default: "
 
 
 class Formatter(click.HelpFormatter):
-    """Formats a help in a language other than English."""
+    """Formats the text of `--help` in a language other than English."""
 
     def __init__(self, language: Language, width: int | None, max_width: int | None) -> None:
         super().__init__(width=width, max_width=max_width)

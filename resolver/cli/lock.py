@@ -22,7 +22,7 @@ from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
 from resolver.cli.selection import named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
-from resolver.cli.workers import Order, lock_stacks
+from resolver.cli.workers import LockOptions, lock_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
@@ -89,7 +89,7 @@ def command(
     names = named_stacks(stacks, run)
     policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
     dry_run = check or dry_run
-    results = _lock(names, Order(run, policy, anew, dry_run))
+    results = _lock(names, LockOptions(run, policy, anew, dry_run))
     run.progress.clear()
     counted = [result for result in results if not (ALL in stacks and result.is_known_conflict)]
     status = max((result.exit_status for result in counted), default=0)
@@ -109,9 +109,9 @@ def command(
     return status
 
 
-def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
+def _lock(names: Sequence[str], lock_options: LockOptions) -> list[TargetResult]:
     """Lock stacks, and return the results of their targets. Raise ResolverError."""
-    run, policy, ignore_remembered, dry_run = order
+    run, policy, ignore_remembered, dry_run = lock_options
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     page = ConflictPage(out, run.progress, run.repeated_options)
@@ -123,7 +123,7 @@ def _lock(names: Sequence[str], order: Order) -> list[TargetResult]:
         if len(names) == 1:
             results += session.lock_stack(names[0])
     if len(names) > 1:
-        for of_stack in lock_stacks(names, order):
+        for of_stack in lock_stacks(names, lock_options):
             results += of_stack
     return results
 

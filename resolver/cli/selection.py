@@ -68,7 +68,7 @@ def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
 
 
 def unknown_locks(run: Settings) -> list[str]:
-    """Return the names of locks whose stacks `locked_stacks` does not find, sorted."""
+    """Return the names in the folder of locks for which there is no stack, sorted."""
     names = _locked_names(run).difference(stack_names(run.matrices))
     return sorted(name for name in names if not _own_file(name, run).is_file())
 

@@ -42,15 +42,16 @@ _LARGEST: Final = 128 << 20
 _PATIENCE: Final = 3.0
 
 
-class Order(NamedTuple):
+class LockOptions(NamedTuple):
     """The options with which all stacks of a run are locked."""
 
     # The options of the run.
     settings: Settings
     # Which pins of the existing locks are kept.
     policy: UpgradePolicy
-    # As in `Session`, like the next field.
+    # Whether to solve again even if the result for the same inputs and pages is remembered.
     ignore_remembered: bool
+    # Whether the folders of locks stay as they are.
     dry_run: bool
 
 
@@ -101,8 +102,8 @@ class _Worker:
     Only one thread at a time may call its methods.
     """
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
+    def __init__(self, options: LockOptions) -> None:
+        self._options = options
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
 
@@ -116,7 +117,7 @@ class _Worker:
                 phrase("the process that locks the stack was killed"),
                 hint=phrase("is there enough memory? lock this stack alone"),
             )
-            result = TargetResult(stack=stack, answer=error, dry_run=self._order.dry_run)
+            result = TargetResult(stack=stack, answer=error, dry_run=self._options.dry_run)
             return _Report([result], (), 0)
         if report.peak > _LARGEST:
             self.end()
@@ -126,7 +127,7 @@ class _Worker:
         """Return the report of the process about a stack. The process is started if needed."""
         if self._connection is None:
             self._connection, theirs = SPAWN.Pipe()
-            self._process = SPAWN.Process(target=_serve, args=(theirs, self._order), daemon=True)
+            self._process = SPAWN.Process(target=_serve, args=(theirs, self._options), daemon=True)
             self._process.start()
             theirs.close()
         self._connection.send(stack)
@@ -145,18 +146,18 @@ class _Worker:
             connection.close()
 
 
-def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResult]]:
+def lock_stacks(names: Sequence[str], options: LockOptions) -> Iterator[list[TargetResult]]:
     """Yield the results of each stack, in order, after everything about it was printed.
 
     Online, the first stack is locked alone: pages that other stacks need as well are then cached.
     """
-    progress = order.settings.progress
+    progress = options.settings.progress
     number = min(_usable_cores(), len(names))
-    if not order.settings.offline:
+    if not options.settings.offline:
         number = min(number, _MOST_ONLINE)
-    notes = _Notes(order.settings.language, progress.verbosity)
-    order_with_notes = order._replace(settings=replace(order.settings, progress=notes))
-    workers = [_Worker(order_with_notes) for _ in range(number)]
+    notes = _Notes(options.settings.language, progress.verbosity)
+    options_with_notes = options._replace(settings=replace(options.settings, progress=notes))
+    workers = [_Worker(options_with_notes) for _ in range(number)]
     idle = SimpleQueue[_Worker]()
     for worker in workers:
         idle.put(worker)
@@ -171,7 +172,7 @@ def lock_stacks(names: Sequence[str], order: Order) -> Iterator[list[TargetResul
 
     def reports(threads: ThreadPoolExecutor) -> Iterator[_Report]:
         """Yield the reports about all stacks, in order."""
-        alone = [] if order.settings.offline else names[:1]
+        alone = [] if options.settings.offline else names[:1]
         yield from threads.map(lock, alone)
         yield from threads.map(lock, names[len(alone) :])
 
@@ -201,11 +202,11 @@ def _usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _serve(connection: Connection, order: Order) -> None:
+def _serve(connection: Connection, options: LockOptions) -> None:
     """Lock the stacks whose names arrive on the connection, until the process is ended."""
     listen()
     follow_parent()
-    settings = order.settings
+    settings = options.settings
     notes = settings.progress
     assert isinstance(notes, _Notes)  # noqa: S101
     page = ConflictPage(None, notes, settings.repeated_options)
@@ -217,9 +218,9 @@ def _serve(connection: Connection, order: Order) -> None:
                 settings,
                 catalogs,
                 page,
-                order.policy,
-                order.ignore_remembered,
-                dry_run=order.dry_run,
+                options.policy,
+                options.ignore_remembered,
+                dry_run=options.dry_run,
             )
             while True:
                 stack = connection.recv()
@@ -227,7 +228,7 @@ def _serve(connection: Connection, order: Order) -> None:
                     results = session.lock_stack(stack)
                 except Exception as error:
                     answer = failure(error)
-                    results = [TargetResult(stack=stack, answer=answer, dry_run=order.dry_run)]
+                    results = [TargetResult(stack=stack, answer=answer, dry_run=options.dry_run)]
                 # A solved stack leaves reference cycles.
                 gc.collect()
                 connection.send(_Report(results, notes.take(), _peak()))

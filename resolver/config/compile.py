@@ -475,7 +475,7 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
 
 
 def _values(target: Target, facts: Iterable[Fact]) -> dict[str, tuple[Value, ...]]:
-    """Return the values of each component of the target that are known or that facts name.
+    """Return the values of each component that are known, or that `requires` facts name.
 
     The values nearest to the target's own value come first.
     """

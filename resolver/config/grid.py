@@ -181,9 +181,9 @@ class Grid(msgspec.Struct, frozen=True):
             )
 
     def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
-        """Yield the machines of the grid, with each known CANN, that facts about a release admit.
+        """Yield each pair of a machine and a known toolkit that facts about a release admit.
 
-        There are none if no fact requires a CANN. The keys are the fields of `Cell`.
+        Each is a dictionary with fields of `Cell`. Yield nothing if no fact requires a toolkit.
         """
         for machines, toolkit in product(self.file.content.machine, self.toolkits()):
             for chip, platform, python in product(
@@ -201,9 +201,9 @@ class Grid(msgspec.Struct, frozen=True):
     def _is_named(
         self, package: NormalizedName, release: Version, chip: str, toolkit: str, python: str
     ) -> bool:
-        """Return whether facts about a release require a CANN, and admit these versions.
+        """Return whether facts about a release on a chip require a toolkit and admit this one.
 
-        `chip` is the SoC, `toolkit` the CANN.
+        They must admit the Python, too.
         """
         needs = component_requirements(self._needs(package, release, chip))
         system: dict[str, Value] = {

@@ -53,7 +53,7 @@ class Clock:
     def tick(self, rounds: int, packages: int) -> None:
         """Report the progress of a search. Raise Expired if time is up.
 
-        `rounds` and `packages` are the rounds of the search and the packages known so far.
+        `rounds` and `packages` are how many rounds were made and how many packages are decided.
         """
         self._report(rounds, packages)
         self.look()

@@ -261,7 +261,7 @@ def _open_ways(
     """Open some releases, and all releases that require them according to `parents`."""
     while candidates:
         candidate = candidates.pop()
-        if not clauses.opened(candidate):
+        if not clauses.is_expanded(candidate):
             # The conflict is certain without a release that cannot be read.
             with suppress(ResolverError):
                 clauses.open(candidate)

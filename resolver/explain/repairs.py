@@ -155,7 +155,11 @@ class Repairs:
         self._proposed += self._suggested
 
     def next_steps(self) -> Iterator[Step]:
-        """Yield the steps that can be taken next. Steps that cost too much are left out."""
+        """Yield the proposed stacks that are cheap enough, and the cheapest set of changes.
+
+        For a stack that still asks for the same, the set is yielded at any price. It is looked for
+        first, which may rule out other sets.
+        """
         limit = self._limit()
         for changed in self._proposed:
             if changed.price < limit:
@@ -267,7 +271,7 @@ class Repairs:
     def learn(self) -> None:
         """Open the releases that the clauses of a similar stack have opened, if not done before."""
         if self._known_elsewhere is not None:
-            self.clauses.import_clauses(self._known_elsewhere)
+            self.clauses.learn_from(self._known_elsewhere)
             self._known_elsewhere = None
 
     # --- sets of changes
@@ -407,7 +411,7 @@ class Repairs:
                 return bool(answer.why)
             if isinstance(answer, Refutation):
                 tries.refuted = answer
-                excludes = clauses.import_clauses(answer.clauses)
+                excludes = clauses.learn_from(answer.clauses)
                 if not clauses.satisfiable([excludes]):
                     tries.hidden = clauses.minimal([excludes])
                 return True

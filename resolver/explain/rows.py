@@ -233,7 +233,7 @@ class Rows:
                 return answer
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
             if not facts:
-                self._excludes.append(self._clauses.import_clauses(answer.clauses))
+                self._excludes.append(self._clauses.learn_from(answer.clauses))
                 return None
             for stack in facts:
                 also = also.then(stack)

@@ -1,7 +1,7 @@
 """Edit the text of a stack's TOML file. Comments and layout stay, and nothing else changes.
 
-`trial` writes the text of fixes with it. If a changed value has a comment on its line, the previous
-value is added to that comment, as the comment was about it.
+`trials` writes the text of fixes with it. If a changed value has a comment on its line, the
+previous value is added to that comment, as the comment was about it.
 """
 
 from __future__ import annotations

@@ -522,7 +522,10 @@ class Lock(_Row, kw_only=True, frozen=True):
         return tuple(tuple(tools) for tools in environments.values())
 
     def external(self) -> dict[MachineNeed, list[str]]:
-        """Return the needs of source builds from the machine, with the pins that have each need."""
+        """Return what the machine must have to install the lock, each with the pins that need it.
+
+        Examples are a C++ compiler, and git.
+        """
         users: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
             for need in pin.external:

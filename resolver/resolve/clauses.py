@@ -140,7 +140,7 @@ class Clauses(SatSolver):
             self._candidates[variable] = candidate
         return variable
 
-    def opened(self, candidate: Candidate) -> bool:
+    def is_expanded(self, candidate: Candidate) -> bool:
         """Return whether the clauses of a candidate's edges were added."""
         return candidate in self._opened
 
@@ -149,7 +149,7 @@ class Clauses(SatSolver):
 
         Raises what `Universe.edges` raises.
         """
-        if self.opened(candidate):
+        if self.is_expanded(candidate):
             return
         edges = self.universe.edges(candidate)  # before anything is changed, since it may raise
         self._opened[candidate] = None
@@ -159,7 +159,7 @@ class Clauses(SatSolver):
             if edge.package.kind is not PackageKind.MODULE:  # added together with the package
                 self._add(candidate, edge)
 
-    def import_clauses(self, other: Clauses) -> int:
+    def learn_from(self, other: Clauses) -> int:
         """Open the candidates here that other clauses have opened.
 
         Only candidates of known packages with the same file are opened. Return a variable: if it is

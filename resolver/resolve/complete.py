@@ -123,7 +123,7 @@ class CompleteEngine:
         """
         candidates = list(self._candidates(package))
         # Most candidates that were opened were tried in vain by earlier decisions.
-        opened = list(takewhile(self.clauses.opened, candidates))
+        opened = list(takewhile(self.clauses.is_expanded, candidates))
         if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
             candidates = candidates[len(opened) :]
         for candidate in candidates:
@@ -283,7 +283,7 @@ class CompleteEngine:
         for parent in self.clauses.candidates():
             if parent.package.kind is not PackageKind.PROJECT or parent in excluded:
                 continue
-            if self.clauses.opened(parent):
+            if self.clauses.is_expanded(parent):
                 edges = self._universe.edges(parent)
                 if not any(edge.package in unneeded for edge in edges):
                     continue

@@ -179,7 +179,7 @@ def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutatio
     if clauses.satisfiable():
         return None
     core = tuple(clauses.minimal())
-    return _checked(Refutation(clauses, _certain(clauses, universe, core)))
+    return _checked(Refutation(clauses, _without_fixable_files(clauses, universe, core)))
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
@@ -194,7 +194,11 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     try:
         choices = engine.solve()
     except Unsatisfiable as answer:
-        return _checked(Refutation(engine.clauses, _certain(engine.clauses, universe, answer.core)))
+        return _checked(
+            Refutation(
+                engine.clauses, _without_fixable_files(engine.clauses, universe, answer.core)
+            )
+        )
     result = _finished(universe, choices, "complete", engine.rounds, tick)
     if not isinstance(result, Resolution):
         raise UndecidedError(
@@ -240,7 +244,7 @@ def _checked(refutation: Refutation) -> Refutation:
     return refutation
 
 
-def _certain(
+def _without_fixable_files(
     clauses: Clauses, universe: Universe, core: tuple[Constraint, ...]
 ) -> tuple[Constraint, ...]:
     """Return a core without files that a fact could make usable, if there is one.

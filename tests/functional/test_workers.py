@@ -11,7 +11,7 @@ import pytest
 from resolver.cli import workers
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
-from resolver.cli.workers import Order, _Notes, _Worker
+from resolver.cli.workers import LockOptions, _Notes, _Worker
 from resolver.errors import ResolverError
 from resolver.lock.previous import KEEP_ALL
 from resolver.model.lock import Lock
@@ -31,7 +31,7 @@ def worker(workspace: Workspace, index: LoopbackIndex) -> Iterator[_Worker]:
         own_locks=workspace.root / "locks",
     )
     with workspace.inside():
-        made = _Worker(Order(settings, KEEP_ALL, ignore_remembered=False, dry_run=False))
+        made = _Worker(LockOptions(settings, KEEP_ALL, ignore_remembered=False, dry_run=False))
         yield made
         made.end()
 

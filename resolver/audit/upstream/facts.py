@@ -304,7 +304,7 @@ class _Values:
 
 
 def _of_entry(template: Mapping[str, Any], entry: Entry) -> dict[str, str]:
-    """Return the table that a template makes of one entry of another file."""
+    """Return the table that a template with `each` makes of one entry (see docs/upstream.md)."""
     made = {}
     for key, item in template.items():
         if key != "each":

@@ -87,7 +87,7 @@ def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
 
 
 def _is_like(contradiction: Contradiction, first: Contradiction) -> bool:
-    """Return whether a contradiction is similar to the first one of a group."""
+    """Return whether a contradiction is in the group that begins with `first` (see `alike`)."""
     shape = _shape(contradiction)
     if shape is not None and shape == _shape(first):
         return True
