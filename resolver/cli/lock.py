@@ -44,12 +44,12 @@ _LOCK_ONLY: Final = ("upgrade", "packages", "anew", "check", "dry_run")
     multiple=True,
     metavar="NAME",
     shell_complete=options.completed("projects"),
-    help="Ignore this one pin; may be repeated.",
+    help="Ignore the pin of this project; may be repeated.",
 )
 @click.option(
     "--anew",
     is_flag=True,
-    help="Solve even if the result for the same inputs and pages is remembered.",
+    help="Solve again even if the cache has the result for the same inputs.",
 )
 @click.option(
     "--check",
@@ -78,8 +78,8 @@ def command(
 
     Without a STACK, the stacks are listed. STACK is a name in matrices/stacks, the path of a .toml
     file, or `all`. A stack or target that fails does not keep the others from being locked. The
-    exit status is the highest of them; with `all`, a target that so far has a conflict report
-    instead of a lock, and still has no solution, counts as done.
+    exit status is the highest of all targets; with `all`, a target that so far has a conflict
+    report instead of a lock, and still has no solution, counts as done.
     """
     if is_recorded:
         return _record(run, stacks)
