@@ -129,6 +129,7 @@ def reason_details(reason: Reason) -> tuple[Message, ...]:
         *_rejections(constraint, evidence),
         *_fact_hint(constraint, evidence),
         *_left_out(constraint, evidence),
+        *_own_index(constraint, evidence),
     )
 
 
@@ -222,6 +223,16 @@ def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
         names = _quoted(evidence.left_out)
         project = constraint.subject.partition("[")[0]
         yield message("conflict.left-out", count=len(names), names=names, subject=project)
+
+
+def _own_index(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
+    """Yield how a stack names the index of a project that no index has, if nothing else is meant.
+
+    It may be a private project: indexes in the settings of pip are not asked for it.
+    """
+    is_known_elsewhere = evidence.meant or evidence.left_out or evidence.unreachable
+    if constraint.why is NoCandidate.PROJECT and not is_known_elsewhere:
+        yield message("conflict.own-index", subject=constraint.subject.partition("[")[0])
 
 
 def _quoted(names: Iterable[str]) -> list[str]:
