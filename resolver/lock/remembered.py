@@ -161,6 +161,7 @@ def _inputs(problem: Problem) -> tuple[object, ...]:
         problem.digest,
         problem.readings,
         problem.stack.where,
+        # Warnings name the files of facts by their path from the folder that holds them.
         problem.facts[0].where if problem.facts else "",
         problem.target.name,
         problem.policy.exclude_newer,

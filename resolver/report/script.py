@@ -60,14 +60,14 @@ def stage_texts(lock: Lock) -> dict[str, str]:
         title = translate(stage_title(lock, stage), "en")
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {title}"
         for file in stage_files(lock, number, stage):
-            lines = [header, *file.remarks, ""]
             # install.sh compares an environment with these lines: with the version, and with the
             # digest of the build or the hashes of the files.
             sources = [
                 _source_lines(lock, pin, pin.git) for pin in file.pins if pin.git is not None
             ]
             built = [pin for pin in file.pins if pin.git is None and pin.mode != "wheels"]
-            lines[-1:] = [_built_line(lock, pin) for pin in built]
+            lines = [header, *file.remarks]
+            lines += [_built_line(lock, pin) for pin in built]
             # Another pin rewrites files of these, so the files may differ from RECORD.
             changed = [pin for pin in file.pins if pin.name in rewriters]
             lines += [_rewritten_line(pin, rewriters[pin.name]) for pin in changed]

@@ -1,7 +1,8 @@
 """The independent check of a resolution, which says whether it is valid.
 
-It shares no code with the search. It reads pages, metadata and facts again (see
-`independent_reading`), so that it finds mistakes of the universe, the search or the SAT clauses.
+It reads pages and metadata again (see `independent_reading`) and shares no code with the search, so
+that it finds mistakes of the universe, the search or the SAT clauses. What a fact says about a
+release is asked of the fact itself (`model/fact`), in both.
 """
 
 from __future__ import annotations
