@@ -588,7 +588,7 @@ def test_fix_turns_on_what_an_image_of_the_stacks_projects_does(
     catalog = DataCatalog().serve("plugin 1: engine==2, cv<4", "engine 2: cv>=4", "cv 3 4")
     what = 'drop = ["cv"]\nadd = ["cv"]\nrisk = "Nobody tested it."'
     practice = fact("replaces", "engine", "==2", what, "practice").replace("demo/tests#1", source)
-    known = warning("plugin", "==9", "It is new.") + warning("trainer", "==9", "It is new.")
+    known = warning("plugin", "==1", "It is new.") + warning("trainer", "==9", "It is new.")
     fixes = ways_out(catalog, "plugin==1", facts=practice + known)
     kinds = {change.kind for fix in fixes for change in fix.changes}
     assert (ChangeKind.PRACTICE in kinds) is is_proposed
