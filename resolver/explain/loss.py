@@ -8,6 +8,7 @@ from resolver.explain.causes import families
 from resolver.explain.costs import keeps_intent, no_longer_needed, takes_prerelease
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Warns, component_requirements
+from resolver.model.target import DEFAULT_GLIBC
 
 # The kinds of changes that are about a line.
 _LINES = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.DROP)
@@ -44,7 +45,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     other_kernels: bool
     # Whether the lines are divided between two environments.
     divided: bool
-    # Whether glibc changes, which is part of the operating system.
+    # Whether a glibc changes that the target states: it is part of the operating system.
     other_glibc: bool
     # How many changes admit pre-releases that the stack did not admit.
     prereleases: int
@@ -52,7 +53,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     # another machine or with another project. A line that changes because of another one counts
     # once with it (`families`).
     changes: int
-    # How many of all changes are about no line.
+    # How many of all changes are about neither a line nor a glibc that was only assumed.
     beyond_lines: int
     # Extras that lines lose, or that their releases do not have.
     extras: int
@@ -111,10 +112,10 @@ def loss_of(
         years_older=years_older + others_older,
         other_kernels=any(_is_about_machines(fact) for fact in warnings),
         divided=len(environments) > 1,
-        other_glibc=any(_is_about(change, "glibc") for change in changes),
+        other_glibc=any(_is_about_glibc(change) and not _is_assumed(change) for change in changes),
         prereleases=sum(map(takes_prerelease, changes)),
         changes=len(related) + is_warned,
-        beyond_lines=sum(change.kind not in _LINES for change in changes),
+        beyond_lines=sum(_is_beyond_lines(change) for change in changes),
         extras=kinds.count(ChangeKind.EXTRA) + len(missing_extras),
         practices=sum(map(_count_practices, fix.changes)),
         older_requirers=sum(change.is_older_requirer for change in changes),
@@ -143,9 +144,22 @@ def _drops(change: Change) -> bool:
     return change.kind is ChangeKind.DROP and not change.shipped
 
 
-def _is_about(change: Change, component: str) -> bool:
-    """Return whether a change is about this component."""
-    return change.kind is ChangeKind.COMPONENT and change.subject == component
+def _is_about_glibc(change: Change) -> bool:
+    """Return whether a change is about the glibc of a target."""
+    return change.kind is ChangeKind.COMPONENT and change.subject == "glibc"
+
+
+def _is_assumed(change: Change) -> bool:
+    """Return whether a change is about the value of glibc that a target without one has.
+
+    Most machines of today have a newer glibc than that.
+    """
+    return _is_about_glibc(change) and change.before == DEFAULT_GLIBC
+
+
+def _is_beyond_lines(change: Change) -> bool:
+    """Return whether a change is about neither a line nor a glibc that was only assumed."""
+    return change.kind not in _LINES and not _is_assumed(change)
 
 
 def _is_about_machines(warning: Warns) -> bool:

@@ -301,18 +301,22 @@ def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
     assert override.changes[0].before == "base==2"
 
 
-def test_fix_with_a_newer_glibc_comes_after_an_older_release() -> None:
+@pytest.mark.parametrize(("glibc", "is_first"), [("2.28", True), ("2.31", False)])
+def test_fix_changes_a_glibc_that_is_only_assumed_before_a_line(glibc: str, is_first: bool) -> None:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
     for version in ("0.4", "0.5"):
         catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
         catalog.add_archive("plugin", version, requires=None)
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
-    lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
-    assert lines[:2] == [
-        ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"],
-        ["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"],
-    ]
+    inputs = inputs_of("plugin>=0.4", more=target().replace("2.28", glibc) + facts)
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    changed = [told(fix) for fix in found.fixes if not fix.risky]
+    newer = [f"{glibc} -> 2.34", "8.5.0 -> 8.3.RC1"]
+    older = ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]
+    assert changed[:2] == ([newer, older] if is_first else [older, newer])
 
 
 def test_split_puts_nothing_where_it_does_not_work() -> None:

@@ -90,6 +90,7 @@ NEEDS_CANN = warned('unless = ["cann in 8.3.RC1"]')
 NOTE = warned("")
 BROKEN = warned('unless = ["plugin"]\ngrave = true')
 BEHIND = replace(version(years=-1), left_behind=True)
+ASSUMED_GLIBC = replace(component("glibc"), before="2.28")
 INSTEAD = replace(version(steps=-1), is_older_requirer=True)
 AS_SHIPPED = replace(DROP, shipped="training")
 
@@ -117,6 +118,8 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("other_kernels", loss(*THREE), loss(version(), warnings=(NEEDS_A2,))),
         ("divided", loss(*THREE), loss(SPLIT, SPLIT)),
         ("other_glibc", loss(*THREE), loss(component("glibc"))),
+        ("other_glibc", loss(ASSUMED_GLIBC, *THREE), loss(component("glibc"))),
+        ("beyond_lines", loss(ASSUMED_GLIBC), loss(component("cann"))),
         ("prereleases", loss(*THREE), loss(TO_PRERELEASE)),
         ("prereleases", loss(*THREE), loss(POLICY)),
         ("changes", loss(component("cann")), loss(version(), version("tool"))),
