@@ -57,16 +57,17 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     beyond_lines: int
     # Extras that lines lose, or that their releases do not have.
     extras: int
-    # How many practices are turned on. Each of them has a risk.
-    practices: int
     # How many lines go back to an older release although another line, which they require, could
     # change instead.
     older_requirers: int
     # The days between the uploads of what lines asked for and of older releases that they get. Of
     # lines that change together, it is the longest time.
     days_older: int
-    # The number of releases between what lines asked for and older ones that they get.
+    # The number of releases between what lines asked for and older ones that they get, also if the
+    # name of a line is corrected besides.
     releases_older: int
+    # How many practices are turned on. Each of them has a risk.
+    practices: int
     # The price of the changes in the search, see `costs`.
     price: int
     # The number of releases between what lines asked for and what they get, in both directions.
@@ -120,7 +121,7 @@ def loss_of(
         practices=sum(map(_count_practices, fix.changes)),
         older_requirers=sum(change.is_older_requirer for change in changes),
         days_older=sum(max(max(-change.days, 0) for change in family) for family in related),
-        releases_older=sum(max(-change.steps, 0) for change in changes),
+        releases_older=sum(max(-change.steps, 0) for change in fix.changes),
         price=price,
         releases_away=sum(abs(change.steps) for change in changes),
     )

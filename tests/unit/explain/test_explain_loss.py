@@ -127,10 +127,10 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("beyond_lines", loss(version(steps=-5)), loss(component("cann"))),
         ("extras", loss(version(steps=-5)), loss(EXTRA)),
         ("extras", loss(version(steps=-5)), loss(version(), gone=("base[gpu]",))),
-        ("practices", loss(PRACTICE, version(steps=-1)), loss(TWO_PRACTICES, version())),
         ("older_requirers", loss(version(days=-30)), loss(INSTEAD)),
         ("days_older", loss(version(steps=-8, days=-27)), loss(version(steps=-4, days=-332))),
         ("releases_older", loss(version(steps=-1), price=110), loss(version(steps=-2))),
+        ("practices", loss(PRACTICE, price=110), loss(TWO_PRACTICES, price=101)),
         ("price", loss(component("cann"), price=140), loss(component("python"), price=160)),
         ("releases_away", loss(version(steps=3)), loss(version(steps=21))),
     ],
@@ -181,8 +181,10 @@ def test_loss_what_keeps_the_intent_is_no_change(change: Change) -> None:
     assert loss(change) == loss()
 
 
-def test_loss_a_practice_is_no_change() -> None:
+def test_loss_a_practice_is_no_change_and_not_free() -> None:
     assert loss(PRACTICE).changes == loss(PRACTICE).lost == 0
+    assert loss(version(steps=3), price=110) < loss(PRACTICE, version(steps=1), price=101)
+    assert loss(PRACTICE, version(steps=-1)) < loss(version(steps=-2)), "nearer to what was asked"
 
 
 def test_loss_another_glibc_comes_before_years_and_after_days() -> None:
