@@ -670,14 +670,27 @@ def test_fix_without_the_cutoff_changes_a_version_too() -> None:
     assert "exclude-newer" not in fix.files[0][1]
 
 
-def test_fix_with_a_release_of_years_ago_comes_after_a_drop() -> None:
+@pytest.mark.parametrize("day", ["2023-01-01", "2025-01-01"])
+def test_fix_with_a_release_of_years_ago_comes_after_a_drop(day: str) -> None:
     """Nothing in the changes tells that another CANN leads to it."""
     catalog = DataCatalog({"base": {"1": []}})
-    catalog.add_wheel("plugin", "1", uploaded="2023-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "1", uploaded=f"{day}T00:00:00Z")
     catalog.add_wheel("plugin", "2", ["more==1"], uploaded="2026-01-01T00:00:00Z")
     facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
     lines = [told(fix) for fix in ways_out(catalog, "plugin", "base", facts=facts) if not fix.risky]
     assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
+
+
+def test_fix_with_releases_beside_of_a_year_ago_comes_before_a_drop() -> None:
+    """Several of them are no worse than one; `plugin` itself is of the same day."""
+    catalog = DataCatalog().serve("plugin 1: tool<2, util<2", "plugin 2: more==1")
+    for name in ("tool", "util"):
+        catalog.add_wheel(name, "1", uploaded="2025-01-01T00:00:00Z")
+        catalog.add_wheel(name, "2", uploaded="2026-02-01T00:00:00Z")
+    facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
+    fixes = ways_out(catalog, "plugin", "tool", "util", facts=facts)
+    lines = [told(fix) for fix in fixes if not fix.risky]
+    assert lines == [["8.5.0 -> 8.3.RC1"], ["plugin -> "]]
 
 
 def test_fix_changes_what_refutes_each_release() -> None:
