@@ -26,7 +26,7 @@ from resolver.model.problem import (
     Recorded,
 )
 from resolver.model.source import References
-from resolver.model.target import Glibc, Image, Platform
+from resolver.model.target import DEFAULT_GLIBC, Glibc, Image, Platform
 from resolver.model.text import NOT_EMPTY, Sentence, Text, matching
 from resolver.model.variant import PropertyRow
 
@@ -263,7 +263,7 @@ class TargetTable(_Table, kw_only=True, frozen=True):
     # The operating system and the processor.
     platform: Platform
     # The oldest glibc that machines of the target have.
-    glibc: Glibc = "2.28"
+    glibc: Glibc = DEFAULT_GLIBC
     # The values of other components, by name.
     system: dict[Text, Text] = {}
 

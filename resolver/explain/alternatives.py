@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from typing import NamedTuple
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import ResolverError
@@ -40,6 +42,26 @@ _LOOKS = 4_000
 _YEAR = 365
 # After so many opened candidates, metadata of so many further ones is requested at once.
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}
+
+
+class Distance(NamedTuple):
+    """How much newer a release is than the one that a line asked for; negative for an older one."""
+
+    # The number of releases from one to the other.
+    releases: int
+    # The days between their uploads. They are 0 if unknown, or if an older version was uploaded
+    # later, as happens in a series that is still maintained.
+    days: int
+
+    @property
+    def years(self) -> int:
+        """Return the full years between the uploads, with the same sign as the days."""
+        years = abs(self.days) // _YEAR
+        return years if self.days > 0 else -years
+
+
+# The distance of a line that keeps its version.
+NO_DISTANCE = Distance(0, 0)
 
 # The release or value that each changed line or component gets.
 Choice = Mapping[Constraint, Candidate]
@@ -285,48 +307,42 @@ class Alternatives:
 
     # --- how far from the original stack
 
-    def distance(self, line: Line, candidate: Candidate) -> tuple[int, int]:
-        """Return by how many releases, and full years, a candidate is newer than a line admits.
+    def distance(self, line: Line, candidate: Candidate) -> Distance:
+        """Return how far a candidate is from the newest release that a line admits.
 
-        The releases are counted from the newest one that the line admits. Both numbers are negative
-        for an older candidate. The years are 0 if an index does not say when a release was
-        uploaded, or if an older version was uploaded later, as happens in a series that is still
-        maintained.
+        If the line admits none, or if an upload time is unknown, only the releases are counted.
         """
         need, position = self._needs[line], candidate.release.position
-        requested = _position(need.specifier, self._clauses.universe.project(need.name))
-        return requested - position, self._years(need, position)
+        project = self._clauses.universe.project(need.name)
+        requested = _position(need.specifier, project)
+        releases = requested - position
+        if not project.mask(need.specifier):
+            return Distance(releases, 0)
+        return Distance(releases, _days_newer(project, position, requested))
 
-    def years_behind(self, resolution: Resolution) -> int:
-        """Return by how many full years the releases in a lock are older than lines would allow.
+    def years_behind(self, resolution: Resolution) -> Mapping[NormalizedName, int]:
+        """Return by how many full years releases in a lock are older than lines would allow.
 
-        For each line it is the years from its release back to the newest one that the line admits.
-        They are added up. Lines whose release they do not admit are left out: these lines were
-        changed.
+        They are counted back from the newest release that the line admits and that was uploaded by
+        the day of the lock: that the day is earlier than today makes no release old. Releases that
+        are not older by a full year are left out, and so are those that their lines do not admit:
+        these lines were changed.
         """
-        years = 0
+        years = {}
+        day = resolution.as_of.day
         for need in self._needs.values():
             pin = resolution.pin(need.name)
-            if pin is not None and need.specifier.contains(pin.version, prereleases=True):
-                years -= self._years(need, pin.release.position)
+            if pin is None or not need.specifier.contains(pin.version, prereleases=True):
+                continue
+            project = self._clauses.universe.project(need.name)
+            admitted = project.positions(project.mask(need.specifier))
+            newest = next((each for each in admitted if not project.is_later(each, day)), None)
+            if newest is None:
+                continue
+            older = -_days_newer(project, pin.release.position, newest) // _YEAR
+            if older > 0:
+                years[need.name] = older
         return years
-
-    def _years(self, need: Requirement, position: int) -> int:
-        """Return the full years from the newest release that a line admits to the given one.
-
-        Negative for an older release. 0 if the line admits no release, or an upload time is
-        unknown.
-        """
-        project = self._clauses.universe.project(need.name)
-        if not project.mask(need.specifier):
-            return 0
-        requested = _position(need.specifier, project)
-        original, uploaded = project.uploaded(requested), project.uploaded(position)
-        if original is None or uploaded is None:
-            return 0
-        if position < requested:
-            return max((uploaded - original).days // _YEAR, 0)
-        return min(-((original - uploaded).days // _YEAR), 0)
 
     # --- objections
 
@@ -469,6 +485,20 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
         return next(project.positions(mask))
     highest = highest_bound(specifiers)
     return 0 if highest is None else sum(version > highest for version in project.versions)
+
+
+def _days_newer(project: Project, position: int, other: int) -> int:
+    """Return the days by which a release is newer than another one; negative if it is older.
+
+    0 if an upload time is unknown, or if the older version was uploaded later.
+    """
+    uploaded, uploaded_other = project.uploaded(position), project.uploaded(other)
+    if uploaded is None or uploaded_other is None:
+        return 0
+    # Positions count from 0 for the newest release.
+    if position < other:
+        return max((uploaded - uploaded_other).days, 0)
+    return min(-(uploaded_other - uploaded).days, 0)
 
 
 def open_release(clauses: Clauses, candidate: Candidate) -> None:

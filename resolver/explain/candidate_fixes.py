@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changed_stack import ChangedStack, EditSet
+from resolver.explain.rows import paired_projects
 from resolver.explain.search_results import FixSearchResults, attempt
 from resolver.explain.trials import Answer, Trials
 from resolver.lock.applied_facts import applied_facts
@@ -105,18 +106,22 @@ class CandidateFixes:
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
         """Return a changed stack with the doubts about its lock: unlisted releases, and old ones.
 
-        Releases from a shipped stack are old on purpose, so their age does not count.
+        Releases from a shipped stack are old on purpose, so their age does not count. Nor do those
+        of a stack whose day is earlier: see `Alternatives.years_behind`.
         """
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = alternatives.unlisted(resolution)
         unnamed = [name for name in unlisted if name not in lines]
         is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
+        years = {} if is_shipped else alternatives.years_behind(resolution)
+        paired = paired_projects(resolution.problem)
         return replace(
             changed,
             price=changed.price + costs.UNLISTED * len(unnamed),
             unproven=changed.unproven + len(unlisted),
-            years_older=0 if is_shipped else alternatives.years_behind(resolution),
+            years_older=sum(older for name, older in years.items() if name in paired),
+            others_older=max((years[name] for name in years if name not in paired), default=0),
         )
 
     def _with_fewest_practices(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import networkx as nx
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -25,6 +26,9 @@ from resolver.model.package import Package
 from resolver.model.reason import Reason, ReleaseRange
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.universe import Universe
+
+# The kinds of changes that are about releases of a project.
+_OF_PROJECTS = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.POLICY)
 
 
 def with_causes(
@@ -87,22 +91,77 @@ def with_left_behind(
     )
 
 
+def with_older_requirers(
+    changes: Sequence[Change], contradictions: Iterable[Contradiction]
+) -> tuple[Change, ...]:
+    """Return the changes of a way out, with a mark at older releases of what requires a line.
+
+    Both are lines of one contradiction, such as an application and a library that it needs, and the
+    line about the library stays as it is. The application is what the stack is for, and its
+    requirement is its maker's word.
+    """
+    changed = {change.subject for change in changes}
+    requirers: set[str] = set()
+    for contradiction in contradictions:
+        asked, needed = _asked_and_needed(contradiction)
+        dependencies = asked & needed
+        if dependencies and dependencies.isdisjoint(changed):
+            requirers |= asked - needed
+    return tuple(
+        replace(change, is_older_requirer=change.steps < 0 and change.subject in requirers)
+        for change in changes
+    )
+
+
 def _subjects(contradictions: Iterable[Contradiction]) -> set[str]:
     """Return the projects of lines in contradictions that no other reason there requires."""
     subjects: set[str] = set()
     for contradiction in contradictions:
-        asked: set[str] = set()
-        needed: set[str] = set()
-        for reason in contradiction.reasons:
-            match reason.constraint:
-                case StackLine(text=line):
-                    asked.add(project_of(line))
-                case Requires(text=line):
-                    needed.add(project_of(line))
-                case _:
-                    pass
+        asked, needed = _asked_and_needed(contradiction)
         subjects |= asked - needed
     return subjects
+
+
+def _asked_and_needed(contradiction: Contradiction) -> tuple[set[str], set[str]]:
+    """Return the projects of the lines in a contradiction, and those that releases in it need."""
+    asked: set[str] = set()
+    needed: set[str] = set()
+    for reason in contradiction.reasons:
+        match reason.constraint:
+            case StackLine(text=line):
+                asked.add(project_of(line))
+            case Requires(text=line):
+                needed.add(project_of(line))
+            case _:
+                pass
+    return asked, needed
+
+
+def families(changes: Sequence[Change]) -> list[list[Change]]:
+    """Return changes in groups: a line that changes because of another one is grouped with it.
+
+    So are the lines of torch and torchvision, or a policy that admits a pre-release and the line
+    about what this release pins.
+    """
+    related: nx.Graph[int] = nx.Graph()
+    related.add_nodes_from(range(len(changes)))
+    for number, change in enumerate(changes):
+        if change.kind is not ChangeKind.VERSION or change.cause is None:
+            continue
+        between = _projects_in(change.cause)
+        for other, cause in enumerate(changes):
+            if cause.subject in between and cause.kind in _OF_PROJECTS:
+                related.add_edge(number, other)
+    groups = map(sorted, nx.connected_components(related))
+    return [[changes[number] for number in group] for group in groups]
+
+
+def _projects_in(reason: Reason) -> set[str]:
+    """Return the project that has a requirement, and the one that it is about."""
+    constraint = reason.constraint
+    if not isinstance(constraint, Requires):
+        return set()
+    return {constraint.package.name, project_of(constraint.text)}
 
 
 def _cause(change: Change, resolution: Resolution, universe: Universe) -> Reason | None:

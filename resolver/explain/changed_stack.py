@@ -28,9 +28,11 @@ class ChangedStack(msgspec.Struct, frozen=True):
     # How many releases in its lock are in no compatibility table, plus how many archives are built
     # although other machines have wheels.
     unproven: int = 0
-    # Full years, added up, by which releases in its lock that no change names are older than the
-    # newest ones that lines admit.
+    # Full years by which releases in its lock that no change names are older than the newest ones
+    # of its day that lines admit: of the projects that tables pair, added up.
     years_older: int = 0
+    # The same of all other projects, for the one that is oldest.
+    others_older: int = 0
 
     @property
     def edits(self) -> Edits:
@@ -149,6 +151,7 @@ def _joined(change: Change, later: Change) -> Change:
         before=change.before,
         steps=change.steps + later.steps,
         years=change.years + later.years,
+        days=change.days + later.days,
     )
 
 

@@ -13,7 +13,7 @@ from packaging.version import Version
 from resolver.config.decode import parse_need
 from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
-from resolver.explain.alternatives import Alternatives
+from resolver.explain.alternatives import NO_DISTANCE, Alternatives
 from resolver.explain.changed_stack import ChangedStack, edit_of
 from resolver.explain.stack_text import CUTOFF, subject, table_text
 from resolver.explain.trials import Trials
@@ -59,6 +59,14 @@ def is_cutoff(constraint: Constraint) -> bool:
     return isinstance(constraint, Unavailable) and constraint.why is RejectionReason.NEWER
 
 
+def _names_machines(fact: facts.Requires) -> bool:
+    """Return whether a fact says which machines releases are for, such as chips.
+
+    No stack makes a release run on a machine that it was not made for.
+    """
+    return any(need.names_machines for need in facts.component_requirements(fact.needs))
+
+
 class Changes:
     """The changes that the constraints of one problem can undergo, and their prices."""
 
@@ -93,6 +101,8 @@ class Changes:
                 return costs.component_price(self._problem.target.components[constraint.component])
             case Requires() if _is_override(constraint):
                 return costs.OVERRIDE
+            case Requires(fact=facts.Requires() as fact) if _names_machines(fact):
+                return None
             case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
                 return costs.RELAX.get(fact.strength)
             case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
@@ -283,12 +293,12 @@ class Changes:
         # A line about a component is only ever dropped.
         assert isinstance(need, Requirement)  # noqa: S101
         removed: set[str] = set()
-        kind, specifier, steps, years = ChangeKind.EXTRA, str(need.specifier), 0, 0
+        kind, specifier, distance = ChangeKind.EXTRA, str(need.specifier), NO_DISTANCE
         for part in parts:
             if part.part == VERSION_PART:
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[part].version}"
-                steps, years = self.alternatives.distance(part.whole, choice[part])
+                distance = self.alternatives.distance(part.whole, choice[part])
                 removed.update(self._lost_extras(part, choice))
             else:
                 removed.add(part.part.removeprefix(extra_part("")))
@@ -303,8 +313,9 @@ class Changes:
             root.origin.text,
             after,
             where=root.origin.where,
-            steps=steps,
-            years=years,
+            steps=distance.releases,
+            years=distance.years,
+            days=distance.days,
             edit=SetLine(root.number, after),
         )
 

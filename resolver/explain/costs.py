@@ -16,10 +16,12 @@ from resolver.index.protocol import poll_once
 from resolver.model import text
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
+from resolver.model.edit import AllowPrereleases
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact, Strength, Warns, component_requirements, projects_of
 from resolver.model.fact import Requires as RequiresFact
 from resolver.phrase import phrase
+from resolver.resolve.candidates import names_prerelease
 
 # --- what a release costs besides the change of its line
 
@@ -230,6 +232,21 @@ def keeps_intent(change: Change) -> bool:
 def _is_renaming(change: Change) -> bool:
     """Return whether a change makes a line name another project."""
     return change.kind is ChangeKind.VERSION and project_of(change.before) != change.subject
+
+
+def takes_prerelease(change: Change) -> bool:
+    """Return whether a change admits a pre-release that the stack did not admit before.
+
+    A line asks for one and did not before, or the policy admits those of a project.
+    """
+    if isinstance(change.edit, AllowPrereleases):
+        return True
+    if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:
+        return False
+    if not project_of(change.before):
+        return False
+    asked_before = names_prerelease(text.requirement(change.before).specifier)
+    return not asked_before and names_prerelease(text.requirement(change.after).specifier)
 
 
 def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:

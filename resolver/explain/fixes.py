@@ -10,18 +10,23 @@ from string import ascii_uppercase
 from msgspec.structs import replace
 
 from resolver.explain.changed_stack import ChangedStack
-from resolver.explain.costs import changes_less, no_longer_needed, project_of
+from resolver.explain.costs import (
+    changes_less,
+    no_longer_needed,
+    project_of,
+    takes_prerelease,
+)
 from resolver.explain.loss import Loss
 from resolver.explain.rows import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text as texts
-from resolver.model.explanation import Change, ChangeKind, Environment, Fix, ShownPin
+from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.resolve.candidates import names_prerelease, pins
+from resolver.resolve.candidates import pins
 from resolver.resolve.missing_extras import lost_extras
 
 # How many pins are reported for a fix.
@@ -204,8 +209,8 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
     if _apart_from_components(better) == _apart_from_components(fix):
         return True
     if _changed_of(better) == _changed_of(fix):
-        is_early = any(map(_takes_prerelease, fix.changes))
-        if is_early and not any(map(_takes_prerelease, better.changes)):
+        is_early = any(map(takes_prerelease, fix.changes))
+        if is_early and not any(map(takes_prerelease, better.changes)):
             return True
     loses_more = fix.risky or loss.years_older > better_loss.years_older
     return loses_more and changes_less(better.changes, fix.changes)
@@ -214,14 +219,6 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
 def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
     """Return the kind, the subject and the other target of each change of a fix."""
     return {(change.kind, change.subject, change.target) for change in fix.changes}
-
-
-def _takes_prerelease(change: Change) -> bool:
-    """Return whether a change makes a line ask for a pre-release, which it did not before."""
-    if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:
-        return False
-    asked_before = names_prerelease(texts.requirement(change.before).specifier)
-    return not asked_before and names_prerelease(texts.requirement(change.after).specifier)
 
 
 def _apart_from_components(fix: Fix) -> frozenset[object]:

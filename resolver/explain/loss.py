@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from resolver.explain.costs import keeps_intent, no_longer_needed
+from resolver.explain.causes import families
+from resolver.explain.costs import keeps_intent, no_longer_needed, takes_prerelease
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Warns, component_requirements
+from resolver.model.target import DEFAULT_GLIBC
 
 # The kinds of changes that are about a line.
 _LINES = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.DROP)
@@ -28,40 +30,58 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     other_hardware: bool
     # How many lines that others depend on go back by years while the others stay.
     left_behind: int
-    # A sum: the lines that are dropped, unless a shipped stack must not have them, or that the
-    # changed target switches off; the changes that remove an extra or a requirement, so that
-    # something is no longer installed; and `years_older`.
+    # A sum, in halves of a line. Each of these counts as a line: the lines that are dropped, unless
+    # a shipped stack must not have them, or that the changed target switches off; the changes that
+    # remove an extra or a requirement, so that something is no longer installed; and a full year by
+    # which a changed line, or a release that tables pair, is older. Each of these counts half:
+    # `unproven`, and a year by which the oldest of all other releases is older.
     lost: int
-    # Full years by which releases are older than the lines allow, added up.
-    years_older: int
     # Releases that the compatibility tables of their projects do not list, plus archives that are
     # built although other machines have wheels.
     unproven: int
+    # The full years that are in `lost`.
+    years_older: int
     # Whether a warning says that kernels in a wheel were built for another machine.
     other_kernels: bool
     # Whether the lines are divided between two environments.
     divided: bool
+    # Whether a glibc changes that the target states: it is part of the operating system.
+    other_glibc: bool
+    # How many changes admit pre-releases that the stack did not admit.
+    prereleases: int
     # How many changes take something from the stack, plus one if a warning would not apply on
-    # another machine or with another project.
+    # another machine or with another project. A line that changes because of another one counts
+    # once with it (`families`).
     changes: int
-    # How many of all changes are about neither a line nor glibc.
+    # How many of all changes are about neither a line nor a glibc that was only assumed.
     beyond_lines: int
     # Extras that lines lose, or that their releases do not have.
     extras: int
-    # The number of releases between what lines asked for and older ones that they get.
+    # How many lines go back to an older release although another line, which they require, could
+    # change instead.
+    older_requirers: int
+    # The days between the uploads of what lines asked for and of older releases that they get. Of
+    # lines that change together, it is the longest time.
+    days_older: int
+    # The number of releases between what lines asked for and older ones that they get, also if the
+    # name of a line is corrected besides.
     releases_older: int
+    # How many practices are turned on. Each of them has a risk.
+    practices: int
     # The price of the changes in the search, see `costs`.
     price: int
     # The number of releases between what lines asked for and what they get, in both directions.
     releases_away: int
 
 
-def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0) -> Loss:
+def loss_of(
+    fix: Fix, *, years_older: int = 0, others_older: int = 0, unproven: int = 0, price: int = 0
+) -> Loss:
     """Return what a fix loses.
 
-    `years_older` are the years by which releases that no change names are older. The years of the
-    changes are added here. `unproven` and `price` are as in `ChangedStack`. All three are 0 for a
-    fix with two environments.
+    `years_older` and `others_older` are the years by which releases that no change names are older.
+    The years of the changes are added here. `unproven` and `price` are as in `ChangedStack`. All
+    four are 0 for a fix with two environments.
     """
     environments = fix.environments
     warnings: list[Warns] = []
@@ -77,7 +97,10 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
     stranded = [change for change in changes if not set(gone).isdisjoint(no_longer_needed(change))]
     if len(gone) > len(missing_extras):
         stranded += [change for change in changes if change.kind is ChangeKind.EXTRA]
-    years_older += sum(max(-change.years, 0) for change in changes)
+    related = families(changes)
+    for family in related:
+        years_older += max(max(-change.years, 0) for change in family)
+    lines_lost = sum(map(_drops, changes)) + len(off) + len(stranded)
     is_warned = any(fact.unless for fact in warnings)
     return Loss(
         broken=any(fact.grave and fact.unless for fact in warnings),
@@ -85,15 +108,20 @@ def loss_of(fix: Fix, *, years_older: int = 0, unproven: int = 0, price: int = 0
         against_facts=fix.risky,
         other_hardware=any(change.is_other_machine for change in changes),
         left_behind=sum(change.left_behind for change in changes),
-        lost=sum(map(_drops, changes)) + len(off) + len(stranded) + years_older,
-        years_older=years_older,
+        lost=2 * (lines_lost + years_older) + others_older + unproven,
         unproven=unproven,
+        years_older=years_older + others_older,
         other_kernels=any(_is_about_machines(fact) for fact in warnings),
         divided=len(environments) > 1,
-        changes=len(changes) + is_warned,
+        other_glibc=any(_is_about_glibc(change) and not _is_assumed(change) for change in changes),
+        prereleases=sum(map(takes_prerelease, changes)),
+        changes=len(related) + is_warned,
         beyond_lines=sum(_is_beyond_lines(change) for change in changes),
         extras=kinds.count(ChangeKind.EXTRA) + len(missing_extras),
-        releases_older=sum(max(-change.steps, 0) for change in changes),
+        practices=sum(map(_count_practices, fix.changes)),
+        older_requirers=sum(change.is_older_requirer for change in changes),
+        days_older=sum(max(max(-change.days, 0) for change in family) for family in related),
+        releases_older=sum(max(-change.steps, 0) for change in fix.changes),
         price=price,
         releases_away=sum(abs(change.steps) for change in changes),
     )
@@ -117,9 +145,22 @@ def _drops(change: Change) -> bool:
     return change.kind is ChangeKind.DROP and not change.shipped
 
 
-def _is_about(change: Change, component: str) -> bool:
-    """Return whether a change is about this component."""
-    return change.kind is ChangeKind.COMPONENT and change.subject == component
+def _is_about_glibc(change: Change) -> bool:
+    """Return whether a change is about the glibc of a target."""
+    return change.kind is ChangeKind.COMPONENT and change.subject == "glibc"
+
+
+def _is_assumed(change: Change) -> bool:
+    """Return whether a change is about the value of glibc that a target without one has.
+
+    Most machines of today have a newer glibc than that.
+    """
+    return _is_about_glibc(change) and change.before == DEFAULT_GLIBC
+
+
+def _is_beyond_lines(change: Change) -> bool:
+    """Return whether a change is about neither a line nor a glibc that was only assumed."""
+    return change.kind not in _LINES and not _is_assumed(change)
 
 
 def _is_about_machines(warning: Warns) -> bool:
@@ -127,10 +168,6 @@ def _is_about_machines(warning: Warns) -> bool:
     return any(need.names_machines for need in component_requirements(warning.unless))
 
 
-def _is_beyond_lines(change: Change) -> bool:
-    """Return whether a change is about neither a line nor glibc.
-
-    Changes of glibc are not counted, as most machines today have a newer glibc than a target
-    assumes.
-    """
-    return change.kind not in _LINES and not _is_about(change, "glibc")
+def _count_practices(change: Change) -> int:
+    """Return how many practices a change turns on: it has the ids of all that a stack turns on."""
+    return len(change.subject.split(", ")) if change.kind is ChangeKind.PRACTICE else 0

@@ -41,10 +41,11 @@ from resolver.model.constraint import (
 from resolver.model.dependency import Candidate
 from resolver.model.edit import SetLine, TurnOnPractice, UseFacts
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Absent, Builds, Metadata
+from resolver.model.fact import Absent, Builds, Metadata, Practice
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.source import RepositoryFile
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import similar_project
@@ -103,14 +104,14 @@ class Proposals:
     def enabled_practices(self) -> Iterator[ChangedStack]:
         """Yield the stack with every available practice about a project that it may need.
 
-        A stack may need a project if its page was read. The price is the price of one practice: the
-        caller turns off practices that the solution does not need.
+        A stack may need a project if its page was read. What the image of another project does is
+        proposed only if the stack may need that project as well. The price is the price of one
+        practice: the caller turns off practices that the solution does not need.
         """
-        is_loaded = self._clauses.universe.is_loaded
         practices = [
             practice.id
             for practice in self._problem.available_practices
-            if is_loaded(text.name(practice.package))
+            if self._may_need(practice.package) and self._has_image_of(practice)
         ]
         if practices:
             where = self._trials.files.stack.line("stack")
@@ -119,6 +120,25 @@ class Proposals:
                 for name in practices
             ]
             yield ChangedStack(tuple(changes), FREE, risky=False)
+
+    def _may_need(self, project: NormalizedName) -> bool:
+        """Return whether the stack may need a project: its page was read."""
+        return self._clauses.universe.is_loaded(text.name(project))
+
+    def _has_image_of(self, practice: Practice) -> bool:
+        """Return whether the stack may need a project whose image does what a practice says.
+
+        The image's files are cited, and its repository has the name of a project that facts are
+        about. True if the facts say nothing of the projects whose repositories are cited.
+        """
+        names = {
+            text.name(reference.repository.name.rpartition("/")[2])
+            for reference in practice.source.references
+            if isinstance(reference, RepositoryFile)
+        }
+        known = {fact.package for fact in self._problem.facts}
+        projects = names & known
+        return not projects or any(map(self._may_need, projects))
 
     def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """Yield the stack with one more line, so that another project need not be installed.

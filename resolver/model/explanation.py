@@ -116,12 +116,17 @@ class Change(msgspec.Struct, frozen=True):
     steps: int = 0
     # The full years between the uploads of these two releases, with the same sign; 0 if unknown.
     years: int = 0
+    # The days between these uploads, with the same sign; 0 if unknown.
+    days: int = 0
     # The name of the target whose component changes; empty for the target that is explained.
     target: str = ""
     # The component that changes; None for other kinds of changes.
     component: Component | None = None
     # Whether a line that others of the stack depend on goes back by years while the others stay.
     left_behind: bool = False
+    # Whether an older release is taken of what requires another line of its contradiction, and that
+    # line stays as it is.
+    is_older_requirer: bool = False
     # The requirement because of which a line or component changes, if no contradiction is about it;
     # None if there is none, or if it is unknown.
     cause: Reason | None = None

@@ -23,6 +23,8 @@ from resolver.model.source import References
 from resolver.model.text import matching
 from resolver.model.variant import TargetFeature
 
+# The glibc of a target that states none.
+DEFAULT_GLIBC: Final = "2.28"
 # The glibc that older platform tags stand for (PEP 599, PEP 571, PEP 513).
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
 # The minor number of the oldest glibc for which a processor has tags (PEP 600): 17 for 2.17.

@@ -256,6 +256,18 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
     }
 
 
+# Fields of a change that only decide the order of ways out, or that are told in another form.
+_NOT_REPORTED = (
+    "component",
+    "edit",
+    "cause",
+    "shipped",
+    "days",
+    "left_behind",
+    "is_older_requirer",
+)
+
+
 def _change(change: Change, language: Language) -> dict[str, Any]:
     """Return a change of a way out.
 
@@ -263,7 +275,7 @@ def _change(change: Change, language: Language) -> dict[str, Any]:
     """
     plain = replace(change, component=None, edit=None, cause=None)
     view: dict[str, Any] = to_builtins(plain)
-    for key in ("component", "edit", "cause", "shipped", "left_behind"):
+    for key in _NOT_REPORTED:
         del view[key]
     if change.cause is not None:
         view["because"] = _statements([change.cause], language)

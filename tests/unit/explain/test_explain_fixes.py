@@ -11,10 +11,11 @@ from packaging.utils import NormalizedName
 
 from resolver.cli import console
 from resolver.cli.console import ConflictPage, Progress
-from resolver.config.compile import StackCompiler
+from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import IndexFailure
+from resolver.explain.alternatives import Alternatives
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.explain.fixes import lettered
@@ -22,12 +23,15 @@ from resolver.explain.loss import loss_of
 from resolver.i18n import translate
 from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import Change, Explanation, Fix
+from resolver.model.explanation import Change, ChangeKind, Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
+from resolver.model.resolution import Resolution
 from resolver.phrase import literal
 from resolver.report.explanation.fixes import change_sentence
 from resolver.resolve import sat
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
@@ -214,7 +218,10 @@ def test_fix_takes_a_listed_prerelease_of_the_pin() -> None:
     )
     facts = matrix("==2,<3rc0", "8.3.RC1") + matrix("==2rc1", "8.5.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", facts=facts + matrix("==3rc1", "8.5.0"))
-    assert told(fixes[0]) == ["plugin==2 -> plugin==2rc1"]
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["8.5.0 -> 8.3.RC1"],
+        ["plugin==2 -> plugin==2rc1"],
+    ]
     assert all("3rc1" not in line for fix in fixes for line in told(fix)), "of another release"
     unlisted = ways_out(
         catalog, "plugin==2", facts=matrix("==2,<3rc0", "8.3.RC1") + matrix("==1", "8.3.RC1")
@@ -294,18 +301,22 @@ def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
     assert override.changes[0].before == "base==2"
 
 
-def test_fix_with_a_newer_glibc_comes_before_an_old_release() -> None:
+@pytest.mark.parametrize(("glibc", "is_first"), [("2.28", True), ("2.31", False)])
+def test_fix_changes_a_glibc_that_is_only_assumed_before_a_line(glibc: str, is_first: bool) -> None:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
     for version in ("0.4", "0.5"):
         catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
         catalog.add_archive("plugin", version, requires=None)
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
-    lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
-    assert lines[:2] == [
-        ["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"],
-        ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"],
-    ]
+    inputs = inputs_of("plugin>=0.4", more=target().replace("2.28", glibc) + facts)
+    found = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    changed = [told(fix) for fix in found.fixes if not fix.risky]
+    newer = [f"{glibc} -> 2.34", "8.5.0 -> 8.3.RC1"]
+    older = ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]
+    assert changed[:2] == ([newer, older] if is_first else [older, newer])
 
 
 def test_split_puts_nothing_where_it_does_not_work() -> None:
@@ -405,8 +416,8 @@ def test_fix_finds_a_listed_pair_beside_an_unlisted_release() -> None:
     facts = matrix("==2", "8.3.RC1", "enforced") + matrix("==1", "8.5.0", "enforced")
     found = [told(fix) for fix in ways_out(catalog, "base==2", "plugin==2", facts=facts)]
     assert found[:3] == [
-        ["8.5.0 -> 8.3.RC1"],
         ["base==2 -> base==1", "plugin==2 -> plugin==1"],
+        ["8.5.0 -> 8.3.RC1"],
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
@@ -493,6 +504,100 @@ def test_fix_alone_by_years_comes_after_a_drop_and_says_so() -> None:
     assert "alone: the lines beside it stay as new as they are" in sentence
 
 
+def test_fix_moves_what_is_needed_before_what_needs_it() -> None:
+    """The application is what the stack is for; how many releases are between says nothing."""
+    catalog = DataCatalog().serve("app 1: library", "app 2: library==1")
+    for version in ("1", "2", "3", "4", "5"):
+        catalog.add_wheel("library", version, uploaded=f"2026-0{version}-01T00:00:00Z")
+    fixes = ways_out(catalog, "app==2", "library==5")
+    assert [told(fix) for fix in fixes[:2]] == [
+        ["library==5 -> library==1"],
+        ["app==2 -> app==1"],
+    ]
+    assert [change.is_older_requirer for fix in fixes[:2] for change in fix.changes] == [
+        False,
+        True,
+    ]
+
+
+def test_fix_that_moves_both_takes_no_older_release_instead() -> None:
+    """`app` goes back with `library`, and not in its place."""
+    catalog = DataCatalog().serve("library 1 2 3", "app 1: library==1", "app 2: library==2")
+    catalog.serve("tool 1: library==1")
+    first, *_ = ways_out(catalog, "app==2", "library==3", "tool==1")
+    assert told(first) == ["app==2 -> app==1", "library==3 -> library==1"]
+    assert not any(change.is_older_requirer for change in first.changes)
+
+
+@pytest.mark.parametrize(("needs", "years"), [("tool", {}), ("tool<1", {"tool": 2})])
+def test_fix_open_line_is_old_beside_the_day_of_its_stack(
+    needs: str, years: dict[str, int]
+) -> None:
+    """`tool 1` is what there was on the day of `base 1`, and `tool 0.1` was old even then."""
+    catalog = DataCatalog()
+    catalog.add_wheel("base", "1", uploaded="2024-01-01T00:00:00Z")
+    catalog.add_wheel("base", "2", uploaded="2025-06-01T00:00:00Z")
+    catalog.add_wheel("extra", "1", ["base==1", needs], uploaded="2024-01-01T00:00:00Z")
+    for version, day in (("0.1", "2022-01-01"), ("1", "2024-01-10"), ("2", "2026-01-01")):
+        catalog.add_wheel("tool", version, uploaded=f"{day}T00:00:00Z")
+    refuted = refutation(inputs_of("base==2", "extra==1", "tool", more=target()), catalog)
+    changed = inputs_of("base==1", "extra==1", "tool", more=target())
+    (problem,) = compile_problems(changed)
+    lock = decide(Universe(problem, catalog))
+    assert isinstance(lock, Resolution)
+    assert Alternatives(refuted.clauses, lambda: False).years_behind(lock) == years
+
+
+def test_fix_with_an_unlisted_release_comes_after_an_old_one_beside() -> None:
+    """What tables pair decides; `tool` is a year older, which nothing in the way out tells."""
+    catalog = DataCatalog()
+    for version in ("1", "2"):
+        catalog.serve(f"base {version}", f"plugin {version}: base=={version}")
+    catalog.serve("extra 1: base==1, tool<2", "extra 2: base==2")
+    catalog.add_wheel("tool", "1", uploaded="2024-01-01T00:00:00Z")
+    catalog.add_wheel("tool", "2", uploaded="2025-06-01T00:00:00Z")
+    lines = "base==2", "extra==1", "tool", "plugin"
+    found = [told(fix) for fix in ways_out(catalog, *lines, facts=matrix("==1", "8.5.0"))]
+    beside, unlisted = ["base==2 -> base==1"], ["extra==1 -> extra==2"]
+    assert [each for each in found if each in (beside, unlisted)] == [beside, unlisted]
+
+
+def test_fix_sets_no_fact_about_chips_aside() -> None:
+    """A release for another chip does not run, whatever the stack says; one for a CANN may."""
+    catalog = DataCatalog().serve("plugin 1: base", "base 1")
+    for one, other, is_set_aside in (
+        ("soc in A2", "soc in 310P", False),
+        ("cann in 8.3.RC1", "cann in 8.5.0", True),
+    ):
+        tables = fact("requires", "plugin", "==1", f'needs = ["{one}"]')
+        tables += fact("requires", "base", "==1", f'needs = ["{other}"]')
+        fixes = ways_out(catalog, "plugin", facts=tables)
+        kinds = {change.kind for fix in fixes for change in fix.changes}
+        assert (ChangeKind.RELAX in kinds) is is_set_aside
+
+
+@pytest.mark.parametrize(
+    ("source", "is_proposed"),
+    [
+        (f"demo/plugin Dockerfile @{'a' * 40}", True),
+        (f"demo/trainer Dockerfile @{'a' * 40}", False),
+        (f"demo/images Dockerfile @{'a' * 40}", True),
+        ("demo/trainer#1", True),
+    ],
+)
+def test_fix_turns_on_what_an_image_of_the_stacks_projects_does(
+    source: str, is_proposed: bool
+) -> None:
+    """An image for training says nothing of a stack without `trainer`, if it is known to be its."""
+    catalog = DataCatalog().serve("plugin 1: engine==2, cv<4", "engine 2: cv>=4", "cv 3 4")
+    what = 'drop = ["cv"]\nadd = ["cv"]\nrisk = "Nobody tested it."'
+    practice = fact("replaces", "engine", "==2", what, "practice").replace("demo/tests#1", source)
+    known = warning("plugin", "==1", "It is new.") + warning("trainer", "==9", "It is new.")
+    fixes = ways_out(catalog, "plugin==1", facts=practice + known)
+    kinds = {change.kind for fix in fixes for change in fix.changes}
+    assert (ChangeKind.PRACTICE in kinds) is is_proposed
+
+
 def test_fix_shows_changed_and_paired_pins_first_of_many() -> None:
     names = [f"p{number:02}" for number in range(12)]
     catalog = DataCatalog().serve("y 1: z==1", "y 2: z==2", "z 1 2", "plugin 1")
@@ -565,14 +670,27 @@ def test_fix_without_the_cutoff_changes_a_version_too() -> None:
     assert "exclude-newer" not in fix.files[0][1]
 
 
-def test_fix_with_a_release_of_years_ago_comes_after_a_drop() -> None:
+@pytest.mark.parametrize("day", ["2023-01-01", "2025-01-01"])
+def test_fix_with_a_release_of_years_ago_comes_after_a_drop(day: str) -> None:
     """Nothing in the changes tells that another CANN leads to it."""
     catalog = DataCatalog({"base": {"1": []}})
-    catalog.add_wheel("plugin", "1", uploaded="2023-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "1", uploaded=f"{day}T00:00:00Z")
     catalog.add_wheel("plugin", "2", ["more==1"], uploaded="2026-01-01T00:00:00Z")
     facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
     lines = [told(fix) for fix in ways_out(catalog, "plugin", "base", facts=facts) if not fix.risky]
     assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
+
+
+def test_fix_with_releases_beside_of_a_year_ago_comes_before_a_drop() -> None:
+    """Several of them are no worse than one; `plugin` itself is of the same day."""
+    catalog = DataCatalog().serve("plugin 1: tool<2, util<2", "plugin 2: more==1")
+    for name in ("tool", "util"):
+        catalog.add_wheel(name, "1", uploaded="2025-01-01T00:00:00Z")
+        catalog.add_wheel(name, "2", uploaded="2026-02-01T00:00:00Z")
+    facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
+    fixes = ways_out(catalog, "plugin", "tool", "util", facts=facts)
+    lines = [told(fix) for fix in fixes if not fix.risky]
+    assert lines == [["8.5.0 -> 8.3.RC1"], ["plugin -> "]]
 
 
 def test_fix_changes_what_refutes_each_release() -> None:

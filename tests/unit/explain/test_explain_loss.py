@@ -10,8 +10,12 @@ from msgspec.structs import replace
 
 from resolver.config.compile import compile_problems
 from resolver.explain.loss import Loss, loss_of
+from resolver.model.constraint import RequirementSource, Requires
+from resolver.model.edit import AllowPrereleases
 from resolver.model.explanation import Change, ChangeKind, Environment, Fix
 from resolver.model.fact import Warns
+from resolver.model.package import Package
+from resolver.model.reason import Reason
 from tests.components import COMPONENTS
 from tests.unit.explain.inputs import inputs_of, target, warning
 
@@ -25,8 +29,16 @@ def warned(text: str) -> Warns:
     return fact
 
 
-def version(name: str = "base", steps: int = 0, years: int = 0) -> Change:
-    return Change(ChangeKind.VERSION, name, f"{name}==2", f"{name}==1", steps=steps, years=years)
+def version(name: str = "base", steps: int = 0, years: int = 0, days: int = 0) -> Change:
+    return Change(
+        ChangeKind.VERSION, name, f"{name}==2", f"{name}==1", steps=steps, years=years, days=days
+    )
+
+
+def because(change: Change, requirer: str, needed: str) -> Change:
+    """The same change, made as this release needs that one."""
+    constraint = Requires(Package(requirer), needed, RequirementSource.METADATA)
+    return replace(change, cause=Reason(constraint=constraint))
 
 
 def component(name: str, target: str = "") -> Change:
@@ -38,6 +50,9 @@ def component(name: str, target: str = "") -> Change:
 EXTRA = Change(ChangeKind.EXTRA, "base", "base[gpu]==1", "base==1")
 RELAX = Change(ChangeKind.RELAX, "table", "kernels==1")
 PRACTICE = Change(ChangeKind.PRACTICE, "torch")
+TWO_PRACTICES = Change(ChangeKind.PRACTICE, "torch, vision")
+TO_PRERELEASE = Change(ChangeKind.VERSION, "base", "base==2", "base==2rc1")
+POLICY = Change(ChangeKind.POLICY, "tool", edit=AllowPrereleases("tool"))
 RENAMED = Change(ChangeKind.VERSION, "base", "bose==1", "base==1")
 SPLIT = Change(ChangeKind.SPLIT, "demo", after="base==1")
 DROP = Change(ChangeKind.DROP, "base", "base==1")
@@ -75,6 +90,8 @@ NEEDS_CANN = warned('unless = ["cann in 8.3.RC1"]')
 NOTE = warned("")
 BROKEN = warned('unless = ["plugin"]\ngrave = true')
 BEHIND = replace(version(years=-1), left_behind=True)
+ASSUMED_GLIBC = replace(component("glibc"), before="2.28")
+INSTEAD = replace(version(steps=-1), is_older_requirer=True)
 AS_SHIPPED = replace(DROP, shipped="training")
 
 
@@ -94,15 +111,26 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("lost", loss(*THREE), loss(EXTRA, gone=("kernels",))),
         ("years_older", loss(DROP, version()), loss(version(years=-1))),
         ("years_older", loss(DROP, version()), loss(component("cann"), years_older=1)),
-        ("unproven", loss(*THREE), loss(version(), unproven=1)),
+        ("lost", loss(version(), unproven=1), loss(DROP)),
+        ("lost", loss(version(), others_older=1), loss(DROP)),
+        ("unproven", loss(*THREE, others_older=1), loss(version(), unproven=1)),
+        ("years_older", loss(DROP, version()), loss(version(), others_older=2)),
         ("other_kernels", loss(*THREE), loss(version(), warnings=(NEEDS_A2,))),
         ("divided", loss(*THREE), loss(SPLIT, SPLIT)),
+        ("other_glibc", loss(*THREE), loss(component("glibc"))),
+        ("other_glibc", loss(ASSUMED_GLIBC, *THREE), loss(component("glibc"))),
+        ("beyond_lines", loss(ASSUMED_GLIBC), loss(component("cann"))),
+        ("prereleases", loss(*THREE), loss(TO_PRERELEASE)),
+        ("prereleases", loss(*THREE), loss(POLICY)),
         ("changes", loss(component("cann")), loss(version(), version("tool"))),
         ("changes", loss(component("cann")), loss(version(), warnings=(NEEDS_CANN,))),
         ("beyond_lines", loss(version(steps=-5)), loss(component("cann"))),
         ("extras", loss(version(steps=-5)), loss(EXTRA)),
         ("extras", loss(version(steps=-5)), loss(version(), gone=("base[gpu]",))),
+        ("older_requirers", loss(version(days=-30)), loss(INSTEAD)),
+        ("days_older", loss(version(steps=-8, days=-27)), loss(version(steps=-4, days=-332))),
         ("releases_older", loss(version(steps=-1), price=110), loss(version(steps=-2))),
+        ("practices", loss(PRACTICE, price=110), loss(TWO_PRACTICES, price=101)),
         ("price", loss(component("cann"), price=140), loss(component("python"), price=160)),
         ("releases_away", loss(version(steps=3)), loss(version(steps=21))),
     ],
@@ -116,6 +144,28 @@ def test_loss_field_decides(field: str, better: Loss, worse: Loss) -> None:
     assert not without_field(better) < without_field(worse)
 
 
+def test_loss_an_old_release_beside_counts_half_a_line() -> None:
+    """As with an ancient release that limits nothing: it is not told, and a dropped line is."""
+    assert loss(others_older=1) < loss(DROP) < loss(others_older=2)
+
+
+def test_loss_lines_of_one_family_are_one_change() -> None:
+    """As with torchvision and torchaudio, which pin torch."""
+    vision = because(version("vision", years=-1, days=-400), "vision", "torch==2")
+    audio = because(version("audio", years=-1, days=-390), "audio", "torch==2")
+    family = loss(
+        because(version("torch", years=-1, days=-410), "audio", "torch==1"), vision, audio
+    )
+    assert (family.changes, family.years_older, family.days_older) == (1, 1, 410)
+    assert loss(version("torch"), vision, audio).changes == 1
+    assert loss(version("tool"), vision).changes == 2
+
+
+def test_loss_a_machine_is_in_no_family() -> None:
+    cann = because(component("cann"), "plugin", "cann in 8.5.0")
+    assert loss(version("plugin"), cann).changes == 2
+
+
 def test_loss_two_dropped_lines_come_after_a_year() -> None:
     assert loss(DROP) < loss(version(years=-1)) < loss(DROP, OTHER_DROP)
 
@@ -126,13 +176,21 @@ def test_loss_other_hardware_counts_once() -> None:
     assert one.other_hardware is both.other_hardware is True
 
 
-@pytest.mark.parametrize("change", [PRACTICE, RENAMED, STATE])
+@pytest.mark.parametrize("change", [RENAMED, STATE])
 def test_loss_what_keeps_the_intent_is_no_change(change: Change) -> None:
     assert loss(change) == loss()
 
 
-def test_loss_another_glibc_comes_before_an_older_release() -> None:
-    assert loss(component("glibc"), price=90) < loss(version(steps=-1), price=100)
+def test_loss_a_practice_is_no_change_and_not_free() -> None:
+    assert loss(PRACTICE).changes == loss(PRACTICE).lost == 0
+    assert loss(version(steps=3), price=110) < loss(PRACTICE, version(steps=1), price=101)
+    assert loss(PRACTICE, version(steps=-1)) < loss(version(steps=-2)), "nearer to what was asked"
+
+
+def test_loss_another_glibc_comes_before_years_and_after_days() -> None:
+    """It is part of the operating system, and a release of years ago may not do."""
+    glibc = loss(component("glibc"), price=90)
+    assert loss(version(days=-200)) < glibc < loss(version(years=-1, days=-400))
 
 
 def test_loss_a_note_is_no_warning() -> None:
