@@ -104,7 +104,9 @@ class CandidateFixes:
         return False
 
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """Return a changed stack with the doubts about its lock: unlisted releases, and old ones.
+        """Return a changed stack with the doubts about its lock.
+
+        These are releases in no table, soft requirements that are not met, and old releases.
 
         Releases from a shipped stack are old on purpose, so their age does not count. Nor do those
         of a stack whose day is earlier: see `Alternatives.years_behind`.
@@ -112,6 +114,7 @@ class CandidateFixes:
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = alternatives.unlisted(resolution)
+        unmet = [*resolution.unmet_bounds, *resolution.unloadable_pins]
         unnamed = [name for name in unlisted if name not in lines]
         is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
         years = {} if is_shipped else alternatives.years_behind(resolution)
@@ -119,7 +122,7 @@ class CandidateFixes:
         return replace(
             changed,
             price=changed.price + costs.UNLISTED * len(unnamed),
-            unproven=changed.unproven + len(unlisted),
+            unproven=changed.unproven + len(unlisted) + len(unmet),
             years_older=sum(older for name, older in years.items() if name in paired),
             others_older=max((years[name] for name in years if name not in paired), default=0),
         )

@@ -20,6 +20,7 @@ from resolver.explain.loss import Loss
 from resolver.explain.rows import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.lock.applied_facts import applied_facts
+from resolver.lock.warnings import unmet_soft_requirements
 from resolver.model import text as texts
 from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
@@ -126,6 +127,7 @@ def environment_of(
         pins=tuple(shown),
         count=len(resolution.pins),
         warnings=tuple(_warnings(resolution, original, concerned)),
+        unmet=tuple(unmet_soft_requirements(resolution)),
     )
 
 
@@ -202,15 +204,19 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
     """Return whether a fix is of no use, given a better fix that is listed before it.
 
     That is so if both differ only in the values of components or in extras that releases lack; if
-    both change the same, and only this one takes pre-releases; or if this one contradicts a fact,
-    or has older releases, and the better one changes nothing of the stack that this one does not
-    change.
+    both change the same, and only this one takes pre-releases, or what differs follows from the
+    other changes; or if this one contradicts a fact, or has older releases, and the better one
+    changes nothing of the stack that this one does not change.
     """
     if _apart_from_components(better) == _apart_from_components(fix):
         return True
     if _changed_of(better) == _changed_of(fix):
         is_early = any(map(takes_prerelease, fix.changes))
         if is_early and not any(map(takes_prerelease, better.changes)):
+            return True
+        alike = {(change.subject, change.after) for change in better.changes}
+        others = [one for one in fix.changes if (one.subject, one.after) not in alike]
+        if all(change.cause is not None for change in others):
             return True
     loses_more = fix.risky or loss.years_older > better_loss.years_older
     return loses_more and changes_less(better.changes, fix.changes)

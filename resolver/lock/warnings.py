@@ -172,6 +172,25 @@ def _facts_that_warn(facts_in_use: Iterable[facts.Fact], problem: Problem) -> li
     return [fact for fact in warns if not _is_about_the_driver(fact, problem)]
 
 
+def unmet_soft_requirements(resolution: Resolution) -> Iterator[Message]:
+    """Yield a warning for each soft requirement that is not met (see `soft_requirements`).
+
+    These are bounds of extras, and binaries that cannot be loaded.
+    """
+    for unmet in resolution.unmet_bounds:
+        package = f"{unmet.project} {unmet.version}"
+        other = f"{unmet.other} {unmet.other_version}"
+        if unmet.stated_by:
+            later = f"{unmet.project} {unmet.stated_by}"
+            code = "lock.unmet-later-bound"
+            yield message(code, package=package, later=later, bound=unmet.bound, other=other)
+        else:
+            yield message("lock.unmet-bound", package=package, bound=unmet.bound, other=other)
+    for unloadable in resolution.unloadable_pins:
+        package = f"{unloadable.project} {unloadable.version}"
+        yield message("lock.unloadable", package=package, why=unloadable.why)
+
+
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
     """Yield warnings about results that an author of the stack would not expect.
 
@@ -188,18 +207,7 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             value=unknown.value,
             near=" / ".join(unknown.near),
         )
-    for unmet in resolution.unmet_bounds:
-        package = f"{unmet.project} {unmet.version}"
-        other = f"{unmet.other} {unmet.other_version}"
-        if unmet.stated_by:
-            later = f"{unmet.project} {unmet.stated_by}"
-            code = "lock.unmet-later-bound"
-            yield message(code, package=package, later=later, bound=unmet.bound, other=other)
-        else:
-            yield message("lock.unmet-bound", package=package, bound=unmet.bound, other=other)
-    for unloadable in resolution.unloadable_pins:
-        package = f"{unloadable.project} {unloadable.version}"
-        yield message("lock.unloadable", package=package, why=unloadable.why)
+    yield from unmet_soft_requirements(resolution)
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)

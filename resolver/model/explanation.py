@@ -169,6 +169,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     # The warnings that apply to the lock and, as far as is known, not to the requested versions.
     warnings: tuple[Warns, ...] = ()
+    # The warnings about what the lock does not meet although it should: bounds of extras, and
+    # binaries that cannot be loaded. They have no fact.
+    unmet: tuple[Message, ...] = ()
     # The projects that are not in the lock although no line about them was dropped: a contradiction
     # is about them, or a change removed the requirement on them. Also the extras of lines, such as
     # `trl[vllm]`, that the locked releases do not have.

@@ -77,8 +77,8 @@ def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -
     assert why.startswith("Why: these 4 cannot all hold together")
     assert re.findall("(?m)^  ([A-Z]  .*)", ways) == [
         "A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)",
-        "B  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0",
-        "C  split into 2 environments",
+        "B  split into 2 environments",
+        "C  trl==0.28.0 without the extra, instead of trl[vllm]==0.28.0",
         "D  add a fact that removes vllm<0.13.0,>=0.10.2 from the requirements of trl[vllm]",
     ]
     hint = "hint: make explain STACK=demo APPLY=A writes the changed stack next to the old one"
@@ -174,16 +174,16 @@ def way_out(letter: str, name: str, text: str) -> str:
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
     """In any case of the letter."""
     stacks = clash.matrices / "stacks"
-    (stacks / "demo-c2.toml").write_text("# mine\n")
-    assert explain(clash, "--apply", "C").status == 2
-    assert {path.name for path in stacks.iterdir()} == {"demo-c2.toml", "demo.toml"}
-    (stacks / "demo-c2.toml").unlink()
-    assert explain(clash, "--apply", "c").stdout.count("\nWritten: ") == 2
+    (stacks / "demo-b2.toml").write_text("# mine\n")
+    assert explain(clash, "--apply", "B").status == 2
+    assert {path.name for path in stacks.iterdir()} == {"demo-b2.toml", "demo.toml"}
+    (stacks / "demo-b2.toml").unlink()
+    assert explain(clash, "--apply", "b").stdout.count("\nWritten: ") == 2
     for name, line in (
-        ("demo-c1", '    "vllm-ascend==0.13.0",\n'),
-        ("demo-c2", '    "trl[vllm]==0.28.0",  # as the guide says\n'),
+        ("demo-b1", '    "vllm-ascend==0.13.0",\n'),
+        ("demo-b2", '    "trl[vllm]==0.28.0",  # as the guide says\n'),
     ):
-        assert (stacks / f"{name}.toml").read_text() == way_out("C", name, CLASH.replace(line, ""))
+        assert (stacks / f"{name}.toml").read_text() == way_out("B", name, CLASH.replace(line, ""))
 
 
 def test_apply_twice_writes_once_and_overwrites_nothing_else(clash: Workspace) -> None:

@@ -548,7 +548,9 @@ def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["unreached"]) == (1, {"torch-npu": ["vendor"]})
     run = away.run("explain", "demo")
-    told = "`vendor` could not be reached and may have releases of torch-npu that other ways out need."
+    told = (
+        "`vendor` could not be reached and may have releases of torch-npu that other ways out need."
+    )
     assert f"\n{told}\n" in run.stdout
     assert told.partition(" could not")[2] not in away.read("conflict.md"), (
         "the committed report depends on the network"

@@ -333,11 +333,12 @@ def ways_out_blocks(
 
 def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Iterator[Block]:
     """Yield the ways out, and then each of their warnings once."""
-    warnings: dict[Message, Warns] = {}
+    warnings: dict[Message, Warns | None] = {}
     for fix in explanation.fixes:
         for environment in fix.environments:
             for warning in environment.warnings:
                 warnings[sentences.warning_text(warning)] = warning
+            warnings.update(dict.fromkeys(environment.unmet))
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
         items = [
@@ -351,7 +352,14 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
         yield _items(items)
     if warnings:
         yield Heading(message("report.warnings"), level=3)
-        yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
+        yield _items(
+            [
+                Item(label=labels[text], lines=(line(text),))
+                if warning is None
+                else _warning(warning, labels[text])
+                for text, warning in warnings.items()
+            ]
+        )
     if whole:
         yield from map(_details, explanation.fixes)
 
@@ -367,7 +375,7 @@ def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
         if len(fix.environments) > 1:
             details.append(fixes.requires_sentence(fix, environment))
         details.append(message("conflict.result", text=fixes.environment_sentence(environment)))
-        texts = map(sentences.warning_text, environment.warnings)
+        texts = [*map(sentences.warning_text, environment.warnings), *environment.unmet]
         warned = dict.fromkeys(labels[text] for text in texts)
         if warned:
             listed = joined("comma", warned)

@@ -286,14 +286,19 @@ def _change(change: Change, language: Language) -> dict[str, Any]:
 
 
 def _environment(environment: Environment, language: Language) -> dict[str, Any]:
-    """Return the lock of a way out. `off` is there only if markers switch lines off."""
+    """Return the lock of a way out.
+
+    `off` is there only if markers switch lines off, and `unmet` only if something is not met.
+    """
     view: dict[str, Any] = {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
+        "unmet": [translate(text, language) for text in environment.unmet],
         "text": translate(fixes.environment_sentence(environment), language),
     }
-    if not environment.off:
-        del view["off"]
+    for key in ("off", "unmet"):
+        if not view[key]:
+            del view[key]
     return view
 
 

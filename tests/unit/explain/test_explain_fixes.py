@@ -877,3 +877,27 @@ def test_fixes_beside_a_line_that_pins_no_version() -> None:
     catalog = DataCatalog().serve("plugin 1: base==1", "base 1", "odd 1")
     fixes = ways_out(catalog, "odd===any", "plugin==7", facts=matrix(">=1", "8.5.0"))
     assert fixes
+
+
+def test_fix_warns_of_what_its_lock_does_not_meet() -> None:
+    """`trainer` knows `engine` up to 1 alone, as its extra says, and `runner` needs 2."""
+    catalog = DataCatalog().serve("engine 1 2", "runner 1: engine==2", "tool 1 2")
+    line = 'engine<2; extra == "engine"'
+    catalog.add_wheel("trainer", "1", [line], extras=["engine"])
+    (fix, *_) = ways_out(catalog, "trainer", "runner", "tool==3")
+    (environment,) = fix.environments
+    (unmet,) = environment.unmet
+    assert unmet.values["other"] == "engine 2"
+
+
+def test_fix_that_differs_only_in_what_follows_is_listed_once() -> None:
+    """Any `helper` from 2 on goes with the new `plugin`, which needs it."""
+    rows = "plugin 1: helper<2", "plugin 2: helper>=2", "helper 1 2 3 4"
+    catalog = DataCatalog().serve(*rows)
+    table = matrix("==1", "8.3.RC1", "enforced")
+    found = ways_out(catalog, "plugin==1", "helper==1", facts=table)
+    of_lines = [told(fix) for fix in found if not fix.risky]
+    assert of_lines == [
+        ["8.5.0 -> 8.3.RC1"],
+        ["plugin==1 -> plugin==2", "helper==1 -> helper==2"],
+    ]
