@@ -10,7 +10,7 @@ from it. `repairs` locks the rows that are found.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -23,24 +23,27 @@ from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
+from resolver.explain.companions import Companions
 from resolver.explain.proposals import Proposals
 from resolver.explain.trials import Trials, Undecided
 from resolver.model import text
+from resolver.model.component import Value
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
     Constraint,
+    Exclusive,
     Requires,
     StackLine,
     Unavailable,
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
+from resolver.model.fact import Absent, component_requirements
 from resolver.model.fact import Requires as RequiresFact
-from resolver.model.fact import component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
-from resolver.model.release import RejectionReason
+from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease, pins
@@ -64,6 +67,8 @@ class _Row(NamedTuple):
     anchor: SetLine
     # The change of a component such as CANN; no change if the row is for the target's own value.
     also: ChangedStack
+    # The edits of lines that lose more than their versions: see `_companions`.
+    companions: tuple[SetLine, ...]
 
 
 class SolvedRow(NamedTuple):
@@ -99,12 +104,14 @@ class Rows:
         # The lines that get the releases of a row.
         self._lines = [root for root in family if str(need_of(root).specifier)]
         self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
+        self._companions = Companions(family, clauses, changes)
+        self._roots = {root.number: root for root in family}
         self._anchor = _anchor(family, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
-        # One variable for each row that was refuted. If it is assumed true, policies rule out here
-        # what they ruled out there.
-        self._excludes: list[int] = []
+        # One variable for each row that was refuted, by the row's edits of companions. If it is
+        # assumed true, policies rule out here what they ruled out there.
+        self._excludes: dict[tuple[SetLine, ...], list[int]] = {}
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
         """Return whether a core has a line that gets a release of a row."""
@@ -138,17 +145,30 @@ class Rows:
             return
         releases = self._changes.alternatives.listed_releases(need_of(anchor))
         for release in releases:
-            if self._is_possible([release], {}):
-                yield _Row(self._pinned_to(anchor, release), _NOTHING)
+            companions = self._companions_of(release)
+            if self._is_possible([release], {}, companions):
+                yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
         for release in releases:
             for name in self._toolkits(release):
-                value = self._value_for(anchor.origin, release, name)
-                if value is not None:
-                    toolkit = self._proposals.component(name, str(value.chosen))
-                    yield _Row(self._pinned_to(anchor, release), toolkit)
+                row = self._row_with_other(anchor, release, name)
+                if row is not None:
+                    yield row
 
-    def _value_for(self, anchor: Constraint, release: Candidate, name: str) -> Candidate | None:
-        """Return the nearest other value of a component that a release of the anchor goes with.
+    def _companions_of(
+        self, release: Candidate, values: Mapping[str, Value] | None = None
+    ) -> tuple[SetLine, ...]:
+        """Return the edits of companions' lines for a release of the anchor.
+
+        The row is for the target's machine with other `values` of components.
+        """
+        self._follow(release, _DEPTH)
+        machine = {**self._trials.problem.target.system, **(values or {})}
+        return tuple(self._companions.edits(release, machine))
+
+    def _row_with_other(
+        self, anchor: RootRequirement, release: Candidate, name: str
+    ) -> _Row | None:
+        """Return the row of a release with the nearest other value of a component.
 
         Values with the smallest surcharge for the release come first. None if no value goes with
         it.
@@ -159,28 +179,49 @@ class Rows:
         doubt = self._changes.alternatives.doubt
         # The first candidate is the value that the target has.
         values = self._clauses.packages[package][1:]
-        for value in sorted(values, key=lambda value: doubt({anchor: release, current: value})):
-            if self._is_possible([release, value], {current}):
-                return value
+        line = anchor.origin
+        for value in sorted(values, key=lambda value: doubt({line: release, current: value})):
+            chosen = value.chosen
+            assert not isinstance(chosen, Release)  # noqa: S101  a component has values
+            companions = self._companions_of(release, {name: chosen})
+            if self._is_possible([release, value], {current}, companions):
+                toolkit = self._proposals.component(name, str(chosen))
+                return _Row(self._pinned_to(anchor, release), toolkit, companions)
         return None
 
-    def _is_possible(self, chosen: Sequence[Candidate], relaxed: Collection[Constraint]) -> bool:
+    def _is_possible(
+        self,
+        chosen: Sequence[Candidate],
+        relaxed: Collection[Constraint],
+        companions: tuple[SetLine, ...],
+    ) -> bool:
         """Return whether the clauses admit the chosen release of the anchor and what it pins.
 
         The first of `chosen` is that release; a value of a component may follow. The versions of
-        the lines that a row sets are ignored, and so are `relaxed` constraints and constraints that
-        an archive has no static metadata.
+        the lines that a row sets are ignored, and so are lines that `companions` drop, `relaxed`
+        constraints, and constraints that a row may end.
         """
-        self._follow(chosen[0], _DEPTH)
-        versions = [replace(root.origin, part=VERSION_PART) for root in self._lines]
-        archives = [
-            constraint
-            for constraint in self._clauses.known
-            if isinstance(constraint, Unavailable) and constraint.why is RejectionReason.DYNAMIC
-        ]
-        assumed = [*self._excludes, *map(self._clauses.variable, chosen)]
-        with self._clauses.without([*versions, *archives, *relaxed], reading=False):
+        dropped = [self._roots[edit.number].origin for edit in companions if not edit.text]
+        changing = [root.origin for root in self._lines] + dropped
+        versions = [replace(line, part=VERSION_PART) for line in changing]
+        undecided = [constraint for constraint in self._clauses.known if self._may_end(constraint)]
+        assumed = [*self._excludes.get(companions, ()), *map(self._clauses.variable, chosen)]
+        with self._clauses.without([*versions, *dropped, *undecided, *relaxed], reading=False):
             return self._clauses.satisfiable(assumed)
+
+    def _may_end(self, constraint: Constraint) -> bool:
+        """Return whether a constraint may not hold in the stack that has a row.
+
+        An archive without static metadata may get a fact. An `absent` fact excludes a project, and
+        is in force instead if it is about all releases that a line admits in the row.
+        """
+        match constraint:
+            case Unavailable(why=RejectionReason.DYNAMIC):
+                return True
+            case Exclusive(fact=Absent(package=package)):
+                return any(need_of(root).name == package for root in self._lines)
+            case _:
+                return False
 
     def _follow(self, release: Candidate, depth: int) -> None:
         """Open a release and, up to `depth` steps away, the releases that it pins."""
@@ -223,17 +264,18 @@ class Rows:
         refutation has read is added to the clauses.
         """
         also = row.also
+        lines = {line.number: line for line in (*self._unbound, *row.companions, row.anchor)}
         for archives in range(_ARCHIVES + 1):
-            unbound = [line for line in self._unbound if line.number != row.anchor.number]
-            edits = (*unbound, row.anchor, *also.edits)
+            edits = (*lines.values(), *also.edits)
             answer = self._trials.solve_near(edits, self._preferred)
             if isinstance(answer, Resolution):
-                return SolvedRow(self._row(answer).then(also), answer)
+                return SolvedRow(self._row(answer, row.companions).then(also), answer)
             if isinstance(answer, Undecided):
                 return answer
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
             if not facts:
-                self._excludes.append(self._clauses.import_clauses(answer.clauses))
+                excludes = self._clauses.import_clauses(answer.clauses)
+                self._excludes.setdefault(row.companions, []).append(excludes)
                 return None
             for stack in facts:
                 also = also.then(stack)
@@ -253,16 +295,24 @@ class Rows:
             if stack.changes[0].subject not in self._named
         ]
 
-    def _row(self, solution: Resolution) -> ChangedStack:
-        """Return the stack with the releases that a solution has for the lines that a row sets."""
+    def _row(self, solution: Resolution, companions: Sequence[SetLine]) -> ChangedStack:
+        """Return the stack with the releases that a solution has for the lines that a row sets.
+
+        Lines that `companions` drop are dropped.
+        """
         choice: dict[Constraint, Candidate] = {}
-        for root in self._lines:
+        dropped = {edit.number for edit in companions if not edit.text}
+        pinned = {edit.number for edit in companions if edit.text}
+        for number, root in self._roots.items():
             need = need_of(root)
             pin = solution.pin(need.name)
-            if pin is not None and not need.specifier.contains(pin.version, prereleases=True):
+            if pin is None or number in dropped:
+                continue
+            if number in pinned or not need.specifier.contains(pin.version, prereleases=True):
                 versions = replace(root.origin, part=VERSION_PART)
                 choice[versions] = Candidate(Package(need.name), pin.release)
-        return self._changes.apply(list(choice), choice)
+        lines = [self._roots[number].origin for number in dropped]
+        return self._changes.apply([*choice, *lines], choice)
 
 
 def need_of(root: RootRequirement) -> Requirement:
