@@ -30,6 +30,8 @@ class Companions:
     ) -> None:
         """Take the lines with versions whose releases may follow from a row."""
         self._lines = lines
+        # The numbers of the lines that some row changes in such a way.
+        self.numbers: set[int] = set()
         self._clauses = clauses
         self._alternatives = changes.alternatives
 
@@ -54,6 +56,7 @@ class Companions:
             fitting = [each for each in usable if self._goes_with(each, machine)]
             if not usable or any(not each.version.is_prerelease for each in fitting):
                 continue
+            self.numbers.add(root.number)
             listed = [each for each in fitting if self._alternatives.component_needs(each)]
             if listed:
                 newest = min(listed, key=lambda each: each.release.position)

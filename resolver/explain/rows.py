@@ -31,6 +31,7 @@ from resolver.model.component import Value
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
+    ComponentValue,
     Constraint,
     Exclusive,
     Requires,
@@ -54,10 +55,18 @@ from resolver.resolve.solver import Refutation
 _ARCHIVES = 3
 # How many rows are solved. Most others are ruled out by the clauses at once.
 _SOLVED = 12
+# After so many refuted rows, it is asked whether there can be another one.
+_REFUTED = 2
 # How many steps pins are followed from a release of the anchor.
 _DEPTH = 2
+# The component that decides which files of a release can be used. No table has another one.
+_PYTHON = "python"
 # No further change.
 _NOTHING = ChangedStack((), 0, risky=False)
+
+
+# A project, and another one whose releases it decides.
+_Link = tuple[NormalizedName, NormalizedName]
 
 
 class _Row(NamedTuple):
@@ -95,7 +104,8 @@ class Rows:
         self._trials = trials
         self._changes = changes
         self._proposals = proposals
-        names = _family(clauses, trials.problem)
+        links = _links(clauses, trials.problem)
+        names = _family(links, trials.problem)
         family = [
             root
             for root in trials.problem.stack.requirements
@@ -106,12 +116,17 @@ class Rows:
         self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
         self._companions = Companions(family, clauses, changes)
         self._roots = {root.number: root for root in family}
-        self._anchor = _anchor(family, trials.problem)
+        self._anchor = _anchor(family, links, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
         # One variable for each row that was refuted, by the row's edits of companions. If it is
         # assumed true, policies rule out here what they ruled out there.
         self._excludes: dict[tuple[SetLine, ...], list[int]] = {}
+        # The refutation of the stack with any release of the anchor; None if there is none, or if
+        # no row was refuted so far.
+        self._shared: Refutation | None = None
+        # Whether the clauses admitted a row.
+        self._was_possible = False
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
         """Return whether a core has a line that gets a release of a row."""
@@ -125,16 +140,96 @@ class Rows:
         """Yield each row for which the stack has a solution, the nearest to the stack first.
 
         Rows for the target's own components come before those for another CANN. If a row is not
-        decided in time, no further row is tried, as others may take as long.
+        decided in time, no further row is tried, as others may take as long. After a few rows that
+        were refuted, the stack is solved with any release of the anchor: what refutes that refutes
+        all rows, apart from those that change a component which it rests on.
         """
+        refuted = 0
         for row in islice(self._possible_rows(), _SOLVED):
-            if self._trials.clock.expired():
+            self._was_possible = True
+            if self._is_late():
                 return
             solved = self._solved(row)
             if isinstance(solved, SolvedRow):
                 yield solved
-            elif isinstance(solved, Undecided):
+                continue
+            if isinstance(solved, Undecided):
                 return
+            refuted += 1
+            if refuted == _REFUTED:
+                self._shared = self._shared_refutation()
+
+    def _is_late(self) -> bool:
+        """Return whether time is up, or the time for rows is."""
+        if self._trials.time_for_rows.is_spent:
+            self._trials.clock.limited = True
+            return True
+        return self._trials.clock.expired()
+
+    # --- what all rows share
+
+    def other_pythons(self) -> Iterator[ChangedStack]:
+        """Yield the stack for other Pythons, nearest first, if Python is why no row can be had.
+
+        These are the Pythons on which the refutation of all rows depends. If no row was possible at
+        all, they are those that the facts about the first release of the anchor admit which would
+        be possible with another Python.
+        """
+        if self._shared is not None:
+            yield from self._proposals_for((), self._shared).other_pythons(self._shared.core)
+        elif not self._was_possible and self._anchor is not None:
+            for release in self._listed_releases(self._anchor):
+                pythons = self._pythons_for(release)
+                if pythons:
+                    yield from pythons
+                    return
+
+    def _pythons_for(self, release: Candidate) -> list[ChangedStack]:
+        """Return the stack for each other Python that a release of the anchor goes with.
+
+        The components that may change with the release have any value.
+        """
+        problem = self._trials.problem
+        package = Package(_PYTHON, "", PackageKind.COMPONENT)
+        self._clauses.add_package(package)
+        names = [_PYTHON, *self._toolkits(release)]
+        relaxed = {problem.component_value(name) for name in names}
+        companions = self._companions_of(release)
+        # The first candidate is the value that the target has.
+        return [
+            self._proposals.component(_PYTHON, str(value.chosen))
+            for value in self._clauses.packages[package][1:]
+            if self._is_possible([release, value], relaxed, companions)
+        ]
+
+    def _shared_refutation(self) -> Refutation | None:
+        """Return why the stack has no solution with any release of the anchor; None if it may have.
+
+        A refutation that rests on a line which a row may change further is none of all rows, and
+        neither is one for want of a fact about an archive.
+        """
+        answer = self._trials.solve_near(tuple(self._unbound), self._preferred)
+        if not isinstance(answer, Refutation):
+            return None
+        may_change = {
+            line.text for line in self._unbound if line.number in self._companions.numbers
+        }
+        for constraint in answer.core:
+            if isinstance(constraint, StackLine) and constraint.text in may_change:
+                return None
+            if self._may_end(constraint):
+                return None
+        self._clauses.import_clauses(answer.clauses)
+        return answer
+
+    def _is_refuted(self, component: str = "") -> bool:
+        """Return whether all rows are refuted, or those that change the value of a component."""
+        if self._shared is None:
+            return False
+        return not any(
+            isinstance(constraint, ComponentValue) and constraint.component == component
+            for constraint in self._shared.core
+        )
 
     # --- releases of the anchor
 
@@ -143,16 +238,44 @@ class Rows:
         anchor = self._anchor
         if anchor is None:
             return
-        releases = self._changes.alternatives.listed_releases(need_of(anchor))
+        releases = self._listed_releases(anchor)
         for release in releases:
+            if self._is_refuted():
+                break
             companions = self._companions_of(release)
             if self._is_possible([release], {}, companions):
                 yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
         for release in releases:
             for name in self._toolkits(release):
+                if self._is_refuted(name):
+                    continue
                 row = self._row_with_other(anchor, release, name)
                 if row is not None:
                     yield row
+
+    def _listed_releases(self, anchor: RootRequirement) -> list[Candidate]:
+        """Return the releases of the anchor that its tables list, in the order of their rows.
+
+        The nearest to its line comes first. If the line pins none, the releases come first whose
+        facts agree with most of the versions that other lines pin.
+        """
+        need = need_of(anchor)
+        releases = self._changes.alternatives.listed_releases(need)
+        if need.name in self._preferred:
+            return releases
+        project = self._clauses.universe.project(need.name)
+
+        def disagreements(release: Candidate) -> int:
+            about = project.facts_about(release.release.position, RequiresFact)
+            count = 0
+            for fact in about:
+                for needed in fact.needs:
+                    if isinstance(needed, Requirement) and needed.name in self._preferred:
+                        pinned = self._preferred[needed.name]
+                        count += not needed.specifier.contains(pinned, prereleases=True)
+            return count
+
+        return sorted(releases, key=disagreements)
 
     def _companions_of(
         self, release: Candidate, values: Mapping[str, Value] | None = None
@@ -286,14 +409,18 @@ class Rows:
 
         Archives of projects that a line names are left out: for them the row has the release.
         """
-        clauses = refutation.clauses
-        trials = self._trials.after(edits, clauses.universe)
-        proposals = Proposals(clauses, trials, Changes(clauses, trials))
+        proposals = self._proposals_for(edits, refutation)
         return [
             stack
             for stack in proposals.facts_for_archives(refutation.core)
             if stack.changes[0].subject not in self._named
         ]
+
+    def _proposals_for(self, edits: Edits, refutation: Refutation) -> Proposals:
+        """Return the proposals for a refuted stack that has these edits."""
+        clauses = refutation.clauses
+        trials = self._trials.after(edits, clauses.universe)
+        return Proposals(clauses, trials, Changes(clauses, trials))
 
     def _row(self, solution: Resolution, companions: Sequence[SetLine]) -> ChangedStack:
         """Return the stack with the releases that a solution has for the lines that a row sets.
@@ -337,11 +464,13 @@ def paired_projects(problem: Problem) -> set[NormalizedName]:
     return paired
 
 
-def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirement | None:
+def _anchor(
+    family: Sequence[RootRequirement], links: Collection[_Link], problem: Problem
+) -> RootRequirement | None:
     """Return the line of the anchor; None if no project of the family is paired with a component.
 
-    Of the projects that facts pair with a component, the anchor is the one whose facts name most of
-    the others.
+    Of the projects that facts pair with a component, the anchor is the one from which most of the
+    others follow by facts and pins; of several, the one whose facts name most of the others.
     """
     names = {need_of(root).name for root in family}
     is_paired: set[NormalizedName] = set()
@@ -352,19 +481,21 @@ def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirem
                 is_paired.add(fact.package)
             named.setdefault(fact.package, set()).update(names & set(fact.named_projects))
     paired = [root for root in family if need_of(root).name in is_paired]
-    return max(paired, key=lambda root: len(named[need_of(root).name]), default=None)
+
+    def reach(root: RootRequirement) -> tuple[int, int]:
+        name = need_of(root).name
+        return len(_closure({name}, links)), len(named[name])
+
+    return max(paired, key=reach, default=None)
 
 
-def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
-    """Return the projects of lines that tables pair with a component or with one another.
+def _links(clauses: Clauses, problem: Problem) -> set[_Link]:
+    """Return which projects of lines decide the releases of which others.
 
-    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
-    it.
+    A fact names the other project, or core metadata that is known pins it.
     """
     named = named_projects(problem)
-    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
-    family = {fact.package for fact in facts if component_requirements(fact.needs)}
-    links: set[tuple[NormalizedName, NormalizedName]] = set()
+    links: set[_Link] = set()
     for fact in problem.facts:
         if fact.package in named:
             links.update((fact.package, name) for name in fact.named_projects if name in named)
@@ -373,14 +504,30 @@ def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
             need = text.requirement(constraint.text)
             if pins(need.specifier) and need.name in named:
                 links.add((text.name(constraint.package.name), need.name))
-    family &= named
+    return links
+
+
+def _family(links: Collection[_Link], problem: Problem) -> set[NormalizedName]:
+    """Return the projects of lines that tables pair with a component or with one another.
+
+    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
+    it.
+    """
+    named = named_projects(problem)
+    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
+    paired = {fact.package for fact in facts if component_requirements(fact.needs)}
+    both_ways = {*links, *((second, first) for first, second in links)}
+    return _closure(paired & named, both_ways) & named
+
+
+def _closure(names: set[NormalizedName], links: Collection[_Link]) -> set[NormalizedName]:
+    """Return projects, and those that follow from them by any number of links."""
+    reached = set(names)
     while True:
-        linked = {second for first, second in links if first in family}
-        linked |= {first for first, second in links if second in family}
-        linked &= named
-        if linked <= family:
-            return family
-        family |= linked
+        further = {second for first, second in links if first in reached} - reached
+        if not further:
+            return reached
+        reached |= further
 
 
 def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
