@@ -25,7 +25,7 @@ from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.companions import Companions
 from resolver.explain.proposals import Proposals
-from resolver.explain.trials import Trials, Undecided
+from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Trials, Undecided
 from resolver.model import text
 from resolver.model.component import Value
 from resolver.model.constraint import (
@@ -145,11 +145,13 @@ class Rows:
         all rows, apart from those that change a component which it rests on.
         """
         refuted = 0
+        share = SHARE_OF_FIRST_ROW
         for row in islice(self._possible_rows(), _SOLVED):
             self._was_possible = True
             if self._is_late():
                 return
-            solved = self._solved(row)
+            solved = self._solved(row, share)
+            share = SHARE_OF_ROW
             if isinstance(solved, SolvedRow):
                 yield solved
                 continue
@@ -379,18 +381,18 @@ class Rows:
 
     # --- what goes with one
 
-    def _solved(self, row: _Row) -> SolvedRow | Undecided | None:
+    def _solved(self, row: _Row, share: float) -> SolvedRow | Undecided | None:
         """Solve the stack with a row, and return the row with all that changes.
 
-        None if there is no solution, Undecided if time is up or an index failed. If archives
-        without static metadata are in the way, each gets a fact with what it notes. What a
-        refutation has read is added to the clauses.
+        None if there is no solution, Undecided if time is up or an index failed. One attempt takes
+        at most this `share` of the whole time. If archives without static metadata are in the way,
+        each gets a fact with what it notes. What a refutation has read is added to the clauses.
         """
         also = row.also
         lines = {line.number: line for line in (*self._unbound, *row.companions, row.anchor)}
         for archives in range(_ARCHIVES + 1):
             edits = (*lines.values(), *also.edits)
-            answer = self._trials.solve_near(edits, self._preferred)
+            answer = self._trials.solve_near(edits, self._preferred, share)
             if isinstance(answer, Resolution):
                 return SolvedRow(self._row(answer, row.companions).then(also), answer)
             if isinstance(answer, Undecided):

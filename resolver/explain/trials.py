@@ -39,6 +39,8 @@ SHARE = 1 / 4
 # The same for a row of a compatibility table (see `rows`). Many rows are tried, and one that takes
 # long seldom leads to a lock.
 SHARE_OF_ROW = 1 / 12
+# The first row is the nearest to what the stack pins, and what it reads helps the others.
+SHARE_OF_FIRST_ROW = 1 / 6
 # The largest share of the whole time that all rows may take together, so that there is time left
 # for other versions of lines and for sets of changes.
 SHARE_OF_ROWS = 1 / 3

@@ -9,7 +9,7 @@ from packaging.version import Version
 from resolver.config.compile import StackCompiler
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trials import SHARE_OF_ROW, Answer, Trials
+from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Answer, Trials
 from resolver.model.edit import Edits, SetLine
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, refutation, target
@@ -44,7 +44,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> list[Edits]:
         preferred: dict[NormalizedName, Version],
         share: float = SHARE_OF_ROW,
     ) -> Answer:
-        if share == SHARE_OF_ROW:
+        if share in (SHARE_OF_ROW, SHARE_OF_FIRST_ROW):
             solved.append(edits)
         return solve_near(trials, edits, preferred, share)
 

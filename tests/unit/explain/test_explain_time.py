@@ -12,7 +12,8 @@ from resolver.explain import clock as clocks
 from resolver.explain import heuristics
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
-from resolver.explain.trials import SHARE_OF_ROW, SHARE_OF_ROWS
+from resolver.explain.trials import SHARE_OF_ROW, SHARE_OF_ROWS, Answer, Trials
+from resolver.model.edit import AddRows, Edits
 from resolver.model.explanation import Explanation
 from resolver.model.release import CoreMetadata, File
 from tests.datacatalog import DataCatalog
@@ -180,13 +181,13 @@ def test_search_takes_as_long_again_after_the_first_way(catalog: Slow) -> None:
 def test_rows_leave_time_for_other_versions(catalog: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each `plugin` leads to many files that are read in vain, for less than a row may take."""
     numbers = [str(number) for number in range(1, 13)]
-    catalog.serve("base 1 2", "tool 1: base>=2", "tool 2", "engine 20")
-    facts = ""
+    catalog.serve("base 1 2", "tool 1 2", "engine 20")
+    facts = fact("requires", "tool", "==1", 'needs = ["base>=2"]')
     for one in numbers:
         catalog.serve(f"engine {one}", f"plugin {one}: many{one}")
         for release in range(8):
             catalog.add_wheel(f"many{one}", f"1.{release}", metadata_python=">=4")
-        needs = f'needs = ["cann in 8.5.0", "engine=={one}"]'
+        needs = f'needs = ["cann in 8.5.0", "engine=={one}", "base"]'
         facts += fact("requires", "plugin", f"=={one}", needs)
     inputs = inputs_of("base==1", "tool==1", "engine==20", "plugin==12", more=target() + facts)
     answer = refutation(inputs, catalog)
@@ -196,3 +197,22 @@ def test_rows_leave_time_for_other_versions(catalog: Slow, monkeypatch: pytest.M
     explanation_of(answer, StackCompiler(inputs), Clock(limit), lambda _: catalog)
     # contradictions and the last row may take an eighth and a twelfth more
     assert loosened[0] < limit * (SHARE_OF_ROWS + 1 / 8 + SHARE_OF_ROW)
+
+
+def test_loosening_states_facts_about_three_archives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each archive of `plugin` notes what it needs, and none is for this machine."""
+    catalog = DataCatalog().serve("base 1 2", "tool 1: base==2", "tool 2", "setuptools 80")
+    for version in range(1, 9):
+        notes = {"plugin.egg-info/requires.txt": f"gone{version}\n"}
+        catalog.add_archive("plugin", str(version), None, members=notes)
+    inputs = inputs_of("base==1", "tool==1", "plugin==9", more=target(system=""), known={})
+    stated: list[int] = []
+    solve_near = Trials.solve_near
+
+    def counted(trials: Trials, edits: Edits, *preferred: Any) -> Answer:
+        stated.append(sum(isinstance(edit, AddRows) for edit in edits))
+        return solve_near(trials, edits, *preferred)
+
+    monkeypatch.setattr(Trials, "solve_near", counted)
+    explanation_of(refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog)
+    assert max(stated) == 3
