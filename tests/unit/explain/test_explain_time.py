@@ -143,6 +143,27 @@ def test_contradictions_take_an_eighth_of_the_time(
     assert ["a==2", "e==2"] in changed
 
 
+def test_clock_that_was_shortened_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(process_time=lambda: now[0]))
+    clock = Clock(8 * SECONDS)
+    now[0] = 1.0
+    clock.shorten()
+    now[0] = 1.0 + 2 * SECONDS
+    assert not clock.expired()
+    now[0] += 1.0
+    assert clock.expired()
+    clock.restore()
+    assert not clock.expired()
+    now[0] = 3.0 * SECONDS
+    clock.shorten()
+    now[0] = 6.0 * SECONDS
+    assert not clock.expired()
+    now[0] += 1.0
+    assert clock.expired()
+    assert clock.limited
+
+
 def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a busy machine nor a short wait takes anything of the time."""
     seconds = [0.0]
