@@ -11,6 +11,8 @@ from resolver.index.protocol import polling, waited
 
 # For each second of CPU time that is allowed, indexes are waited for so many seconds.
 _PATIENCE = 3
+# The share of the whole time that a search may take in any case after `Clock.shorten`.
+_REST = 1 / 4
 
 
 class Expired(Exception):
@@ -33,7 +35,8 @@ class Clock:
         self.seconds = seconds
         # Whether time was up when somebody asked, so that something was cut short.
         self.limited = False
-        self._cpu_end = time.process_time() + seconds
+        self._began = time.process_time()
+        self._cpu_end = self._began + seconds
         self._wait_end = waited() + _PATIENCE * seconds
         self._report = report
 
@@ -42,6 +45,19 @@ class Clock:
         is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
         self.limited |= is_late
         return is_late
+
+    def shorten(self) -> None:
+        """Leave as much CPU time as was taken so far, or a quarter of the whole if that is more.
+
+        A search calls it when it has found what it may end with.
+        """
+        now = time.process_time()
+        left = max(now - self._began, self.seconds * _REST)
+        self._cpu_end = min(self._cpu_end, now + left)
+
+    def restore(self) -> None:
+        """Undo `shorten`: the clock ends when it would have ended without it."""
+        self._cpu_end = self._began + self.seconds
 
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends with this one, or after so many seconds if that is earlier.
@@ -74,3 +90,29 @@ class Clock:
                 yield
         except (Expired, UndecidedError):
             self.limited = True
+
+
+class Allowance:
+    """An amount of CPU time that several parts of a search share, such as all that try rows."""
+
+    def __init__(self, seconds: float) -> None:
+        """Allow so many seconds."""
+        self._left = seconds
+        # When the part that runs now began; None if none runs.
+        self._began: float | None = None
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Take the CPU time of the `with` block from the allowance. Blocks must not be nested."""
+        self._began = time.process_time()
+        try:
+            yield
+        finally:
+            self._left -= time.process_time() - self._began
+            self._began = None
+
+    @property
+    def is_spent(self) -> bool:
+        """Return whether nothing is left."""
+        running = 0.0 if self._began is None else time.process_time() - self._began
+        return running >= self._left

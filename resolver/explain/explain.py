@@ -90,6 +90,8 @@ def explanation_of(
     concerned = _projects_of(contradictions)
     solved = results.fixes or results.useless.values()
     fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
+    # Only searches end early: what was found is solved once more without help from similar locks.
+    clock.restore()
     for changed, locked in solved:
         text = trials.text(changed.edits)
         resolution = trials.exact(changed.edits, locked)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from resolver.explain import heuristics
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.heuristics import SEVERAL
 from resolver.explain.repairs import Repairs, Step
 from resolver.explain.search_results import FixSearchResults
@@ -31,10 +32,15 @@ def find_fixes(
     """Return the fixes of a refuted stack in the order found, and the attempts that failed.
 
     `cores` are the contradictions of the stack. `report` is called with the changes of the first
-    fix that contradicts no fact and no metadata. When time is up, the results are incomplete, and
-    `trials.clock.limited` is set.
+    fix that contradicts no fact and no metadata; from then on, the clock is shortened. When time is
+    up, the results are incomplete, and `trials.clock.limited` is set.
     """
-    results = FixSearchResults(report)
+
+    def report_first(changes: tuple[Change, ...]) -> None:
+        trials.clock.shorten()
+        report(changes)
+
+    results = FixSearchResults(report_first)
     search: list[Repairs] = []
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
@@ -62,13 +68,17 @@ def _try_what_is_known(
     with_practices = list(search)
     heuristics.try_shipped(first, constraints)
     heuristics.try_dropping_together(first)
-    if any(heuristics.is_about_python(first, core) for core in first.cores):
+    is_about_python = any(heuristics.is_about_python(first, core) for core in first.cores)
+    if is_about_python:
         # One other Python may mend several conflicts. Otherwise all that follows is tried with a
         # Python that a line of the stack cannot have.
-        heuristics.try_pythons(first, constraints)
+        heuristics.try_pythons(first, first.proposals.other_pythons(constraints))
     # With practices turned on, releases nearer to the stack's lines may be enough.
+    pythons: list[ChangedStack] = []
     for repairs in reversed(with_practices):
-        heuristics.try_rows(repairs)
+        pythons = pythons or heuristics.try_rows(repairs)
+    if pythons and not is_about_python and not first.results.fixes:
+        heuristics.try_pythons(first, pythons)
     if len(first.cores) >= SEVERAL and all(fix.dropped for fix, _ in first.results.fixes):
         heuristics.try_loosening(first)
 

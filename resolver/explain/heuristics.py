@@ -37,15 +37,23 @@ def try_practices(repairs: Repairs) -> None:
         repairs.propose(changed, [])
 
 
-def try_rows(repairs: Repairs) -> None:
+def try_rows(repairs: Repairs) -> list[ChangedStack]:
     """Solve the stack with releases that compatibility tables list together, until one is a fix.
 
-    Does nothing if no core is about a line of these projects. See `rows`.
+    Does nothing if no core is about a line of these projects. See `rows`. If none is a fix because
+    no row can be had with the target's Python, return the stack for other Pythons, nearest first.
     """
     repairs.learn()
     rows = Rows(repairs.clauses, repairs.trials, repairs.changes, repairs.proposals)
     if not any(map(rows.concerns, repairs.cores)):
-        return
+        return []
+    with repairs.trials.time_for_rows.spending():
+        _try_solved_rows(repairs, rows)
+    return list(rows.other_pythons())
+
+
+def _try_solved_rows(repairs: Repairs, rows: Rows) -> None:
+    """Solve the stack with each row that has a solution, until one is a fix."""
     known = len(repairs.results.fixes)
     for row in rows.solved():
         changed = repairs.before.then(row.changed)
@@ -170,8 +178,8 @@ def is_about_python(repairs: Repairs, core: Sequence[Constraint]) -> bool:
     return len(lines) == 1 and any(repairs.proposals.other_pythons(core))
 
 
-def try_pythons(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
-    """Solve the stack for another Python, the nearest first, until one is a fix.
+def try_pythons(repairs: Repairs, pythons: Iterable[ChangedStack]) -> None:
+    """Solve the stack for other Pythons, in this order, until one is a fix.
 
     All practices are turned on for it; those that are not needed are turned off again. If none is a
     fix, other versions of lines are looked for with the first Python that is no part of its
@@ -180,7 +188,7 @@ def try_pythons(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
     known = len(repairs.results.fixes)
     practices = next(repairs.proposals.enabled_practices(), None)
     suitable: Repairs | None = None
-    for changed in islice(repairs.proposals.other_pythons(constraints), EACH):
+    for changed in islice(pythons, EACH):
         if repairs.trials.clock.expired():
             return
         stack = changed if practices is None else changed.then(practices)

@@ -9,6 +9,7 @@ back gets them. `repairs` calls this.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
@@ -34,6 +35,9 @@ from resolver.resolve.solver import Refutation
 
 # After so many conflicts, no more lines are loosened.
 _CONFLICTS = 40
+# For so many archives of a project, a fact states what they need. Further ones of the project would
+# be in the way for the same reason.
+_ARCHIVES = 3
 
 
 class Loosening:
@@ -139,11 +143,13 @@ class Loosening:
     def _facts_for_archives(self, refutation: Refutation) -> ChangedStack | None:
         """Return the stack with a further fact about an archive in a core; None without one."""
         known = set(chain.from_iterable(stack.changes for stack in self._stated))
+        stated = Counter(change.subject for change in known)
         clauses = refutation.clauses
         trials = self._trials.after(self._edits(), clauses.universe)
         proposals = Proposals(clauses, trials, Changes(clauses, trials))
         for stack in proposals.facts_for_archives(refutation.core):
-            if known.isdisjoint(stack.changes):
+            is_new = known.isdisjoint(stack.changes)
+            if is_new and stated[stack.changes[0].subject] < _ARCHIVES:
                 return stack
         return None
 

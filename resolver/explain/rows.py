@@ -10,7 +10,7 @@ from it. `repairs` locks the rows that are found.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -23,24 +23,28 @@ from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
+from resolver.explain.companions import Companions
 from resolver.explain.proposals import Proposals
-from resolver.explain.trials import Trials, Undecided
+from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Trials, Undecided
 from resolver.model import text
+from resolver.model.component import Value
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
+    ComponentValue,
     Constraint,
+    Exclusive,
     Requires,
     StackLine,
     Unavailable,
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
+from resolver.model.fact import Absent, component_requirements
 from resolver.model.fact import Requires as RequiresFact
-from resolver.model.fact import component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
-from resolver.model.release import RejectionReason
+from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease, pins
@@ -51,10 +55,18 @@ from resolver.resolve.solver import Refutation
 _ARCHIVES = 3
 # How many rows are solved. Most others are ruled out by the clauses at once.
 _SOLVED = 12
+# After so many refuted rows, it is asked whether there can be another one.
+_REFUTED = 2
 # How many steps pins are followed from a release of the anchor.
 _DEPTH = 2
+# The component that decides which files of a release can be used. No table has another one.
+_PYTHON = "python"
 # No further change.
 _NOTHING = ChangedStack((), 0, risky=False)
+
+
+# A project, and another one whose releases it decides.
+_Link = tuple[NormalizedName, NormalizedName]
 
 
 class _Row(NamedTuple):
@@ -64,6 +76,8 @@ class _Row(NamedTuple):
     anchor: SetLine
     # The change of a component such as CANN; no change if the row is for the target's own value.
     also: ChangedStack
+    # The edits of lines that lose more than their versions: see `_companions`.
+    companions: tuple[SetLine, ...]
 
 
 class SolvedRow(NamedTuple):
@@ -90,7 +104,8 @@ class Rows:
         self._trials = trials
         self._changes = changes
         self._proposals = proposals
-        names = _family(clauses, trials.problem)
+        links = _links(clauses, trials.problem)
+        names = _family(links, trials.problem)
         family = [
             root
             for root in trials.problem.stack.requirements
@@ -99,12 +114,19 @@ class Rows:
         # The lines that get the releases of a row.
         self._lines = [root for root in family if str(need_of(root).specifier)]
         self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
-        self._anchor = _anchor(family, trials.problem)
+        self._companions = Companions(family, clauses, changes)
+        self._roots = {root.number: root for root in family}
+        self._anchor = _anchor(family, links, trials.problem)
         self._preferred = _pinned(trials.problem)
         self._named = named_projects(trials.problem)
-        # One variable for each row that was refuted. If it is assumed true, policies rule out here
-        # what they ruled out there.
-        self._excludes: list[int] = []
+        # One variable for each row that was refuted, by the row's edits of companions. If it is
+        # assumed true, policies rule out here what they ruled out there.
+        self._excludes: dict[tuple[SetLine, ...], list[int]] = {}
+        # The refutation of the stack with any release of the anchor; None if there is none, or if
+        # no row was refuted so far.
+        self._shared: Refutation | None = None
+        # Whether the clauses admitted a row.
+        self._was_possible = False
 
     def concerns(self, core: Sequence[Constraint]) -> bool:
         """Return whether a core has a line that gets a release of a row."""
@@ -118,16 +140,98 @@ class Rows:
         """Yield each row for which the stack has a solution, the nearest to the stack first.
 
         Rows for the target's own components come before those for another CANN. If a row is not
-        decided in time, no further row is tried, as others may take as long.
+        decided in time, no further row is tried, as others may take as long. After a few rows that
+        were refuted, the stack is solved with any release of the anchor: what refutes that refutes
+        all rows, apart from those that change a component which it rests on.
         """
+        refuted = 0
+        share = SHARE_OF_FIRST_ROW
         for row in islice(self._possible_rows(), _SOLVED):
-            if self._trials.clock.expired():
+            self._was_possible = True
+            if self._is_late():
                 return
-            solved = self._solved(row)
+            solved = self._solved(row, share)
+            share = SHARE_OF_ROW
             if isinstance(solved, SolvedRow):
                 yield solved
-            elif isinstance(solved, Undecided):
+                continue
+            if isinstance(solved, Undecided):
                 return
+            refuted += 1
+            if refuted == _REFUTED:
+                self._shared = self._shared_refutation()
+
+    def _is_late(self) -> bool:
+        """Return whether time is up, or the time for rows is."""
+        if self._trials.time_for_rows.is_spent:
+            self._trials.clock.limited = True
+            return True
+        return self._trials.clock.expired()
+
+    # --- what all rows share
+
+    def other_pythons(self) -> Iterator[ChangedStack]:
+        """Yield the stack for other Pythons, nearest first, if Python is why no row can be had.
+
+        These are the Pythons on which the refutation of all rows depends. If no row was possible at
+        all, they are those that the facts about the first release of the anchor admit which would
+        be possible with another Python.
+        """
+        if self._shared is not None:
+            yield from self._proposals_for((), self._shared).other_pythons(self._shared.core)
+        elif not self._was_possible and self._anchor is not None:
+            for release in self._listed_releases(self._anchor):
+                pythons = self._pythons_for(release)
+                if pythons:
+                    yield from pythons
+                    return
+
+    def _pythons_for(self, release: Candidate) -> list[ChangedStack]:
+        """Return the stack for each other Python that a release of the anchor goes with.
+
+        The components that may change with the release have any value.
+        """
+        problem = self._trials.problem
+        package = Package(_PYTHON, "", PackageKind.COMPONENT)
+        self._clauses.add_package(package)
+        names = [_PYTHON, *self._toolkits(release)]
+        relaxed = {problem.component_value(name) for name in names}
+        companions = self._companions_of(release)
+        # The first candidate is the value that the target has.
+        return [
+            self._proposals.component(_PYTHON, str(value.chosen))
+            for value in self._clauses.packages[package][1:]
+            if self._is_possible([release, value], relaxed, companions)
+        ]
+
+    def _shared_refutation(self) -> Refutation | None:
+        """Return why the stack has no solution with any release of the anchor; None if it may have.
+
+        A refutation that rests on a line which a row may change further is none of all rows, and
+        neither is one for want of a fact about an archive.
+        """
+        answer = self._trials.solve_near(tuple(self._unbound), self._preferred)
+        if not isinstance(answer, Refutation):
+            return None
+        may_change = {
+            line.text for line in self._unbound if line.number in self._companions.numbers
+        }
+        for constraint in answer.core:
+            if isinstance(constraint, StackLine) and constraint.text in may_change:
+                return None
+            if self._may_end(constraint):
+                return None
+        self._clauses.learn_from(answer.clauses)
+        return answer
+
+    def _is_refuted(self, component: str = "") -> bool:
+        """Return whether all rows are refuted, or those that change the value of a component."""
+        if self._shared is None:
+            return False
+        return not any(
+            isinstance(constraint, ComponentValue) and constraint.component == component
+            for constraint in self._shared.core
+        )
 
     # --- releases of the anchor
 
@@ -136,19 +240,60 @@ class Rows:
         anchor = self._anchor
         if anchor is None:
             return
-        releases = self._changes.alternatives.listed_releases(need_of(anchor))
+        releases = self._listed_releases(anchor)
         for release in releases:
-            if self._is_possible([release], {}):
-                yield _Row(self._pinned_to(anchor, release), _NOTHING)
+            if self._is_refuted():
+                break
+            companions = self._companions_of(release)
+            if self._is_possible([release], {}, companions):
+                yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
         for release in releases:
             for name in self._toolkits(release):
-                value = self._value_for(anchor.origin, release, name)
-                if value is not None:
-                    toolkit = self._proposals.component(name, str(value.chosen))
-                    yield _Row(self._pinned_to(anchor, release), toolkit)
+                if self._is_refuted(name):
+                    continue
+                row = self._row_with_other(anchor, release, name)
+                if row is not None:
+                    yield row
 
-    def _value_for(self, anchor: Constraint, release: Candidate, name: str) -> Candidate | None:
-        """Return the nearest other value of a component that a release of the anchor goes with.
+    def _listed_releases(self, anchor: RootRequirement) -> list[Candidate]:
+        """Return the releases of the anchor that its tables list, in the order of their rows.
+
+        The nearest to its line comes first. If the line pins none, the releases come first whose
+        facts agree with most of the versions that other lines pin.
+        """
+        need = need_of(anchor)
+        releases = self._changes.alternatives.listed_releases(need)
+        if need.name in self._preferred:
+            return releases
+        project = self._clauses.universe.project(need.name)
+
+        def disagreements(release: Candidate) -> int:
+            about = project.facts_about(release.release.position, RequiresFact)
+            count = 0
+            for fact in about:
+                for needed in fact.needs:
+                    if isinstance(needed, Requirement) and needed.name in self._preferred:
+                        pinned = self._preferred[needed.name]
+                        count += not needed.specifier.contains(pinned, prereleases=True)
+            return count
+
+        return sorted(releases, key=disagreements)
+
+    def _companions_of(
+        self, release: Candidate, values: Mapping[str, Value] | None = None
+    ) -> tuple[SetLine, ...]:
+        """Return the edits of companions' lines for a release of the anchor.
+
+        The row is for the target's machine with other `values` of components.
+        """
+        self._follow(release, _DEPTH)
+        machine = {**self._trials.problem.target.system, **(values or {})}
+        return tuple(self._companions.edits(release, machine))
+
+    def _row_with_other(
+        self, anchor: RootRequirement, release: Candidate, name: str
+    ) -> _Row | None:
+        """Return the row of a release with the nearest other value of a component.
 
         Values with the smallest surcharge for the release come first. None if no value goes with
         it.
@@ -159,28 +304,49 @@ class Rows:
         doubt = self._changes.alternatives.doubt
         # The first candidate is the value that the target has.
         values = self._clauses.packages[package][1:]
-        for value in sorted(values, key=lambda value: doubt({anchor: release, current: value})):
-            if self._is_possible([release, value], {current}):
-                return value
+        line = anchor.origin
+        for value in sorted(values, key=lambda value: doubt({line: release, current: value})):
+            chosen = value.chosen
+            assert not isinstance(chosen, Release)  # noqa: S101  a component has values
+            companions = self._companions_of(release, {name: chosen})
+            if self._is_possible([release, value], {current}, companions):
+                toolkit = self._proposals.component(name, str(chosen))
+                return _Row(self._pinned_to(anchor, release), toolkit, companions)
         return None
 
-    def _is_possible(self, chosen: Sequence[Candidate], relaxed: Collection[Constraint]) -> bool:
+    def _is_possible(
+        self,
+        chosen: Sequence[Candidate],
+        relaxed: Collection[Constraint],
+        companions: tuple[SetLine, ...],
+    ) -> bool:
         """Return whether the clauses admit the chosen release of the anchor and what it pins.
 
         The first of `chosen` is that release; a value of a component may follow. The versions of
-        the lines that a row sets are ignored, and so are `relaxed` constraints and constraints that
-        an archive has no static metadata.
+        the lines that a row sets are ignored, and so are lines that `companions` drop, `relaxed`
+        constraints, and constraints that a row may end.
         """
-        self._follow(chosen[0], _DEPTH)
-        versions = [replace(root.origin, part=VERSION_PART) for root in self._lines]
-        archives = [
-            constraint
-            for constraint in self._clauses.known
-            if isinstance(constraint, Unavailable) and constraint.why is RejectionReason.DYNAMIC
-        ]
-        assumed = [*self._excludes, *map(self._clauses.variable, chosen)]
-        with self._clauses.without([*versions, *archives, *relaxed], reading=False):
+        dropped = [self._roots[edit.number].origin for edit in companions if not edit.text]
+        changing = [root.origin for root in self._lines] + dropped
+        versions = [replace(line, part=VERSION_PART) for line in changing]
+        undecided = [constraint for constraint in self._clauses.known if self._may_end(constraint)]
+        assumed = [*self._excludes.get(companions, ()), *map(self._clauses.variable, chosen)]
+        with self._clauses.without([*versions, *dropped, *undecided, *relaxed], reading=False):
             return self._clauses.satisfiable(assumed)
+
+    def _may_end(self, constraint: Constraint) -> bool:
+        """Return whether a constraint may not hold in the stack that has a row.
+
+        An archive without static metadata may get a fact. An `absent` fact excludes a project, and
+        is in force instead if it is about all releases that a line admits in the row.
+        """
+        match constraint:
+            case Unavailable(why=RejectionReason.DYNAMIC):
+                return True
+            case Exclusive(fact=Absent(package=package)):
+                return any(need_of(root).name == package for root in self._lines)
+            case _:
+                return False
 
     def _follow(self, release: Candidate, depth: int) -> None:
         """Open a release and, up to `depth` steps away, the releases that it pins."""
@@ -215,25 +381,26 @@ class Rows:
 
     # --- what goes with one
 
-    def _solved(self, row: _Row) -> SolvedRow | Undecided | None:
+    def _solved(self, row: _Row, share: float) -> SolvedRow | Undecided | None:
         """Solve the stack with a row, and return the row with all that changes.
 
-        None if there is no solution, Undecided if time is up or an index failed. If archives
-        without static metadata are in the way, each gets a fact with what it notes. What a
-        refutation has read is added to the clauses.
+        None if there is no solution, Undecided if time is up or an index failed. One attempt takes
+        at most this `share` of the whole time. If archives without static metadata are in the way,
+        each gets a fact with what it notes. What a refutation has read is added to the clauses.
         """
         also = row.also
+        lines = {line.number: line for line in (*self._unbound, *row.companions, row.anchor)}
         for archives in range(_ARCHIVES + 1):
-            unbound = [line for line in self._unbound if line.number != row.anchor.number]
-            edits = (*unbound, row.anchor, *also.edits)
-            answer = self._trials.solve_near(edits, self._preferred)
+            edits = (*lines.values(), *also.edits)
+            answer = self._trials.solve_near(edits, self._preferred, share)
             if isinstance(answer, Resolution):
-                return SolvedRow(self._row(answer).then(also), answer)
+                return SolvedRow(self._row(answer, row.companions).then(also), answer)
             if isinstance(answer, Undecided):
                 return answer
             facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
             if not facts:
-                self._excludes.append(self._clauses.learn_from(answer.clauses))
+                excludes = self._clauses.learn_from(answer.clauses)
+                self._excludes.setdefault(row.companions, []).append(excludes)
                 return None
             for stack in facts:
                 also = also.then(stack)
@@ -244,25 +411,37 @@ class Rows:
 
         Archives of projects that a line names are left out: for them the row has the release.
         """
-        clauses = refutation.clauses
-        trials = self._trials.after(edits, clauses.universe)
-        proposals = Proposals(clauses, trials, Changes(clauses, trials))
+        proposals = self._proposals_for(edits, refutation)
         return [
             stack
             for stack in proposals.facts_for_archives(refutation.core)
             if stack.changes[0].subject not in self._named
         ]
 
-    def _row(self, solution: Resolution) -> ChangedStack:
-        """Return the stack with the releases that a solution has for the lines that a row sets."""
+    def _proposals_for(self, edits: Edits, refutation: Refutation) -> Proposals:
+        """Return the proposals for a refuted stack that has these edits."""
+        clauses = refutation.clauses
+        trials = self._trials.after(edits, clauses.universe)
+        return Proposals(clauses, trials, Changes(clauses, trials))
+
+    def _row(self, solution: Resolution, companions: Sequence[SetLine]) -> ChangedStack:
+        """Return the stack with the releases that a solution has for the lines that a row sets.
+
+        Lines that `companions` drop are dropped.
+        """
         choice: dict[Constraint, Candidate] = {}
-        for root in self._lines:
+        dropped = {edit.number for edit in companions if not edit.text}
+        pinned = {edit.number for edit in companions if edit.text}
+        for number, root in self._roots.items():
             need = need_of(root)
             pin = solution.pin(need.name)
-            if pin is not None and not need.specifier.contains(pin.version, prereleases=True):
+            if pin is None or number in dropped:
+                continue
+            if number in pinned or not need.specifier.contains(pin.version, prereleases=True):
                 versions = replace(root.origin, part=VERSION_PART)
                 choice[versions] = Candidate(Package(need.name), pin.release)
-        return self._changes.apply(list(choice), choice)
+        lines = [self._roots[number].origin for number in dropped]
+        return self._changes.apply([*choice, *lines], choice)
 
 
 def need_of(root: RootRequirement) -> Requirement:
@@ -287,11 +466,13 @@ def paired_projects(problem: Problem) -> set[NormalizedName]:
     return paired
 
 
-def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirement | None:
+def _anchor(
+    family: Sequence[RootRequirement], links: Collection[_Link], problem: Problem
+) -> RootRequirement | None:
     """Return the line of the anchor; None if no project of the family is paired with a component.
 
-    Of the projects that facts pair with a component, the anchor is the one whose facts name most of
-    the others.
+    Of the projects that facts pair with a component, the anchor is the one from which most of the
+    others follow by facts and pins; of several, the one whose facts name most of the others.
     """
     names = {need_of(root).name for root in family}
     is_paired: set[NormalizedName] = set()
@@ -302,19 +483,21 @@ def _anchor(family: Sequence[RootRequirement], problem: Problem) -> RootRequirem
                 is_paired.add(fact.package)
             named.setdefault(fact.package, set()).update(names & set(fact.named_projects))
     paired = [root for root in family if need_of(root).name in is_paired]
-    return max(paired, key=lambda root: len(named[need_of(root).name]), default=None)
+
+    def reach(root: RootRequirement) -> tuple[int, int]:
+        name = need_of(root).name
+        return len(_closure({name}, links)), len(named[name])
+
+    return max(paired, key=reach, default=None)
 
 
-def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
-    """Return the projects of lines that tables pair with a component or with one another.
+def _links(clauses: Clauses, problem: Problem) -> set[_Link]:
+    """Return which projects of lines decide the releases of which others.
 
-    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
-    it.
+    A fact names the other project, or core metadata that is known pins it.
     """
     named = named_projects(problem)
-    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
-    family = {fact.package for fact in facts if component_requirements(fact.needs)}
-    links: set[tuple[NormalizedName, NormalizedName]] = set()
+    links: set[_Link] = set()
     for fact in problem.facts:
         if fact.package in named:
             links.update((fact.package, name) for name in fact.named_projects if name in named)
@@ -323,14 +506,30 @@ def _family(clauses: Clauses, problem: Problem) -> set[NormalizedName]:
             need = text.requirement(constraint.text)
             if pins(need.specifier) and need.name in named:
                 links.add((text.name(constraint.package.name), need.name))
-    family &= named
+    return links
+
+
+def _family(links: Collection[_Link], problem: Problem) -> set[NormalizedName]:
+    """Return the projects of lines that tables pair with a component or with one another.
+
+    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
+    it.
+    """
+    named = named_projects(problem)
+    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
+    paired = {fact.package for fact in facts if component_requirements(fact.needs)}
+    both_ways = {*links, *((second, first) for first, second in links)}
+    return _closure(paired & named, both_ways) & named
+
+
+def _closure(names: set[NormalizedName], links: Collection[_Link]) -> set[NormalizedName]:
+    """Return projects, and those that follow from them by any number of links."""
+    reached = set(names)
     while True:
-        linked = {second for first, second in links if first in family}
-        linked |= {first for first, second in links if second in family}
-        linked &= named
-        if linked <= family:
-            return family
-        family |= linked
+        further = {second for first, second in links if first in reached} - reached
+        if not further:
+            return reached
+        reached |= further
 
 
 def _pinned(problem: Problem) -> dict[NormalizedName, Version]:

@@ -17,7 +17,7 @@ from resolver.config.schema import StackFile
 from resolver.config.stack_lines import stack_lines
 from resolver.errors import ResolverError
 from resolver.explain.changed_stack import EditSet
-from resolver.explain.clock import Clock, Expired
+from resolver.explain.clock import Allowance, Clock, Expired
 from resolver.explain.stack_text import StackText
 from resolver.index.protocol import Catalog, polling
 from resolver.index.sources import with_sources_of_facts
@@ -39,6 +39,11 @@ SHARE = 1 / 4
 # The same for a row of a compatibility table (see `rows`). Many rows are tried, and one that takes
 # long seldom leads to a lock.
 SHARE_OF_ROW = 1 / 12
+# The first row is the nearest to what the stack pins, and what it reads helps the others.
+SHARE_OF_FIRST_ROW = 1 / 6
+# The largest share of the whole time that all rows may take together, so that there is time left
+# for other versions of lines and for sets of changes.
+SHARE_OF_ROWS = 1 / 3
 # How many of the last refutations are tried on a further changed stack.
 _PROOFS = 6
 
@@ -77,6 +82,8 @@ class Trials:
         """
         self._read_shipped = read_shipped
         self.clock = clock
+        # The time that is left for rows of compatibility tables.
+        self.time_for_rows = Allowance(clock.seconds * SHARE_OF_ROWS)
         self._compiler = compiler
         self._options = options
         self._sources = universe.problem.sources

@@ -9,8 +9,11 @@ import pytest
 
 from resolver.config.compile import StackCompiler
 from resolver.explain import clock as clocks
+from resolver.explain import heuristics
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
+from resolver.explain.trials import SHARE_OF_ROW, SHARE_OF_ROWS, Answer, Trials
+from resolver.model.edit import AddRows, Edits
 from resolver.model.explanation import Explanation
 from resolver.model.release import CoreMetadata, File
 from tests.datacatalog import DataCatalog
@@ -140,6 +143,27 @@ def test_contradictions_take_an_eighth_of_the_time(
     assert ["a==2", "e==2"] in changed
 
 
+def test_clock_that_was_shortened_can_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(process_time=lambda: now[0]))
+    clock = Clock(8 * SECONDS)
+    now[0] = 1.0
+    clock.shorten()
+    now[0] = 1.0 + 2 * SECONDS
+    assert not clock.expired()
+    now[0] += 1.0
+    assert clock.expired()
+    clock.restore()
+    assert not clock.expired()
+    now[0] = 3.0 * SECONDS
+    clock.shorten()
+    now[0] = 6.0 * SECONDS
+    assert not clock.expired()
+    now[0] += 1.0
+    assert clock.expired()
+    assert clock.limited
+
+
 def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a busy machine nor a short wait takes anything of the time."""
     seconds = [0.0]
@@ -150,3 +174,66 @@ def test_clock_counts_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not clock.expired()
     seconds[0] = 4.0 * SECONDS
     assert clock.expired()
+
+
+def test_search_takes_as_long_again_after_the_first_way(catalog: Slow) -> None:
+    """`a` is found at once; each other release of `b` needs a project read in vain for a minute."""
+    catalog.serve("a 1: c==1", "a 2: c==2", "b 1: c==2", "c 1 2")
+    for at in range(2, 20):
+        catalog.add_wheel("b", str(at), [f"d{at}"])
+        for release in range(MANY):
+            catalog.add_wheel(f"d{at}", f"2.{release}", metadata_python=">=4")
+    inputs = inputs_of("b==1", "a==1", more=target(system=""), known={})
+    answer = refutation(inputs, catalog)
+    began, limit = catalog.now, 40 * SECONDS
+    found: list[int] = []
+    explanation = explanation_of(
+        answer,
+        StackCompiler(inputs),
+        Clock(limit),
+        lambda _: catalog,
+        report_fix=lambda _: found.append(catalog.now - began),
+    )
+    assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]
+    assert explanation.limited
+    assert catalog.now - began <= found[0] + max(found[0], limit // 4) + 1
+
+
+def test_rows_leave_time_for_other_versions(catalog: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `plugin` leads to many files that are read in vain, for less than a row may take."""
+    numbers = [str(number) for number in range(1, 13)]
+    catalog.serve("base 1 2", "tool 1 2", "engine 20")
+    facts = fact("requires", "tool", "==1", 'needs = ["base>=2"]')
+    for one in numbers:
+        catalog.serve(f"engine {one}", f"plugin {one}: many{one}")
+        for release in range(8):
+            catalog.add_wheel(f"many{one}", f"1.{release}", metadata_python=">=4")
+        needs = f'needs = ["cann in 8.5.0", "engine=={one}", "base"]'
+        facts += fact("requires", "plugin", f"=={one}", needs)
+    inputs = inputs_of("base==1", "tool==1", "engine==20", "plugin==12", more=target() + facts)
+    answer = refutation(inputs, catalog)
+    began, limit = catalog.now, 12 * SECONDS
+    loosened: list[int] = []
+    monkeypatch.setattr(heuristics, "try_loosening", lambda _: loosened.append(catalog.now - began))
+    explanation_of(answer, StackCompiler(inputs), Clock(limit), lambda _: catalog)
+    # contradictions and the last row may take an eighth and a twelfth more
+    assert loosened[0] < limit * (SHARE_OF_ROWS + 1 / 8 + SHARE_OF_ROW)
+
+
+def test_loosening_states_facts_about_three_archives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each archive of `plugin` notes what it needs, and none is for this machine."""
+    catalog = DataCatalog().serve("base 1 2", "tool 1: base==2", "tool 2", "setuptools 80")
+    for version in range(1, 9):
+        notes = {"plugin.egg-info/requires.txt": f"gone{version}\n"}
+        catalog.add_archive("plugin", str(version), None, members=notes)
+    inputs = inputs_of("base==1", "tool==1", "plugin==9", more=target(system=""), known={})
+    stated: list[int] = []
+    solve_near = Trials.solve_near
+
+    def counted(trials: Trials, edits: Edits, *preferred: Any) -> Answer:
+        stated.append(sum(isinstance(edit, AddRows) for edit in edits))
+        return solve_near(trials, edits, *preferred)
+
+    monkeypatch.setattr(Trials, "solve_near", counted)
+    explanation_of(refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog)
+    assert max(stated) == 3

@@ -110,9 +110,11 @@ def test_rows_refuted_like_an_earlier_one_are_not_solved(monkeypatch: pytest.Mon
     rows: list[tuple[str, ...]] = []
     solve_near = Trials.solve_near
 
-    def counted(trials: Trials, edits: Edits, preferred: dict[NormalizedName, Version]) -> Answer:
+    def counted(
+        trials: Trials, edits: Edits, preferred: dict[NormalizedName, Version], share: float
+    ) -> Answer:
         rows.append(tuple(edit.value for edit in edits if isinstance(edit, SetComponent)))
-        return solve_near(trials, edits, preferred)
+        return solve_near(trials, edits, preferred, share)
 
     monkeypatch.setattr(Trials, "solve_near", counted)
     found = explanation_of(
