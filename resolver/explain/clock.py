@@ -49,7 +49,7 @@ class Clock:
     def shorten(self) -> None:
         """Leave as much CPU time as was taken so far, or a quarter of the whole if that is more.
 
-        A search calls it when it has found what it may end with.
+        A search calls it when it has found what it may end with. A second call changes nothing.
         """
         now = time.process_time()
         left = max(now - self._began, self.seconds * _REST)

@@ -237,8 +237,11 @@ def _is_renaming(change: Change) -> bool:
 def takes_prerelease(change: Change) -> bool:
     """Return whether a change admits a pre-release that the stack did not admit before.
 
-    A line asks for one and did not before, or the policy admits those of a project.
+    A line asks for one and did not before, or the policy admits those of a project. One does not
+    count if tables pair no final release with the machine.
     """
+    if change.has_no_final:
+        return False
     if isinstance(change.edit, AllowPrereleases):
         return True
     if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:

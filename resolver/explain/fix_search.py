@@ -14,6 +14,7 @@ from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.heuristics import SEVERAL
 from resolver.explain.repairs import Repairs, Step
 from resolver.explain.search_results import FixSearchResults
+from resolver.explain.shipped import lacking_projects
 from resolver.explain.trials import Trials
 from resolver.model.constraint import Constraint
 from resolver.model.explanation import Change
@@ -32,19 +33,23 @@ def find_fixes(
     """Return the fixes of a refuted stack in the order found, and the attempts that failed.
 
     `cores` are the contradictions of the stack. `report` is called with the changes of the first
-    fix that contradicts no fact and no metadata; from then on, the clock is shortened. When time is
-    up, the results are incomplete, and `trials.clock.limited` is set.
+    fix that contradicts no fact and no metadata. From the first such fix on that drops only lines
+    about projects that no index has, the clock is shortened. When time is up, the results are
+    incomplete, and `trials.clock.limited` is set.
     """
+    constraints = list(chain.from_iterable(cores))
+    lacking = lacking_projects(constraints)
 
-    def report_first(changes: tuple[Change, ...]) -> None:
-        trials.clock.shorten()
-        report(changes)
+    def report_safe(changed: ChangedStack) -> None:
+        if not results.safe:
+            report(changed.reported)
+        if changed.dropped <= lacking:
+            trials.clock.shorten()
 
-    results = FixSearchResults(report_first)
+    results = FixSearchResults(report_safe)
     search: list[Repairs] = []
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
-    constraints = list(chain.from_iterable(cores))
     with trials.clock.limiting():
         _try_what_is_known(first, search, constraints)
         first.suggest(constraints)

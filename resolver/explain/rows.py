@@ -441,7 +441,13 @@ class Rows:
                 versions = replace(root.origin, part=VERSION_PART)
                 choice[versions] = Candidate(Package(need.name), pin.release)
         lines = [self._roots[number].origin for number in dropped]
-        return self._changes.apply([*choice, *lines], choice)
+        changed = self._changes.apply([*choice, *lines], choice)
+        without_final = {need_of(self._roots[number]).name for number in pinned}
+        changes = [
+            replace(change, has_no_final=change.subject in without_final)
+            for change in changed.changes
+        ]
+        return replace(changed, changes=tuple(changes))
 
 
 def need_of(root: RootRequirement) -> Requirement:

@@ -10,7 +10,7 @@ import msgspec
 from resolver.explain.changed_stack import ChangedStack, EditSet
 from resolver.explain.trials import Undecided
 from resolver.model.constraint import Constraint
-from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
+from resolver.model.explanation import Attempt, AttemptOutcome, ChangeKind, Contradiction
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -23,8 +23,8 @@ _AGAINST = 1
 class FixSearchResults(msgspec.Struct):
     """What a search for fixes has found so far."""
 
-    # Is called with the changes of the first fix that contradicts no fact and no metadata.
-    report: Callable[[tuple[Change, ...]], None]
+    # Is called with each fix that contradicts no fact and no metadata, before it is added.
+    report: Callable[[ChangedStack], None]
     # The fixes, each with its lock for the explained target, in the order in which they were found.
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
     # Changed stacks that lock, but in which something does not work without a dropped line,
@@ -47,8 +47,8 @@ class FixSearchResults(msgspec.Struct):
 
         A fix stays if the new one has more releases that are not known to work.
         """
-        if not changed.risky and not self.safe:
-            self.report(changed.reported)
+        if not changed.risky:
+            self.report(changed)
         self.fixes = [
             (fix, lock)
             for fix, lock in self.fixes

@@ -127,6 +127,8 @@ class Change(msgspec.Struct, frozen=True):
     # Whether an older release is taken of what requires another line of its contradiction, and that
     # line stays as it is.
     is_older_requirer: bool = False
+    # Whether a line takes a pre-release since tables pair no final release with the machine.
+    has_no_final: bool = False
     # The requirement because of which a line or component changes, if no contradiction is about it;
     # None if there is none, or if it is unknown.
     cause: Reason | None = None

@@ -40,7 +40,7 @@ _ATTEMPTS: Final = 12
 
 # The most later releases of a project in which an upper bound is looked for. For each, a file may
 # have to be read.
-_LATER: Final = 12
+_LATER: Final = 20
 
 # A function that searches for a resolution of a universe; None if it finds none.
 Search = Callable[[Universe], Resolution | None]

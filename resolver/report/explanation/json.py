@@ -265,6 +265,7 @@ _NOT_REPORTED = (
     "days",
     "left_behind",
     "is_older_requirer",
+    "has_no_final",
 )
 
 
