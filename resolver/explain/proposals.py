@@ -71,9 +71,11 @@ class Proposals:
     # --- names, practices, lines
 
     def renamed_projects(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """Yield the stack with known projects in place of similar names that no index has.
+        """Yield the stack with known projects in place of slips in names that no index has.
 
-        All such names are corrected in one changed stack. Nothing is yielded if there are none.
+        All such names are corrected in one changed stack. Nothing is yielded if there are none. A
+        name that differs by more than a slip may be a project of one's own, or something that no
+        index has: another project in its place would be no fix.
         """
         known = {
             constraint.project: similar_project(self._clauses, constraint.project)
@@ -86,7 +88,7 @@ class Proposals:
             if not isinstance(need, Requirement):
                 continue
             name = known.get(need.name)
-            if name:
+            if name and is_slip(need.name, name):
                 line = str(replace(need, name=text.name(name)))
                 changes.append(
                     Change(
@@ -434,3 +436,22 @@ def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
 def _without_marker(line: str) -> str:
     """Return a requirement without its marker."""
     return text.requirement(line).without_marker()
+
+
+def is_slip(written: str, meant: str) -> bool:
+    """Return whether a name may be a slip of the pen for another one.
+
+    Apart from `-`, they differ by one character that is added, missing or another one, or by two
+    neighbours in the wrong order.
+    """
+    short, long = sorted((written.replace("-", ""), meant.replace("-", "")), key=len)
+    if short == long:
+        return True
+    first = next(
+        (at for at, pair in enumerate(zip(short, long, strict=False)) if len({*pair}) > 1),
+        len(short),
+    )
+    rest, other = short[first:], long[first:]
+    if len(short) < len(long):
+        return rest == other[1:]
+    return rest[1:] == other[1:] or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
