@@ -7,7 +7,7 @@ was asked for before does not admit the release in the lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import networkx as nx
 from msgspec.structs import replace
@@ -50,10 +50,11 @@ def with_causes(
         for change in fix.changes:
             if change.kind is ChangeKind.COMPONENT:
                 explained.add(change.subject)
+    changed = {change.subject for change in fix.changes}
     return tuple(
         change
         if change.subject in explained
-        else replace(change, cause=_cause(change, resolution, universe))
+        else replace(change, cause=_cause(change, changed, resolution, universe))
         for change in fix.changes
     )
 
@@ -164,8 +165,14 @@ def _projects_in(reason: Reason) -> set[str]:
     return {constraint.package.name, project_of(constraint.text)}
 
 
-def _cause(change: Change, resolution: Resolution, universe: Universe) -> Reason | None:
-    """Return the requirement because of which a line or a component changes; None if unknown."""
+def _cause(
+    change: Change, changed: Collection[str], resolution: Resolution, universe: Universe
+) -> Reason | None:
+    """Return the requirement because of which a line or a component changes; None if unknown.
+
+    `changed` are the projects and components that the way out changes. A requirement of another
+    project is more of a reason: lines that change together may give each other as the reason.
+    """
     if change.target or change.shipped:
         return None
     candidates: list[Reason] = []
@@ -177,7 +184,7 @@ def _cause(change: Change, resolution: Resolution, universe: Universe) -> Reason
             candidates += _needs_of_others(change.subject, before, resolution)
         case _:
             return None
-    candidates.sort(key=lambda reason: _follows(reason, resolution))
+    candidates.sort(key=lambda reason: (_follows(reason, resolution), reason.subject in changed))
     if change.kind is ChangeKind.VERSION:
         candidates += _needs_of_before(change, resolution, universe)
     return next(iter(candidates), None)

@@ -203,12 +203,18 @@ def lettered(
 def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
     """Return whether a fix is of no use, given a better fix that is listed before it.
 
-    That is so if both differ only in the values of components or in extras that releases lack; if
-    both change the same, and only this one takes pre-releases, or what differs follows from the
-    other changes; or if this one contradicts a fact, or has older releases, and the better one
-    changes nothing of the stack that this one does not change.
+    That is so in any of these cases:
+
+    - both differ only in the values of components or in extras that releases lack;
+    - the better one makes some of the same changes and no others;
+    - both change the same, and only this one takes pre-releases;
+    - both change the same, and what differs follows from the other changes;
+    - this one contradicts a fact, or has older releases, and the better one changes nothing of the
+      stack that this one does not change.
     """
     if _apart_from_components(better) == _apart_from_components(fix):
+        return True
+    if _edits_of(better) < _edits_of(fix):
         return True
     if _changed_of(better) == _changed_of(fix):
         is_early = any(map(takes_prerelease, fix.changes))
@@ -220,6 +226,11 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
             return True
     loses_more = fix.risky or loss.years_older > better_loss.years_older
     return loses_more and changes_less(better.changes, fix.changes)
+
+
+def _edits_of(fix: Fix) -> set[tuple[ChangeKind, str, str, str]]:
+    """Return what a fix changes: for each change what it is about, and the text after it."""
+    return {(change.kind, change.subject, change.target, change.after) for change in fix.changes}
 
 
 def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:

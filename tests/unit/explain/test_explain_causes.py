@@ -23,6 +23,7 @@ CATALOG = DataCatalog().serve(
     "ascend 1: torch==7, torch-plugin==7",
     "vision 3: torch==8",
     "vision 2: torch==7",
+    "zest 1: torch==7",
 )
 CANN = Change(ChangeKind.COMPONENT, "cann", "8.3.RC1", "8.5.0", component=COMPONENTS["cann"])
 
@@ -32,8 +33,10 @@ def version(before: str, after: str, shipped: str = "") -> Change:
     return Change(ChangeKind.VERSION, name, before, after, shipped=shipped)
 
 
-def sentence(change: Change, *lines: str, off: tuple[str, ...] = ()) -> str:
-    """Return what is said of a change whose stack has these lines."""
+def sentence(
+    change: Change, *lines: str, off: tuple[str, ...] = (), beside: tuple[Change, ...] = ()
+) -> str:
+    """Return what is said of a change whose stack has these lines, with changes `beside` it."""
     table = matrix("==1", "8.5.0").replace('"plugin"', '"ascend"')
     (problem,) = compile_problems(inputs_of(*lines, more=target() + table))
     universe = Universe(problem, CATALOG)
@@ -44,8 +47,10 @@ def sentence(change: Change, *lines: str, off: tuple[str, ...] = ()) -> str:
     assert newest is not None
     universe.edges(newest)
     environment = Environment(name="demo", requires=(), pins=(), count=1, off=off)
-    fix = Fix(name="", changes=(change,), environments=(environment,), files=(), risky=False)
-    (changed,) = with_causes(fix, [], resolution, universe)
+    fix = Fix(
+        name="", changes=(change, *beside), environments=(environment,), files=(), risky=False
+    )
+    changed, *_ = with_causes(fix, [], resolution, universe)
     return translate(change_sentence(changed), "en")
 
 
@@ -53,6 +58,13 @@ def test_cause_is_the_release_that_pins_and_not_one_that_follows() -> None:
     """`torch-plugin` pins `torch` as well, and is pinned by `ascend` itself."""
     told = sentence(version("torch==8", "torch==7"), "torch==7", "torch-plugin", "ascend")
     assert told == "ask for torch==7 instead of torch==8, because ascend 1 needs torch==7"
+
+
+def test_cause_is_what_does_not_change_itself() -> None:
+    lines = "torch==7", "vision==2", "zest"
+    vision = version("vision==3", "vision==2")
+    told = sentence(version("torch==8", "torch==7"), *lines, beside=(vision,))
+    assert told == "ask for torch==7 instead of torch==8, because zest 1 needs torch==7"
 
 
 def test_cause_is_what_the_former_release_needed() -> None:

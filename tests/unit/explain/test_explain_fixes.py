@@ -927,3 +927,14 @@ def test_fix_puts_no_similar_project_in_the_place_of_one_of_ones_own() -> None:
     catalog = DataCatalog().serve("torchao 1", "other 1")
     found = ways_out(catalog, "torchair", "other", facts=fact("warns", "torchao", "", 'text = "x"'))
     assert [told(fix) for fix in found] == [["torchair -> "]]
+
+
+def test_fix_that_changes_the_same_and_more_is_not_listed() -> None:
+    catalog = DataCatalog({"plugin": {"2": [], "1": []}})
+    facts = matrix("==1", "8.5.0") + matrix("==2", "8.3.RC1")
+    fixes = ways_out(catalog, "plugin==2", facts=facts)
+    fix = next(fix for fix in fixes if told(fix) == ["plugin==2 -> plugin==1"])
+    cann = next(fix for fix in fixes if told(fix) == ["8.5.0 -> 8.3.RC1"])
+    both = replace(fix, changes=(*fix.changes, *cann.changes))
+    losses = [(loss_of(fix), fix), (loss_of(both), both)]
+    assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
