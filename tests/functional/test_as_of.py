@@ -28,7 +28,7 @@ def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
     assert dated.pins() == {"a": "2.0", "b": "2.0"}
     told = (
         "As of 2026-03-06: releases uploaded by then are preferred. It is two weeks after b 2.0 "
-        "(2026-02-20), the latest release that the stack pins."
+        "(2026-02-20), the latest release that the stack pins or takes as a lower bound."
     )
     assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
     assert told in dated.read("report.md")
