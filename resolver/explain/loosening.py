@@ -145,7 +145,7 @@ class Loosening:
         known = set(chain.from_iterable(stack.changes for stack in self._stated))
         stated = Counter(change.subject for change in known)
         clauses = refutation.clauses
-        trials = self._trials.after(self._edits(), clauses.universe)
+        trials = self._trials.after_further(self._edits(), clauses.universe)
         proposals = Proposals(clauses, trials, Changes(clauses, trials))
         for stack in proposals.facts_for_archives(refutation.core):
             is_new = known.isdisjoint(stack.changes)

@@ -421,7 +421,7 @@ class Rows:
     def _proposals_for(self, edits: Edits, refutation: Refutation) -> Proposals:
         """Return the proposals for a refuted stack that has these edits."""
         clauses = refutation.clauses
-        trials = self._trials.after(edits, clauses.universe)
+        trials = self._trials.after_further(edits, clauses.universe)
         return Proposals(clauses, trials, Changes(clauses, trials))
 
     def _row(self, solution: Resolution, companions: Sequence[SetLine]) -> ChangedStack:

@@ -119,7 +119,10 @@ class Trials:
         self._universe = universe
 
     def after(self, edits: Edits, universe: Universe) -> Trials:
-        """Return trials whose further edits start from a changed stack, which has this universe."""
+        """Return trials whose further edits start from a changed stack, which has this universe.
+
+        `edits` are all its edits of the original stack.
+        """
         trials = copy(self)
         trials._stand_at(edits, universe)
         return trials
@@ -150,9 +153,13 @@ class Trials:
         edited = self._compiler.edited(self._edits)
         return max(len(edited.of_file), *(number + 1 for number in edited.numbers))
 
-    def lines(self, edits: Iterable[Edit]) -> tuple[str, ...]:
+    def after_further(self, further: Edits, universe: Universe) -> Trials:
+        """Return trials as `after` does, for the stack of these trials with further edits."""
+        return self.after((*self._edits, *further), universe)
+
+    def lines(self, further: Iterable[Edit]) -> tuple[str, ...]:
         """Return the stack's requirements, after the edits of these trials and further ones."""
-        content = self._compiler.edited((*self._edits, *edits)).content
+        content = self._compiler.edited((*self._edits, *further)).content
         lines = stack_lines(content)
         group = self.problem.stack.group
         if group:
@@ -204,7 +211,7 @@ class Trials:
 
     def solve_near(
         self,
-        edits: Edits,
+        further: Edits,
         preferred: Mapping[NormalizedName, Version],
         share: float = SHARE_OF_ROW,
     ) -> Answer:
@@ -215,7 +222,7 @@ class Trials:
         is taken.
         """
         clock = self.clock.within(self.clock.seconds * share)
-        problem = self._compile((*self._edits, *edits))[self.current_target]
+        problem = self._compile((*self._edits, *further))[self.current_target]
         universe = self._universe.for_problem(problem, preferred, takes_nearest=True)
         try:
             with polling(clock.look):

@@ -137,3 +137,14 @@ def test_variants_share_releases_whatever_look_up_found_them() -> None:
     assert universe.over(catalog).project("other", catalog.lookup("other")) is not project
     unreachable = type(lookup)(lookup.pages, ("elsewhere",))
     assert universe.over(catalog).project("other", unreachable) is not project
+
+
+def test_further_edits_are_made_after_those_before() -> None:
+    catalog = DataCatalog().serve(*ROWS)
+    compiler = StackCompiler(inputs_of("a", "b", more=target()))
+    universe = universe_of(catalog, "a", "b")
+    trials = Trials(compiler, universe, Clock(60), NO_OPTIONS, lambda _: catalog)
+    changed = trials.after((SetLine(0, "a==1"),), universe)
+    further = changed.after_further((SetLine(1, "b==1"),), universe)
+    assert further.lines(()) == ("a==1", "b==1")
+    assert changed.lines((SetLine(1, "b==1"),)) == ("a==1", "b==1")
