@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -407,6 +408,26 @@ def context_with(**variables: str) -> CheckContext:
 )
 def test_run_python_rows_and_ending(code: str, error: str) -> None:
     assert run_python(context_with(), code) == ([{"seen": 1}], error)
+
+
+@pytest.mark.parametrize("path", [None, "", ":", "/nowhere:", ".", "here:/nowhere"])
+def test_run_python_imports_nothing_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
+) -> None:
+    """Not even what the program itself imports. CANN's set_env.sh ends PYTHONPATH with a colon."""
+    for folder in (tmp_path, tmp_path / "here"):
+        folder.mkdir(exist_ok=True)
+        for name in ("json", "os", "re", "readline", "planted"):
+            (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    environ = {"PYTHONINSPECT": "1"} if path is None else {"PYTHONPATH": path}
+    context = replace(context_with(), environ=environ)
+    code = (
+        "import importlib.util; write_row({'is_found': bool(importlib.util.find_spec('planted'))})"
+    )
+    rows, ending = run_python(context, code)
+    assert not (tmp_path / "ran").exists()
+    assert (rows, ending) == ([{"is_found": False}], "exit status 0")
 
 
 def test_shown_command_runs_the_code() -> None:
