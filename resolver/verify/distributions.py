@@ -259,7 +259,9 @@ def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) ->
     `paths` are the paths of their metadata. pip is called twice, since each call uninstalls one of
     them. pip can uninstall itself only once, so its other metadata is removed as a file.
     """
-    uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
+    uninstall = context.uninstall_command(name)
+    if not uninstall:
+        return context.venv_command
     if name != "pip":
         return context.then_install(f"{uninstall} && {uninstall}")
     # ensurepip installs nothing if there is metadata of pip, even if its modules are missing

@@ -1,7 +1,7 @@
-"""Each Python that the scripts, verify.py and the commands start is isolated.
+"""How the scripts, verify.py and the commands start programs.
 
-`python -c` and `python -m` put the current folder on the search path, so a module there would run
-in place of one of the standard library. With `-I` they do not.
+Each Python is isolated: `python -c` and `python -m` put the current folder on the search path, so a
+module there would run in place of one of the standard library. A check that fails is noticed.
 """
 
 from __future__ import annotations
@@ -55,3 +55,37 @@ def test_modules_start_python_isolated() -> None:
                 not_isolated.add((str(path.relative_to(_PACKAGE)), function))
     assert count > 8, "the starts are found"
     assert not_isolated == _AS_THE_USER
+
+
+# Bash does not say how a program in `<(...)` has ended, so its last record does.
+_LAST_RECORD = " && printf '=\\0')"
+# `[ -z "$(...)" ]` holds for a program that fails before it prints.
+_NOTHING_TOLD = re.compile(r'\[ -z "\$\(|\|\| true\)|! .*\| *grep')
+# Where that is no check: a program that fails is told apart, or what is missing is looked for.
+_HARMLESS = (
+    "|| echo unknown)",
+    "python=$(command -v python3 || true); fi",
+    "found=$(ask_python ",
+    "case $(cat ",
+    "case $(canonical ",
+)
+
+
+def test_scripts_notice_a_check_that_fails() -> None:
+    """Nothing is refused by a check that ends before it has said what is wrong."""
+    for path in sorted(_PACKAGE.rglob("templates/*.sh.j2")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "< <(" in line:
+                assert line.rstrip().endswith(_LAST_RECORD), (path.name, line)
+            if _NOTHING_TOLD.search(line) and not any(part in line for part in _HARMLESS):
+                raise AssertionError((path.name, line))
+
+
+def test_scripts_end_each_check_with_a_row() -> None:
+    """A program whose rows `rows_of` reads prints `checked` at its end."""
+    text = (_PACKAGE / "report" / "templates" / "install.sh.j2").read_text(encoding="utf-8")
+    names = set(re.findall(r"\$\(rows_of ([a-z_]+)", text))
+    assert names == {"replaced", "irreplaceable", "sharing", "beyond_lock"}
+    for name in names:
+        program = text.partition(f"\n{name}() {{")[2].partition("\nEOF\n")[0]
+        assert program.endswith('\nprint("checked")'), name

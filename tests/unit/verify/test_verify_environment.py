@@ -422,12 +422,18 @@ def test_run_python_imports_nothing_of_the_current_folder(
     monkeypatch.chdir(tmp_path)
     environ = {"PYTHONINSPECT": "1"} if path is None else {"PYTHONPATH": path}
     context = replace(context_with(), environ=environ)
-    code = (
-        "import importlib.util; write_row({'is_found': bool(importlib.util.find_spec('planted'))})"
-    )
+    code = "from importlib import util; write_row({'is_found': bool(util.find_spec('planted'))})"
     rows, ending = run_python(context, code)
     assert not (tmp_path / "ran").exists()
     assert (rows, ending) == ([{"is_found": False}], "exit status 0")
+
+
+@pytest.mark.parametrize("name", ["-rhttp://127.0.0.1:9/list", "--log=x", "-e", "", "a b"])
+def test_shown_command_hands_pip_no_option(name: str) -> None:
+    context = context_with()
+    assert context.uninstall_command("base", name) == ""
+    assert context.reinstall_command(name) == context.venv_command
+    assert context.uninstall_command("base", "x-2", asks=True).endswith("pip uninstall base x-2")
 
 
 def test_shown_command_runs_the_code() -> None:
