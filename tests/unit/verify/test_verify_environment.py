@@ -707,6 +707,48 @@ def test_strays_in_linked_folders_of_the_lock(stray: Site, linked: str) -> None:
     assert stray.codes() == ["file-stale one one/inner/a/__init__.py"]
 
 
+@pytest.mark.parametrize(
+    ("left", "is_told"),
+    [
+        ("old/inner/", True),
+        ("old/__pycache__/m.cpython-311.pyc.140245", True),
+        ("old/inner/data.txt", False),
+        ("old-1/inner/", False),
+        ("__pycache__/m.cpython-311.pyc", False),
+        ("one/inner/", False),
+    ],
+)
+def test_strays_that_are_empty_folders(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, left: str, *, is_told: bool
+) -> None:
+    """Python imports one as a namespace. pip leaves it."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    path = stray.root / left
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if left.endswith("/"):
+        path.mkdir(exist_ok=True)
+    else:
+        path.touch()
+    assert stray.codes() == (["module-extra old"] if is_told else [])
+
+
+def test_strays_of_a_package_that_pip_replaced(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """conda lists files that no RECORD had, and pip has left them."""
+    meta = made_by_conda(stray, monkeypatch)
+    listed = ["one-0.9.dist-info/INSTALLER", "one/patched.py", "alone.py"]
+    paths = [f"{stray.root.name}/{name}" for name in listed]
+    (meta / "one-0.9-0.json").write_text(json.dumps({"files": paths}))
+    for name in listed:
+        (stray.root / name).parent.mkdir(exist_ok=True)
+        (stray.root / name).write_text("conda\n")
+    assert [code for code in stray.codes() if "patched" in code] == []
+    shutil.rmtree(stray.root / "one-0.9.dist-info")
+    os.utime(meta, (1, 1))
+    assert stray.codes() == ["file-stale one one/patched.py", "module-extra alone.py"]
+
+
 def test_strays_that_only_list_folders_are_no_finding(
     stray: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
