@@ -189,3 +189,33 @@ def test_install_waits_for_no_pipe(replacing: Workspace, python: Path, name: str
     run = install(replacing, python)
     assert run.status == 1
     assert f"error: {replacing.plain(str(pipe))} is no plain file" in run.stderr
+
+
+@pytest.mark.parametrize("ending", ["succeeds", "fails"])
+def test_install_writes_into_no_other_environment(
+    replacing: Workspace, python: Path, ending: str
+) -> None:
+    """Whoever may write into the environment puts a link in place of lib while pip runs."""
+    lib = python.parents[1] / "lib"
+    other = replacing.root / "other" / "lib"
+    theirs = other / site_packages(python).relative_to(lib)
+    theirs.mkdir(parents=True)
+    for name in ("~emo-1.0.dist-info", "demo-2.0.dist-info", "demo-1.0.dist-info"):
+        (theirs / name).mkdir()
+        (theirs / name / "INSTALLER").write_text("pip\n")
+    metadata = "Metadata-Version: 2.1\nName: demo\nVersion: 2.0\n"
+    (theirs / "demo-2.0.dist-info" / "METADATA").write_text(metadata)
+    (theirs / "demo-2.0.dist-info" / "RECORD").write_text("demo-2.0.dist-info/RECORD,,\n")
+    (theirs / "~emo-1.0.dist-info" / "RECORD").write_text("demo/old.py,,\n")
+    if ending == "fails":
+        replacing.index.remove("demo")
+    (site_packages(python) / "swap.pth").write_text(
+        "import sys, os, atexit; '--force-reinstall' in sys.orig_argv and '-c' in sys.orig_argv"
+        f" and atexit.register(lambda: (os.rename({str(lib)!r}, {str(lib) + '2'!r}),"
+        f" os.symlink({str(other)!r}, {str(lib)!r})))\n"
+    )
+    before = everything(other / "bin" / "python"), sorted(theirs.rglob("*"))
+    run = install(replacing, python)
+    assert (everything(other / "bin" / "python"), sorted(theirs.rglob("*"))) == before
+    assert run.status == 1, run
+    assert "leads out of" in run.stderr
