@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from resolver.verify.findings import UnreadableError, read_text
 
+# What the metadata of a distribution has if conda has installed it.
+_INSTALLER = "/INSTALLER"
+
 
 class CondaPackage(NamedTuple):
     """A package that conda has installed."""
@@ -47,7 +50,30 @@ def _packages_in(folder: str, _: int) -> Sequence[CondaPackage]:
 
 
 def _files(folder: str, name: str) -> frozenset[str] | None:
-    """Return the paths of the files of a package; None if its metadata cannot be read."""
+    """Return the paths of the files of a package; None if its metadata cannot be read.
+
+    It has none if pip has replaced the distribution: conda still lists its files, and those that
+    the old RECORD did not list are left.
+    """
+    files = _listed_files(folder, name)
+    return frozenset() if files and any(map(_is_replaced, files)) else files
+
+
+def _is_replaced(path: str) -> bool:
+    """Return whether a file is metadata that conda has installed, and that is no longer there.
+
+    That is the INSTALLER of a distribution. It is missing, or names another installer.
+    """
+    if not path.endswith(f".dist-info{_INSTALLER}"):
+        return False
+    try:
+        return (read_text(path) or "").strip() != "conda"
+    except UnreadableError:
+        return False
+
+
+def _listed_files(folder: str, name: str) -> frozenset[str] | None:
+    """Return the paths of the files that conda lists; None if its metadata cannot be read."""
     prefix = os.path.dirname(folder)
     try:
         files = json.loads(read_text(f"{folder}/{name}") or "")["files"]

@@ -70,6 +70,12 @@ def _canonical_suffix(suffix: re.Match[str]) -> str:
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
+@functools.lru_cache(maxsize=None)
+def real_folder(folder: str) -> str:
+    """Return the path of a folder without symbolic links."""
+    return os.path.realpath(folder)
+
+
 class RecordRow(NamedTuple):
     """A row of RECORD: a file of a distribution."""
 
@@ -122,6 +128,9 @@ class InstalledDistribution:
         try:
             for name, digest, size in table:
                 file = os.path.normpath(os.path.join(self.root, name))
+                if not file.startswith(f"{self.root}/"):
+                    # lib64 of an environment is a link to lib
+                    file = os.path.join(real_folder(os.path.dirname(file)), os.path.basename(file))
                 # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:
@@ -259,7 +268,9 @@ def _remedy_for_twins(context: CheckContext, name: str, paths: Sequence[str]) ->
     `paths` are the paths of their metadata. pip is called twice, since each call uninstalls one of
     them. pip can uninstall itself only once, so its other metadata is removed as a file.
     """
-    uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
+    uninstall = context.uninstall_command(name)
+    if not uninstall:
+        return context.venv_command
     if name != "pip":
         return context.then_install(f"{uninstall} && {uninstall}")
     # ensurepip installs nothing if there is metadata of pip, even if its modules are missing

@@ -180,9 +180,10 @@ def check_distributions(
     findings += _unwanted(context, installed, colliding)
     extra = extra_distributions(context, installed)
     if extra:
-        remedy = context.venv_command
+        remedy = ""
         if all(installed[name].is_ours for name in extra):
-            remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
+            remedy = context.uninstall_command(*extra, asks=True)
+        remedy = remedy or context.venv_command
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
     unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
     values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}

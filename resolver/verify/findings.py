@@ -18,6 +18,8 @@ from resolver.verify.search_path import SearchPath
 
 # The default time limit of a program that is run.
 _PROGRAM_SECONDS = 60
+# The normalized name of a project.
+_NAME = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 # The default time limit of each module or command that is started.
 SECONDS_TO_START = 300
 
@@ -235,13 +237,37 @@ class CheckContext:
             return self.venv_command
         return f"{command} && {self.install_command}"
 
+    def uninstall_command(self, *names: str, asks: bool = False) -> str:
+        """Return the shell command that uninstalls distributions; with `asks`, pip asks before.
+
+        Empty if one of them has no name of a project in its metadata: pip could take it for an
+        option, such as `-rhttp://…`.
+        """
+        if not all(map(is_project_name, names)):
+            return ""
+        option = "" if asks else " -y"
+        return f"{self.python} -m pip uninstall{option} {shlex.join(names)}"
+
     def reinstall_command(self, *names: str) -> str:
-        """Return the shell command that uninstalls distributions and then runs install.sh."""
-        command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
+        """Return the shell command that uninstalls distributions and then runs install.sh.
+
+        For a name that is none of a project, return the one that makes a new environment.
+        """
+        command = self.uninstall_command(*names)
+        if not command:
+            return self.venv_command
         if "pip" in names:
             # install.sh needs a pip, so the one that comes with Python is installed
             command += f" && {self.python} -m ensurepip"
         return self.then_install(command)
+
+
+def is_project_name(text: str) -> bool:
+    """Return whether a text is the normalized name of a project.
+
+    The metadata of a distribution may have any other text as its name, also an option of pip.
+    """
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

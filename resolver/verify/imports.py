@@ -11,6 +11,7 @@ are loaded only in part could make further imports fail.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -23,11 +24,14 @@ from resolver.verify.ownership import Ownership
 _IMPORT_SECONDS = 1800
 # The beginning of a program that defines `write_row`, which writes an object as a line of JSON.
 # Only these lines are written to standard output: what a module prints goes to standard error.
+# `python -c` begins the search path with the current folder. The first statement takes it away, and
+# needs no file: `sys` is a part of the interpreter.
 _WRITE_ROW = """
-import json, os, sys
+import sys
+sys.path[:] = [path for path in sys.path if path]
+import json, os
 rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
-sys.path[:] = [path for path in sys.path if path]
 def write_row(row):
     rows.write(json.dumps(row) + "\\n")
     rows.flush()
@@ -71,14 +75,29 @@ for name in json.loads(sys.argv[1]):
 
 
 def import_environ(context: CheckContext) -> dict[str, str]:
-    """Return the environment variables for importing modules: the user's, then the lock's."""
-    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    """Return the environment variables for importing modules: the user's, then the lock's.
+
+    No module of the current folder may be imported, since a user's program is started elsewhere. So
+    PYTHONPATH has no relative folder: an empty one, as a colon at its end adds it, is the current
+    one. PYTHONINSPECT is removed: Python would import `readline` before the first line of a
+    program.
+    """
+    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    environ.pop("PYTHONINSPECT", None)
+    folders = environ.pop("PYTHONPATH", "").split(os.pathsep)
+    absolute = [folder for folder in folders if os.path.isabs(folder)]
+    if absolute:
+        environ["PYTHONPATH"] = os.pathsep.join(absolute)
+    return environ
 
 
 def run_python(
     context: CheckContext, code: str, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
     """Run Python code in a new process, with the environment variables of the lock.
+
+    The process is not isolated (`-I`), unlike all others that are started here: it imports what a
+    user's program would.
 
     Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
     """

@@ -18,6 +18,7 @@ from resolver.verify.findings import (
     Finding,
     Group,
     UnreadableError,
+    is_project_name,
     list_and_count,
 )
 
@@ -109,6 +110,8 @@ def _extra_findings(
         install = f"{context.python} -m pip install --force-reinstall --no-deps"
         about = {"name": distribution.name, "version": distribution.version}
         remedy = f"{install} {shlex.quote(pinned)}"
+        if not is_project_name(distribution.name):
+            remedy = context.venv_command
         yield Finding("extra-changed", {**about, **list_and_count(changed)}, remedy)
 
 

@@ -172,7 +172,9 @@ class _SitePackages:
             return ""
         is_owned = path in ownership.files or bool(ownership.owners_of(path))
         if not _is_importable(path, ownership, is_owned=is_owned):
-            return ""
+            is_other = not is_owned and ownership.is_known(path) and name not in locked_modules
+            is_told = is_other and name not in STARTUP_MODULES and _is_left_behind(path)
+            return "other" if is_told else ""
         if module_of(name) in locked_modules:
             return "replacing"
         is_startup_module = module_of(name) in STARTUP_MODULES  # `StartupCheck` reports these
@@ -271,6 +273,28 @@ def _is_importable(path: str, ownership: Ownership, *, is_owned: bool) -> bool:
     if not os.path.basename(path).isidentifier():
         return False
     return is_owned or os.path.islink(path) or any(_unowned_files(path, ownership))
+
+
+def _is_left_behind(path: str) -> bool:
+    """Return whether an entry is a folder without files which Python imports as a namespace.
+
+    pip leaves one where it removes a package whose parent folder has no file of its own, or where
+    it was killed. What is in __pycache__ does not count. The folder hides nothing: any module of
+    its name comes before it.
+    """
+    name = os.path.basename(path)
+    if not name.isidentifier() or name == _CACHE_FOLDER:
+        return False
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        for entry in entries_in(folder):
+            if entry.name == _CACHE_FOLDER:
+                continue
+            if entry.is_symlink() or not is_folder(entry):
+                return False
+            waiting.append(f"{folder}/{entry.name}")
+    return os.path.isdir(path)
 
 
 def _is_table_of_ply(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -202,6 +203,45 @@ def test_install_refuses_a_linked_checkout(checkout: Checkout, linked: str) -> N
     assert (theirs / "plain" / "mine.txt").exists()
 
 
+def swap_after_git(checkout: Checkout, words: str) -> Path:
+    """Put a link to a folder of somebody else in the place of src as soon as git has run.
+
+    `words` tells which git. Return the folder, which has a checkout of the same name.
+    """
+    theirs = checkout.workspace.root / "theirs"
+    (theirs / "plain" / ".git" / "info").mkdir(parents=True)
+    (theirs / "plain" / ".git" / "info" / "attributes").write_text("theirs")
+    (theirs / "plain" / ".git" / "ascend-lock-begun").write_text("theirs")
+    git = checkout.workspace.root / "tools" / "git"
+    git.parent.mkdir(exist_ok=True)
+    src = checkout.folder.parent
+    git.write_text(
+        f"#!/bin/bash\n'{shutil.which('git')}' \"$@\"\nstatus=$?\n"
+        f'case "$*" in *"{words}"*) [ -L "{src}" ] || '
+        f'{{ mv "{src}" "{src}.away"; ln -s "{theirs}" "{src}"; }} ;; esac\n'
+        "exit $status\n"
+    )
+    git.chmod(0o755)
+    return theirs
+
+
+@pytest.mark.parametrize("moment", ["git init", "git status"])
+def test_install_follows_no_link_that_comes_later(checkout: Checkout, moment: str) -> None:
+    """Whoever may write into the environment puts it there while git runs."""
+    if moment == "git status":
+        _unfinished(checkout)
+        (checkout.folder / "plain_own.py").unlink()
+        theirs = swap_after_git(checkout, "status --porcelain")
+    else:
+        theirs = swap_after_git(checkout, "plain -c core")
+    before = tree(theirs)
+    path = f"{checkout.workspace.root / 'tools'}:{os.environ['PATH']}"
+    run = install(checkout.workspace, checkout.python, PATH=path)
+    assert run.status == 1, run
+    assert "Not a directory" in run.stderr
+    assert tree(theirs) == before
+
+
 def test_install_keeps_an_untouched_checkout(checkout: Checkout) -> None:
     """As by the command of requirements-no-deps.txt; branches that were fetched are in there."""
     checkout.clone()
@@ -221,6 +261,16 @@ def _unfinished(checkout: Checkout) -> Tree:
     (checkout.folder / ".git" / "ascend-lock-begun").write_text(f"{checkout.commit}\n")
     checkout.git("-c", "core.hooksPath=/dev/null", "checkout", "-q", "--", ".")
     return tree(checkout.folder)
+
+
+def test_install_keeps_many_files_in_an_unfinished_checkout(checkout: Checkout) -> None:
+    """What git says of them is longer than a pipe of bash holds."""
+    _unfinished(checkout)
+    for number in range(6000):
+        (checkout.folder / f"{number}-{'mine' * 20}.txt").touch()
+    checkout.install()
+    (kept,) = checkout.folder.parent.glob("plain.before-*/plain")
+    assert len(list(kept.glob("*mine.txt"))) == 6000
 
 
 def test_install_makes_an_unfinished_checkout_again(checkout: Checkout) -> None:

@@ -400,7 +400,7 @@ def test_the_steps_of_the_containerfile_install_without_network(
     record.parent.mkdir()
     record.write_text("version=8.5.0\n")
     venv, command = steps(text, "RUN")
-    assert venv == f"python{PYTHON_LINE} -m venv /opt/ascend-lock/env"
+    assert venv == f"python{PYTHON_LINE} -I -m venv /opt/ascend-lock/env"
     make_environment(inside / "opt" / "ascend-lock" / "env")
 
     def moved(words: str) -> list[str]:

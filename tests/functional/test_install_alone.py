@@ -177,6 +177,27 @@ def test_install_loads_no_module_of_the_folder(
     assert not marker.exists()
 
 
+def test_install_imports_no_module_of_the_current_folder(
+    workspace: Workspace, python: Path
+) -> None:
+    """Neither install.sh nor verify.py does, although both try the imports of the lock."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base", target=HERE)
+    marker = workspace.root / "ran"
+    folder = workspace.root / "current"
+    folder.mkdir()
+    for name in ("json", "os", "re", "importlib", "sitecustomize", "base"):
+        (folder / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')\nraise SystemExit(1)\n")
+    script = str(workspace.folder() / "install.sh")
+    options = ["--python", str(python), "--skip-system-checks"]
+    enter = ["bash", "-c", 'cd "$0" && exec "$@"', str(folder)]
+    run = execute(workspace, [*enter, script, *options])
+    assert (run.status, marker.exists()) == (0, False), run
+    program = str(workspace.folder() / "verify.py")
+    run = execute(workspace, [*enter, str(python), program, "--skip-system-checks"])
+    assert (run.status, marker.exists()) == (0, False), run
+
+
 # C0, C1 (a terminal takes U+009B for ESC [), a separator of lines, and two that turn the direction
 # of text; then the byte that U+009B is in the encodings of a single byte.
 _ACTED_ON = ("\x1b[31m\x07", "\x9b31m", "\x85", "\u2028", "\u202e", "\u2066", "\udc9b31m")

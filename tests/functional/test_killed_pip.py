@@ -495,6 +495,42 @@ def test_an_empty_folder_of_a_killed_pip_is_removed(workspace: Workspace, python
     assert not (site / "old").exists()
 
 
+def test_a_cache_of_a_killed_pip_is_removed(workspace: Workspace, python: Path) -> None:
+    """Python was writing a file of it. The next lock lacks the project."""
+    site = site_packages(python)
+    workspace.index.add_wheel("boot", "1", files={"old/__init__.py": "", "old/m.py": ""})
+    workspace.index.add_wheel("base", "1", files={"base.py": ""})
+    workspace.locked_stack("boot", "base", target=HERE)
+    kill_install(workspace, python, "event == 'open' and '.pyc.' in str(values[0])")
+    (site / "old" / "__pycache__" / "m.cpython-311.pyc.140245").touch()
+    workspace.locked_stack("base", target=HERE)
+    assert install(workspace, python).status == 0
+    assert not (site / "old").exists()
+
+
+def test_files_behind_the_link_of_the_environment_are_removed(
+    workspace: Workspace, python: Path
+) -> None:
+    """lib64 of an environment is a link to lib. pip removes what a row has behind it."""
+    root, site = python.parents[1], site_packages(python)
+    if not (root / "lib64").exists():
+        (root / "lib64").symlink_to("lib")
+    row = f"demo-1.data/data/lib64/{site.relative_to(root / 'lib')}/of_1.py"
+    workspace.index.add_wheel("demo", "1", files={"demo/__init__.py": "", row: ""})
+    workspace.index.add_wheel("demo", "2", files={"demo/__init__.py": ""})
+    workspace.locked_stack("demo==1", target=HERE)
+    run = install(workspace, python)
+    assert (run.status, "  unowned        ok  " in run.stdout) == (0, True), run
+    assert (site / "of_1.py").exists()
+    assert "lib64" in (site / "demo-1.dist-info" / "RECORD").read_text()
+    workspace.locked_stack("demo==2", target=HERE)
+    kill_install(workspace, python, "event == 'open' and '/demo-2.dist-info/' in str(values[0])")
+    (site / "of_1.py").touch()
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, ""), run
+    assert not (site / "of_1.py").exists()
+
+
 def test_files_of_an_unpacked_wheel_stay(workspace: Workspace, python: Path) -> None:
     """Its RECORD has no row for INSTALLER. That of a wheel that pip was unpacking counts not."""
     site = site_packages(python)

@@ -215,7 +215,9 @@ def test_scripts_run_no_text_of_a_lock(stack: str, tmp_path: Path) -> None:
     }
     for path in ("verify.py", "locks/x", *stage_texts(lock)):
         (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('word=1\\0')")
+        (tmp_path / path).write_text(
+            "a==1" if path.endswith(".txt") else "print('word=1\\0', end='')"
+        )
     for name in ("install.sh", "activate.sh", "bundle.sh"):
         (tmp_path / name).write_text(texts[name])
         subprocess.run(["bash", "-n", name], cwd=tmp_path, check=True)

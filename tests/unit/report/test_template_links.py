@@ -112,6 +112,36 @@ def test_links_inner_leaves_no_folder(tmp_path: Path, target: str, status: int) 
     assert (run.returncode, run.stdout) == (status, "" if status else "other\n")
 
 
+@pytest.mark.parametrize("kind", ["file", "hard link", "pipe"])
+def test_links_comment_out_replaces_the_file(tmp_path: Path, kind: str) -> None:
+    """A step finds what whoever may write into the checkout has put there meanwhile."""
+    template = Path(resolver.__file__).parent / "report" / "templates" / "git.sh.j2"
+    text = template.read_text(encoding="utf-8").partition("\ncomment_out() {")[2]
+    program = text.partition("<<'EOF' ||\n")[2].partition("\nEOF\n")[0]
+    victim, checkout = tmp_path / "victim", tmp_path / "checkout"
+    victim.write_text("old = 1\r\nmore\n")
+    victim.chmod(0o755)
+    checkout.mkdir()
+    file = checkout / "file.py"
+    if kind == "file":
+        file.write_bytes(victim.read_bytes())
+        file.chmod(0o755)
+    elif kind == "hard link":
+        file.hardlink_to(victim)
+    else:
+        os.mkfifo(file)
+    arguments = ["", "^old", str(checkout), "file.py"]
+    code = f"import sys\nsys.argv[1:] = {arguments!r}\n{program}"
+    run = python_of_links(code, tmp_path)
+    assert victim.read_text() == "old = 1\nmore\n"
+    if kind == "pipe":
+        assert (run.returncode, "no regular file" in run.stderr) == (1, True)
+        return
+    assert (run.returncode, run.stderr) == (0, "")
+    assert file.read_bytes() == b"# old = 1\r\nmore\n"
+    assert (file.stat().st_nlink, file.stat().st_mode & 0o777) == (1, 0o755)
+
+
 # How a folder that pip gets is named before it is known, and what is none or made of one.
 _UNKNOWN = {"", "$2", "$build_wheels", "$wheelhouse/built", "'$scratch' # no such folder is made"}
 

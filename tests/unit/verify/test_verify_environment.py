@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -409,6 +410,32 @@ def test_run_python_rows_and_ending(code: str, error: str) -> None:
     assert run_python(context_with(), code) == ([{"seen": 1}], error)
 
 
+@pytest.mark.parametrize("path", [None, "", ":", "/nowhere:", ".", "here:/nowhere"])
+def test_run_python_imports_nothing_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
+) -> None:
+    """Not even what the program itself imports. CANN's set_env.sh ends PYTHONPATH with a colon."""
+    for folder in (tmp_path, tmp_path / "here"):
+        folder.mkdir(exist_ok=True)
+        for name in ("json", "os", "re", "readline", "planted"):
+            (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    environ = {"PYTHONINSPECT": "1"} if path is None else {"PYTHONPATH": path}
+    context = replace(context_with(), environ=environ)
+    code = "from importlib import util; write_row({'is_found': bool(util.find_spec('planted'))})"
+    rows, ending = run_python(context, code)
+    assert not (tmp_path / "ran").exists()
+    assert (rows, ending) == ([{"is_found": False}], "exit status 0")
+
+
+@pytest.mark.parametrize("name", ["-rhttp://127.0.0.1:9/list", "--log=x", "-e", "", "a b"])
+def test_shown_command_hands_pip_no_option(name: str) -> None:
+    context = context_with()
+    assert context.uninstall_command("base", name) == ""
+    assert context.reinstall_command(name) == context.venv_command
+    assert context.uninstall_command("base", "x-2", asks=True).endswith("pip uninstall base x-2")
+
+
 def test_shown_command_runs_the_code() -> None:
     assert shown_command(context_with(), "import a").split(" -c ") == [sys.executable, "'import a'"]
     command = shown_command(
@@ -678,6 +705,48 @@ def test_strays_in_linked_folders_of_the_lock(stray: Site, linked: str) -> None:
     assert stray.codes() == []
     dated(stray.root / "one" / "inner" / "a" / "__init__.py", 0)
     assert stray.codes() == ["file-stale one one/inner/a/__init__.py"]
+
+
+@pytest.mark.parametrize(
+    ("left", "is_told"),
+    [
+        ("old/inner/", True),
+        ("old/__pycache__/m.cpython-311.pyc.140245", True),
+        ("old/inner/data.txt", False),
+        ("old-1/inner/", False),
+        ("__pycache__/m.cpython-311.pyc", False),
+        ("one/inner/", False),
+    ],
+)
+def test_strays_that_are_empty_folders(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, left: str, *, is_told: bool
+) -> None:
+    """Python imports one as a namespace. pip leaves it."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    path = stray.root / left
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if left.endswith("/"):
+        path.mkdir(exist_ok=True)
+    else:
+        path.touch()
+    assert stray.codes() == (["module-extra old"] if is_told else [])
+
+
+def test_strays_of_a_package_that_pip_replaced(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """conda lists files that no RECORD had, and pip has left them."""
+    meta = made_by_conda(stray, monkeypatch)
+    listed = ["one-0.9.dist-info/INSTALLER", "one/patched.py", "alone.py"]
+    paths = [f"{stray.root.name}/{name}" for name in listed]
+    (meta / "one-0.9-0.json").write_text(json.dumps({"files": paths}))
+    for name in listed:
+        (stray.root / name).parent.mkdir(exist_ok=True)
+        (stray.root / name).write_text("conda\n")
+    assert [code for code in stray.codes() if "patched" in code] == []
+    shutil.rmtree(stray.root / "one-0.9.dist-info")
+    os.utime(meta, (1, 1))
+    assert stray.codes() == ["file-stale one one/patched.py", "module-extra alone.py"]
 
 
 def test_strays_that_only_list_folders_are_no_finding(
