@@ -997,6 +997,8 @@ def _run_nothing() -> "None":
 
 # The default time limit of a program that is run.
 _PROGRAM_SECONDS = 60
+# The normalized name of a project.
+_NAME = re.compile("[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 # The default time limit of each module or command that is started.
 SECONDS_TO_START = 300
 
@@ -1214,13 +1216,37 @@ class CheckContext:
             return self.venv_command
         return f"{command} && {self.install_command}"
 
+    def uninstall_command(self, *names: "str", asks: "bool" = False) -> "str":
+        """Return the shell command that uninstalls distributions; with `asks`, pip asks before.
+
+        Empty if one of them has no name of a project in its metadata: pip could take it for an
+        option, such as `-rhttp://…`.
+        """
+        if not all(map(is_project_name, names)):
+            return ""
+        option = "" if asks else " -y"
+        return f"{self.python} -m pip uninstall{option} {shlex.join(names)}"
+
     def reinstall_command(self, *names: "str") -> "str":
-        """Return the shell command that uninstalls distributions and then runs install.sh."""
-        command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
+        """Return the shell command that uninstalls distributions and then runs install.sh.
+
+        For a name that is none of a project, return the one that makes a new environment.
+        """
+        command = self.uninstall_command(*names)
+        if not command:
+            return self.venv_command
         if "pip" in names:
             # install.sh needs a pip, so the one that comes with Python is installed
             command += f" && {self.python} -m ensurepip"
         return self.then_install(command)
+
+
+def is_project_name(text: "str") -> "bool":
+    """Return whether a text is the normalized name of a project.
+
+    The metadata of a distribution may have any other text as its name, also an option of pip.
+    """
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -1377,6 +1403,10 @@ def signal_name(number: "int") -> "str":
 #
 # List the packages that conda has installed in this environment, from its own metadata.
 
+# What the metadata of a distribution has if conda has installed it.
+_INSTALLER = "/INSTALLER"
+
+
 class CondaPackage(NamedTuple):
     """A package that conda has installed."""
 
@@ -1412,7 +1442,30 @@ def _packages_in(folder: "str", _: "int") -> "Sequence[CondaPackage]":
 
 
 def _files(folder: "str", name: "str") -> "frozenset[str] | None":
-    """Return the paths of the files of a package; None if its metadata cannot be read."""
+    """Return the paths of the files of a package; None if its metadata cannot be read.
+
+    It has none if pip has replaced the distribution: conda still lists its files, and those that
+    the old RECORD did not list are left.
+    """
+    files = _listed_files(folder, name)
+    return frozenset() if files and any(map(_is_replaced, files)) else files
+
+
+def _is_replaced(path: "str") -> "bool":
+    """Return whether a file is metadata that conda has installed, and that is no longer there.
+
+    That is the INSTALLER of a distribution. It is missing, or names another installer.
+    """
+    if not path.endswith(f".dist-info{_INSTALLER}"):
+        return False
+    try:
+        return (read_text(path) or "").strip() != "conda"
+    except UnreadableError:
+        return False
+
+
+def _listed_files(folder: "str", name: "str") -> "frozenset[str] | None":
+    """Return the paths of the files that conda lists; None if its metadata cannot be read."""
     prefix = os.path.dirname(folder)
     try:
         files = json.loads(read_text(f"{folder}/{name}") or "")["files"]
@@ -1482,6 +1535,12 @@ def _canonical_suffix(suffix: "re.Match[str]") -> "str":
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
+@functools.lru_cache(maxsize=None)
+def real_folder(folder: "str") -> "str":
+    """Return the path of a folder without symbolic links."""
+    return os.path.realpath(folder)
+
+
 class RecordRow(NamedTuple):
     """A row of RECORD: a file of a distribution."""
 
@@ -1534,6 +1593,9 @@ class InstalledDistribution:
         try:
             for name, digest, size in table:
                 file = os.path.normpath(os.path.join(self.root, name))
+                if not file.startswith(f"{self.root}/"):
+                    # lib64 of an environment is a link to lib
+                    file = os.path.join(real_folder(os.path.dirname(file)), os.path.basename(file))
                 # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:
@@ -1671,7 +1733,9 @@ def _remedy_for_twins(context: "CheckContext", name: "str", paths: "Sequence[str
     `paths` are the paths of their metadata. pip is called twice, since each call uninstalls one of
     them. pip can uninstall itself only once, so its other metadata is removed as a file.
     """
-    uninstall = f"{context.python} -m pip uninstall -y {shlex.quote(name)}"
+    uninstall = context.uninstall_command(name)
+    if not uninstall:
+        return context.venv_command
     if name != "pip":
         return context.then_install(f"{uninstall} && {uninstall}")
     # ensurepip installs nothing if there is metadata of pip, even if its modules are missing
@@ -1923,9 +1987,10 @@ def check_distributions(
     findings += _unwanted(context, installed, colliding)
     extra = extra_distributions(context, installed)
     if extra:
-        remedy = context.venv_command
+        remedy = ""
         if all(installed[name].is_ours for name in extra):
-            remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
+            remedy = context.uninstall_command(*extra, asks=True)
+        remedy = remedy or context.venv_command
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
     unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
     values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
@@ -2626,11 +2691,14 @@ def is_on_disk(context: "CheckContext", library: "str") -> "bool":
 _IMPORT_SECONDS = 1800
 # The beginning of a program that defines `write_row`, which writes an object as a line of JSON.
 # Only these lines are written to standard output: what a module prints goes to standard error.
+# `python -c` begins the search path with the current folder. The first statement takes it away, and
+# needs no file: `sys` is a part of the interpreter.
 _WRITE_ROW = """
-import json, os, sys
+import sys
+sys.path[:] = [path for path in sys.path if path]
+import json, os
 rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
-sys.path[:] = [path for path in sys.path if path]
 def write_row(row):
     rows.write(json.dumps(row) + "\\n")
     rows.flush()
@@ -2674,14 +2742,29 @@ for name in json.loads(sys.argv[1]):
 
 
 def import_environ(context: "CheckContext") -> "dict[str, str]":
-    """Return the environment variables for importing modules: the user's, then the lock's."""
-    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    """Return the environment variables for importing modules: the user's, then the lock's.
+
+    No module of the current folder may be imported, since a user's program is started elsewhere. So
+    PYTHONPATH has no relative folder: an empty one, as a colon at its end adds it, is the current
+    one. PYTHONINSPECT is removed: Python would import `readline` before the first line of a
+    program.
+    """
+    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    environ.pop("PYTHONINSPECT", None)
+    folders = environ.pop("PYTHONPATH", "").split(os.pathsep)
+    absolute = [folder for folder in folders if os.path.isabs(folder)]
+    if absolute:
+        environ["PYTHONPATH"] = os.pathsep.join(absolute)
+    return environ
 
 
 def run_python(
     context: "CheckContext", code: "str", *arguments: "str"
 ) -> "tuple[list[dict[str, Any]], str]":
     """Run Python code in a new process, with the environment variables of the lock.
+
+    The process is not isolated (`-I`), unlike all others that are started here: it imports what a
+    user's program would.
 
     Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
     """
@@ -3424,6 +3507,8 @@ def _extra_findings(
         install = f"{context.python} -m pip install --force-reinstall --no-deps"
         about = {"name": distribution.name, "version": distribution.version}
         remedy = f"{install} {shlex.quote(pinned)}"
+        if not is_project_name(distribution.name):
+            remedy = context.venv_command
         yield Finding("extra-changed", {**about, **list_and_count(changed)}, remedy)
 
 
@@ -4185,7 +4270,9 @@ class _SitePackages:
             return ""
         is_owned = path in ownership.files or bool(ownership.owners_of(path))
         if not _is_importable(path, ownership, is_owned=is_owned):
-            return ""
+            is_other = not is_owned and ownership.is_known(path) and name not in locked_modules
+            is_told = is_other and name not in STARTUP_MODULES and _is_left_behind(path)
+            return "other" if is_told else ""
         if module_of(name) in locked_modules:
             return "replacing"
         is_startup_module = module_of(name) in STARTUP_MODULES  # `StartupCheck` reports these
@@ -4284,6 +4371,28 @@ def _is_importable(path: "str", ownership: "Ownership", *, is_owned: "bool") -> 
     if not os.path.basename(path).isidentifier():
         return False
     return is_owned or os.path.islink(path) or any(_unowned_files(path, ownership))
+
+
+def _is_left_behind(path: "str") -> "bool":
+    """Return whether an entry is a folder without files which Python imports as a namespace.
+
+    pip leaves one where it removes a package whose parent folder has no file of its own, or where
+    it was killed. What is in __pycache__ does not count. The folder hides nothing: any module of
+    its name comes before it.
+    """
+    name = os.path.basename(path)
+    if not name.isidentifier() or name == _CACHE_FOLDER:
+        return False
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        for entry in entries_in(folder):
+            if entry.name == _CACHE_FOLDER:
+                continue
+            if entry.is_symlink() or not is_folder(entry):
+                return False
+            waiting.append(f"{folder}/{entry.name}")
+    return os.path.isdir(path)
 
 
 def _is_table_of_ply(path: "str") -> "bool":

@@ -21,12 +21,14 @@ unset POSIXLY_CORRECT
 set +o posix  # also where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
-# What would have an effect on every bash, pip or Python that is started, even on `python -I` (PYTHONEXECUTABLE and
-# __PYVENV_LAUNCHER__ name another environment), and what only env can remove. pip reads
-# PIP_INDEX-URL, too: it goes on under the name that a shell can have, unless that is set
+# Remove variables that change every bash, pip or Python which this file starts. Only env can remove them. Two of them,
+# PYTHONEXECUTABLE and __PYVENV_LAUNCHER__, name another environment, even for `python -I`.
+# pip also reads PIP_INDEX-URL. Such a variable gets a name that a shell can have, unless a variable of that name is set.
 unwanted=()
 renamed=()
+last=
 while IFS= read -r -d '' variable; do
+    last=$variable
     case ${variable%%=*} in
         BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | _PYTHON_* | DIST_EXTRA_CONFIG | PYTHONEXECUTABLE | __PYVENV_LAUNCHER__)
             unwanted+=(-u "${variable%%=*}")
@@ -41,7 +43,11 @@ while IFS= read -r -d '' variable; do
             esac
             ;;
     esac
-done < <(env -0)
+done < <(env -0 && printf '=\0')
+if [ "$last" != = ]; then # env did not end
+    echo 'error: the command env -0 does not run' >&2
+    exit 1
+fi
 if [ -n "${unwanted[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
     case $- in *x*) set -- -x "${BASH_SOURCE[0]}" "$@" ;; *) set -- "${BASH_SOURCE[0]}" "$@" ;; esac
     exec env "${unwanted[@]}" ${renamed[@]+"${renamed[@]}"} "$BASH" -p "$@"
@@ -51,6 +57,7 @@ at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1
 languages=(en zh)
 lang=${languages[at]}
 
+# Print the options in the language of the user.
 usage() {
     set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--build-wheels DIR | --built DIR] [--python PATH] [--system] [--exact] [--skip-system-checks] [--lang LANGUAGE]
 
@@ -77,10 +84,10 @@ usage() {
     printf '%s\n' "$1"
 }
 
-# Writes a line. One that a terminal would act on is written with escapes, as the name of a file can have any character.
-# Fine is UTF-8 without control characters (C0, C1), line separators and what turns the direction of text. It is judged by
-# bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
-# does not have is set again.
+# Print a line. If a terminal would act on a character of it, the line is printed with escapes: the name of a file can have any
+# character. No escapes are needed for UTF-8 without control characters (C0, C1), line separators and marks that turn the
+# direction of text. The line is judged by bytes, since bash knows no other characters in the C locale. This is done in a
+# subshell, since bash warns if a locale that the machine lacks is set again.
 show() ( # label, text
     { set +x; } 2>/dev/null # bash -x would show the bytes below as they are
     LC_ALL=C
@@ -100,11 +107,12 @@ show() ( # label, text
     fine+=$'|\xf4[\x80-\x8f]'$more$more')*$'
     if [[ $2 =~ $fine ]]; then printf '%s%s\n' "$1" "$2"; else printf '%s%q\n' "$1" "$2"; fi
 )
-# Texts are given in each language, one after the other, and with each its hint, which may be empty
+# Print a text. It is given in each language, one after the other.
 say() {
     shift "$at"
     show '' "$1"
 }
+# Print a label with a text, and a hint below it. Each language has a text and a hint, which may be empty.
 tell() { # label, texts
     local label=$1
     shift $((2 * at + 1))
@@ -112,22 +120,35 @@ tell() { # label, texts
     if [ -n "$2" ]; then show "$(say "hint: " "提示：")" "$2" >&2; fi
 }
 error=$(say "error: " "错误：")
+# Tell an error, and end.
 fail() { # texts
     tell "$error" "$@"
     exit 1
 }
 warning=$(say "warning: " "警告：")
 
+# End with an error if an option has no value.
 require_value() { # option, what follows it
     [ -n "${2-}" ] || fail "${1} needs a value: see --help" "" \
         "${1} 需要一个值：见 --help" ""
 }
 
-# Every path that a program gets is absolute, and has no link: pip takes one that begins with `http:` for an address
-canonical() { # path: false if it leads nowhere
+# Print the absolute path of a file or folder, without links. Fail if the path leads nowhere. Every program gets such a path:
+# pip would take a relative one that begins with `http:` for an address.
+canonical() { # path
     local path
     path=$(readlink -f -- "$1") || return 1
     case $path in /*) printf '%s\n' "$path" ;; *) return 1 ;; esac
+}
+
+# Print the rows of a check without the last one, `checked`. Fail if that row is missing: the check did not end, so it says
+# nothing.
+rows_of() { # command
+    local rows
+    rows=$("$@") || return 1
+    [ "${rows##*$'\n'}" = checked ] || return 1
+    rows=${rows%checked}
+    printf '%s' "${rows%$'\n'}"
 }
 
 given=("$@")
@@ -176,7 +197,8 @@ if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
     fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
         "${here:-.} 中没有 stages/ 目录，它应与 install.sh 在一起" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
-# No file of a lock is a link. One in the place of this file leads to another lock, and one beside it to what is none
+# No file of a lock is a link. If this file is one, the user would get another lock. If another file of the folder is one, it
+# would not be the lock's.
 called=.
 case ${BASH_SOURCE[0]} in */*) called=${BASH_SOURCE[0]%/*} ;; esac
 if [ -e "$called/stages" ] && [ ! "$called/" -ef "$here" ]; then
@@ -191,11 +213,13 @@ done
 # --- 1. the machine
 
 wrong=0
-refuse() { # texts: what stops the installation, once all has been checked
+# Tell what is wrong. The installation stops when everything has been checked.
+refuse() { # texts
     tell "$error" "$@"
     wrong=$((wrong + 1))
 }
-mismatch() { # likewise, but with --skip-system-checks it is a warning
+# Tell in what the machine differs from the lock. With --skip-system-checks this is a warning.
+mismatch() { # texts
     if [ "$strict" = yes ]; then refuse "$@"; else tell "$warning" "$@"; fi
 }
 
@@ -216,7 +240,8 @@ if [ -z "$python" ] || ! "$python" -I -c '' 2>/dev/null; then
     fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
         "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
 fi
-# Code of the environment that runs at each start, sitecustomize, may print: what is asked comes by another way
+# Print the value of a Python expression. It comes by a descriptor of its own, since code of the environment that runs at each
+# start (sitecustomize) may print, too.
 ask_python() { # expression
     "$python" -I -c 'import os, sys; os.write(3, os.fsencode(eval(sys.argv[1])))' "$1" 3>&1 >/dev/null
 }
@@ -245,8 +270,8 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
         "${python} 不在虚拟环境或 conda 环境中" "请创建环境：${python} -m venv env && . env/bin/activate；或使用 --system"
 fi
-# Every pip that is started from here on, by a build as well, has no configuration file, and of its settings only those
-# that say how an index is reached: address, proxy, certificates, time limits, cache. Each stage names its own index.
+# No pip reads a configuration file from here on, not even one that a build starts. Of pip's settings, those remain that say
+# how an index is reached: address, proxy, certificates, time limits, cache. Each stage names its own index.
 settings=()
 if ! "$python" -I -c 'import pip' 2>/dev/null; then
     refuse "${python} has no pip" "${python} -m ensurepip" \
@@ -254,29 +279,29 @@ if ! "$python" -I -c 'import pip' 2>/dev/null; then
 else
     while IFS= read -r -d '' setting; do
         case $setting in
+            =) settings_read=yes ;; # the last one
             !*)
                 setting=${setting#!}
                 refuse "${setting%%=*} is no address with which pip can be started: ${setting#*=}" "the form is https://USER:PASSWORD@HOST:PORT/PATH without a query; in user and password write \`/\` as %2F, \`?\` as %3F, \`#\` as %23, \`@\` as %40, \`%\` as %25" \
         "${setting%%=*} 不是可用于启动 pip 的地址：${setting#*=}" "格式为 https://USER:PASSWORD@HOST:PORT/PATH，不含查询部分；用户名和密码中的 \`/\` 写作 %2F，\`?\` 写作 %3F，\`#\` 写作 %23，\`@\` 写作 %40，\`%\` 写作 %25"
-                refused=yes
                 ;;
             *) settings+=("$setting") ;;
         esac
-    done < <("$python" -I -S "$here/verify.py" --pip-settings)
-    [ -n "${settings[*]-}${refused-}" ] || [ "$found" != 3.11 ] ||
+    done < <("$python" -I -S "$here/verify.py" --pip-settings && printf '=\0')
+    [ -n "${settings_read-}" ] || [ "$found" != 3.11 ] ||
         refuse "pip of ${python} does not run" "${python} -m pip config debug says why, or lists its configuration files; it may show passwords" \
         "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因或列出配置文件；输出中可能有密码"
 fi
 unset "${!PIP_@}"
 export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
 
-# As pip and builds get it, too, which change the folder
+# pip and builds get this path, too, and they change the current folder. So it must be absolute.
 if [ -n "${TMPDIR-}" ]; then
     folder=$(canonical "$TMPDIR") || fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
         "没有可以存放临时文件的目录" "请将 TMPDIR 设为有可用空间且可写的目录"
     export TMPDIR=$folder
 fi
-# A folder with one of these characters can be no part of PATH, and pip takes what follows for a marker
+# PATH cannot have a folder with one of these characters, and pip takes what follows `;` for a marker.
 case $(canonical "${TMPDIR:-/tmp}" || true) in
     *[:\;[:cntrl:]]*)
         tell "$warning" "temporary files are put into /tmp instead of ${TMPDIR}: neither PATH nor pip allows \`:\` or \`;\` in the name of a folder" "set TMPDIR to a folder without these characters in its path" \
@@ -285,24 +310,39 @@ case $(canonical "${TMPDIR:-/tmp}" || true) in
         ;;
 esac
 
-# What verify.py will tell at the end of the machine, CANN, driver and SoC: a line for each thing that is wrong, or fine
+# Check the machine, CANN, driver and SoC. verify.py prints a line for each thing that is wrong or fine.
 machine=()
-while IFS=$'\t' read -r state what mend; do
-    case $state in
-        ok) machine+=("$what") ;;
-        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
-        warning) tell "$warning" "$what" "$mend" "$what" "$mend" ;;
-    esac
-    checked=yes
-done < <("$python" -I -S "$here/verify.py" --machine --lang "$lang" || true)
-[ -n "${checked-}" ] || [ "$found" != 3.11 ] ||
+if told=$("$python" -I -S "$here/verify.py" --machine --lang "$lang"); then
+    while IFS=$'\t' read -r state what mend; do
+        case $state in
+            ok) machine+=("$what") ;;
+            wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+            warning) tell "$warning" "$what" "$mend" "$what" "$mend" ;;
+        esac
+    done <<<"$told"
+elif [ "$found" = 3.11 ]; then
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
         "install.sh 同目录的 verify.py 无法运行" "请复制锁文件的整个目录"
+fi
 
-# Programs begin with this that write or remove where others may write: in an environment. No link is followed below the
-# folder that is named: each part of a path is opened on its own, and what is written is a new file.
+# The beginning of each program that writes or removes files in an environment. Others may write there, too. So these
+# functions follow no link below the folder that they are given, and what they write is a new file.
 unlinked='
-import contextlib, os, stat, sys
+import contextlib, os, re, stat, sys
+
+# the locale may lack the letters of a name
+if sys.stdout:
+    sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def printable(text):
+    """Return the text with escapes for what a terminal would act on."""
+    return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
+
+
+def is_name(text):
+    """Return whether a text is the normalized name of a project. pip could take any other text for an option."""
+    return re.fullmatch("[a-z0-9]([a-z0-9-]*[a-z0-9])?", text) is not None
 
 
 @contextlib.contextmanager
@@ -325,48 +365,72 @@ def within(folder):
         os.close(before)
 
 
+def inside(path):
+    """Return the path of a folder without links. Raise OSError if a link leads out of the environment it is in.
+
+    What install.sh has found at its start may be a link by now.
+    """
+    found = os.path.realpath(path)
+    if path.startswith(os.path.join(sys.prefix, "")):
+        prefix = os.path.join(os.path.realpath(sys.prefix), "")
+        if not found.startswith(prefix):
+            raise OSError("%s leads out of %s" % (printable(path), printable(prefix)))
+    return found
+
+
 def inner(folder, path):
     """Return the path, without links, of what is in a folder. End if a link leads out of the folder."""
-    folder = os.path.realpath(folder)
+    folder = inside(folder)
     found = os.path.realpath(os.path.join(folder, path))
     if os.path.commonpath([folder, found]) != folder:
         sys.exit("%r leads to %r, which is outside of %r" % (path, found, folder))
     return found
 
 
-def read_plain(path):
-    """Return the content of a regular file, and its state. Raise OSError for a link, a pipe or a device."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+def read_plain(path, how=os.O_NOFOLLOW):
+    """Return the content of a regular file, and its state. Raise OSError for a link, a pipe or a device.
+
+    If `how` is 0, a link is followed.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | how), "rb") as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             raise OSError("%r is no regular file" % path)
         return file.read(), state
 
 
-def create(name, content):
+def create(name, content, mode=None):
     """Write a file in the current folder, a new one in place of whatever is there."""
     with contextlib.suppress(FileNotFoundError):
         os.remove(name)
     with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
         file.write(content)
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
+
+
+def replace_here(name, content, mode=None):
+    """Write a file in the current folder, so that the one before or the new one is there."""
+    create(name + ".new", content, mode)
+    os.replace(name + ".new", name)
 
 
 def replace(path, content):
-    """Write a file, so that the one before or the new one is there, in a folder below the prefix of this Python."""
+    """Write a file as replace_here does, in a folder below the prefix of this Python."""
     folder, name = os.path.split(path)
     with within(folder):
-        create(name + ".new", content)
-        os.replace(name + ".new", name)
+        replace_here(name, content)
 '
 
-# Writes standard input to a file, as a new one. No part of its path may be a link but in that of the environment
+# Write standard input to a new file. Its path must have no link below the environment.
 put() { # file below the environment
     "$python" -I -c "$unlinked"'
 replace(os.path.join(os.path.realpath(sys.prefix), sys.argv[1]), sys.stdin.buffer.read())
 ' "$1"
 }
 
-# What pip removes of a distribution that was installed before there were wheels (its UninstallPathSet)
+# What pip removes of a distribution that was installed before there were wheels, as its UninstallPathSet has it. It needs
+# the functions of links.sh.j2.
 legacy='
 import configparser, importlib.machinery, os, re, sysconfig, zipfile
 
@@ -400,8 +464,7 @@ class Legacy:
                 with zipfile.ZipFile(container) as archive:
                     return archive.read(os.path.basename(self.info) + "/" + name).decode("utf-8", "surrogateescape")
             path = self.info if os.path.isfile(self.info) and name == "PKG-INFO" else os.path.join(self.info, name)
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return file.read()
+            return read_plain(path, 0)[0].decode("utf-8", "surrogateescape")
         except (OSError, KeyError, ValueError, zipfile.BadZipFile):
             return None
 
@@ -482,8 +545,8 @@ class Linked(Legacy):
             info = os.path.join(root, "EGG-INFO")
         else:
             try:
-                with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
-                    root = self.line = file.readline().strip()
+                text = read_plain(self.path, 0)[0].decode("utf-8", "surrogateescape")
+                root = self.line = text.partition("\n")[0].strip()
             except OSError:
                 root = self.line = ""
             info = os.path.join(root, name.replace("-", "_") + ".egg-info")
@@ -497,9 +560,10 @@ def linked_in(folder):
     return [Linked(folder, entry) for entry in entries if not entry.startswith("~")]
 '
 
-# Programs here begin with this one. The version of a distribution does not tell from which file it is, or how it was
-# built. So beside each that is installed from here lies a note that does: the sha256 of the file, or a digest of all that
-# determines the build. pip removes it with the distribution, as RECORD lists it; without that row it does not count.
+# The beginning of each program that reads or writes notes. A note says from which file a distribution was installed, or how
+# it was built; its version does not tell that. The note is the sha256 of the file, or a digest of everything that determines
+# the build. It lies in the .dist-info. RECORD lists it, so pip removes it with the distribution. A note that RECORD does not
+# list is ignored.
 notes=$unlinked'
 import base64, csv, hashlib, io, json, os, re, sys
 from importlib import metadata
@@ -599,12 +663,12 @@ def hash_and_size(path):
     return "sha256=" + base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode(), str(size)
 
 
-def complete(found, inside, rows):
+def complete(found, info, rows):
     """Write hash and size into the rows of RECORD that have no hash: a wheel may bring none of a file, or no row.
 
     RECORD itself has none, nor have its signatures, and Python compiles a module again whenever it likes.
     """
-    without = [f"{inside}/{name}" for name in ("RECORD", "RECORD.jws", "RECORD.p7s")]
+    without = [f"{info}/{name}" for name in ("RECORD", "RECORD.jws", "RECORD.p7s")]
     for row in rows:
         path = found.locate_file(row[0])
         is_compiled = row[0].endswith(".pyc") and "__pycache__/" in row[0]
@@ -617,12 +681,12 @@ def write_beside(found, texts):
 
     RECORD is the first, so that pip removes whatever is there if this is killed, and the note is the last.
     """
-    inside = os.path.dirname(entry(found, "RECORD"))
-    folder = os.path.join(os.path.realpath(found.locate_file("")), inside)
-    paths = {name: f"{inside}/{name}" for name in texts}
+    info = os.path.dirname(entry(found, "RECORD"))
+    folder = os.path.join(inside(str(found.locate_file(""))), info)
+    paths = {name: f"{info}/{name}" for name in texts}
     with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
         rows = [row for row in csv.reader(file) if row and row[0] not in paths.values()]
-    complete(found, inside, rows)
+    complete(found, info, rows)
     for name, text in texts.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
         rows.append([paths[name], f"sha256={digest}", str(len(text.encode()))])
@@ -634,14 +698,14 @@ def write_beside(found, texts):
             create(name, texts[name].encode())
 '
 
-# The names of the distributions in requirements files that are not installed as locked
-missing() {
+# Print the names of the distributions in requirements files that are not installed as locked.
+missing() { # requirements files
     # -I: modules in the current folder or on PYTHONPATH do not count as installed
     "$python" -I - "$notes" "$@" 3>&1 >/dev/null <<'EOF'
 import sys
 
 exec(sys.argv.pop(1))
-sys.stdout = open(3, "w", encoding="utf-8")  # code that runs at each start may have printed
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")  # code that runs at each start may have printed
 for path in sys.argv[1:]:
     for pin in read_pins(path).values():
         if not pin.is_as_locked():
@@ -649,13 +713,13 @@ for path in sys.argv[1:]:
 EOF
 }
 
-# Of these, those that are there, but otherwise: name, version and the version of the lock
+# Print the distributions that are installed, but not as locked: name, version, version of the lock.
 replaced() { # requirements files
     "$python" -I - "$notes" "$@" 3>&1 >/dev/null <<'EOF'
 import sys
 
 exec(sys.argv.pop(1))
-sys.stdout = open(3, "w", encoding="utf-8")
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")
 for path in sys.argv[1:]:
     for pin in read_pins(path).values():
         try:
@@ -664,16 +728,17 @@ for path in sys.argv[1:]:
             continue
         if not pin.is_as_locked():
             print(pin.name, version, str(Version(pin.version)), sep="\t")
+print("checked")
 EOF
 }
 
-# The lines of those in a requirements file
+# Print the lines of a requirements file about distributions that are not installed as locked.
 left_of() { # Python, requirements file
     "$1" -I - "$notes" "$here/$2" 3>&1 >/dev/null <<'EOF'
 import sys
 
 exec(sys.argv.pop(1))
-sys.stdout = open(3, "w", encoding="utf-8")
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")
 for pin in read_pins(sys.argv[1]).values():
     if not pin.is_as_locked():
         print("".join(pin.lines), end="")
@@ -691,7 +756,7 @@ if [ -n "$wheelhouse" ]; then
     fi
 fi
 
-# Wheels that were built before, on a machine like this one, take the place of builds
+# A wheel that was built before on a machine like this one is installed in place of a new build.
 if [ -n "$build_wheels" ]; then
     build_wheels=$(canonical "$build_wheels") || fail "the built wheels cannot be kept in the --build-wheels folder: see above" "" \
         "无法将构建出的 wheel 保存到 --build-wheels 指定的目录：见上文" ""
@@ -705,55 +770,127 @@ elif [ -n "$built" ]; then
 elif [ -n "$wheelhouse" ] && [ -d "$wheelhouse/built" ]; then
     built=$wheelhouse/built
 fi
-built_wheels() { # distributions: the path of the wheel of each; false, and why, unless there are all
+# Print the path of the wheel that was built of each distribution. Fail, and say why, unless there are all.
+built_wheels() { # distributions
     [ -n "$built" ] && "$python" -I -S "$here/verify.py" --lang "$lang" --built-wheels "$built" "$@"
 }
-# What pip would replace, but not as a whole: it refuses what distutils installed, and of what an old setuptools did
-# without a list of its files it leaves modules, which stay importable. And pip would write through a link: in the place of
-# metadata, or of a folder of the environment, where what a killed pip leaves would be neither noted nor removed
-irreplaceable() { # names of what must not be installed, requirements files: lines with what is wrong, name and path
-    "$python" -I - "$legacy" "$@" <<'EOF'
-import sys
+# Print what pip must not replace: a line with the fault, the project and a path.
+#   unlisted    distutils or an old setuptools installed it without a list of its files: pip would refuse, or leave modules
+#   unrecorded  its RECORD is missing
+#   linked      its metadata is a link, through which pip would write
+#   unowned     conda added modules to it that its RECORD lacks: pip would leave them
+#   special     it is a pipe or a device, at which pip would wait
+#   outside     a folder of the environment leads out of it: what a killed pip leaves there would not be removed
+irreplaceable() { # names of what must not be installed, requirements files
+    "$python" -I - "$unlinked" "$legacy" "$@" 3>&1 >/dev/null <<'EOF'
+import csv, json, sys
 
 exec(sys.argv.pop(1))
+exec(sys.argv.pop(1))
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")
 absent, *paths = sys.argv[1:]
 ours = set(absent.split())
 for path in paths:
     with open(path, encoding="utf-8") as file:
         ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
 prefix = os.path.realpath(sys.prefix) + os.sep
+
+
+def tell(fault, project, path):
+    """Write a row. The path may have any character, such as a line break."""
+    print(fault, project, printable(path), sep="\t")
+
+
+def rows_of(info):
+    """Return the paths in a RECORD; none if it cannot be read."""
+    try:
+        text = read_plain(os.path.join(info, "RECORD"))[0].decode("utf-8", "surrogateescape")
+        rows = [row[0] for row in csv.reader(text.splitlines()) if row]
+    except (OSError, csv.Error):
+        return set()
+    return {os.path.normpath(os.path.join(os.path.dirname(info), row)) for row in rows}
+
+
+def files_of_conda():
+    """Return the files of each package of conda, as sets of paths."""
+    folder = os.path.join(prefix, "conda-meta")
+    found = []
+    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ()):
+        try:
+            files = json.loads(read_plain(os.path.join(folder, name))[0])["files"]
+            found.append({os.path.normpath(os.path.join(prefix, file)) for file in files})
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+    return found
+
+
+def unowned(info, root):
+    """Return the modules in site-packages that conda lists with a distribution, and RECORD does not."""
+    suffixes = tuple(importlib.machinery.all_suffixes())
+    found = set()
+    for files in packages:
+        if os.path.join(info, "RECORD") in files:
+            found |= {path for path in files if path.startswith(root + os.sep) and path.endswith(suffixes)}
+    found = {path for path in found - rows_of(info) if "/__pycache__/" not in path and os.path.lexists(path)}
+    return sorted(found)
+
+
+def special_in(path):
+    """Return the pipes and devices in metadata that is a folder, or the metadata itself."""
+    names = sorted(os.listdir(path)) if os.path.isdir(path) else [""]
+    paths = [os.path.join(path, name) if name else path for name in names]
+    return [one for one in paths if os.path.exists(one) and not os.path.isdir(one) and not os.path.isfile(one)]
+
+
+packages = files_of_conda()
 for path in sorted({sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts")}):
     if path.startswith(os.path.join(sys.prefix, "")) and not os.path.realpath(path).startswith(prefix):
-        print("outside", "-", path, sep="\t")
+        tell("outside", "-", path)
 for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
     # pip leaves what is in the folders of others
     for entry in sorted(os.listdir(root) if root.startswith(prefix) else ()):
         path = os.path.join(root, entry)
-        if entry.startswith("~"):
+        if entry.startswith("~") or not entry.endswith((".dist-info", ".egg-info")):
             continue
-        if entry.endswith(".dist-info") and os.path.islink(path):
-            project = canonical(entry.partition("-")[0])
-            if project in ours:
-                print("linked", project, path, sep="\t")
-        elif entry.endswith(".dist-info"):
-            project = canonical(entry.partition("-")[0])
+        project = canonical(entry.partition("-")[0])
+        for special in special_in(path):
+            tell("special", project, special)
+        if entry.endswith(".dist-info"):
+            record = os.path.join(path, "RECORD")
+            if project not in ours:
+                continue
+            if os.path.islink(path):
+                tell("linked", project, path)
+                continue
+            if os.path.islink(record):
+                tell("linked", project, record)
+                continue
             try:
-                with open(os.path.join(path, "INSTALLER"), encoding="utf-8", errors="replace") as file:
-                    installer = file.read().strip()
+                installer = read_plain(os.path.join(path, "INSTALLER"), 0)[0].decode("utf-8", "replace").strip()
             except OSError:
                 continue  # an installation that was cut off, which is removed
             # that of pip and uv is removed
-            if project in ours and installer not in ("pip", "uv") and not os.path.lexists(os.path.join(path, "RECORD")):
-                print("unrecorded", project, path, sep="\t")
+            if installer not in ("pip", "uv") and not os.path.lexists(record):
+                tell("unrecorded", project, path)
+            if installer == "conda":
+                for module in unowned(path, root)[:1]:
+                    tell("unowned", project, module)
         elif entry.endswith(".egg-info"):
             found = Legacy(root, path)
             called = entry[: -len(".egg-info")]
-            project = found.project or canonical(called.partition("-")[0])
+            project = found.project or project
             # pip takes one without a version for that of a checkout
             if project in ours and (not found.is_listed() or canonical(called) == project):
-                print("unlisted", project, path, sep="\t")
+                tell("unlisted", project, path)
+print("checked")
 EOF
 }
+rows=
+if [ "$found" = 3.11 ]; then # any other Python is refused
+    rows=$(rows_of irreplaceable '' "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt") ||
+        fail "cannot determine what is already installed" "see the message above" \
+        "无法确定已经安装了哪些软件包" "见上文的消息"
+fi
 while IFS=$'\t' read -r state project path; do
     case $state in
         unlisted) refuse "pip cannot replace ${project}, which distutils or an old setuptools installed: nothing says which files are its (${path})" "begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python; or remove its files and ${path} yourself" \
@@ -764,14 +901,18 @@ while IFS=$'\t' read -r state project path; do
         "${path} 经由链接位于环境之外：pip 若在那里被中断，留下的文件无法再找到" "请让该目录本身位于环境之内；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
         linked) refuse "the metadata of ${project} is a link, through which pip would write elsewhere: ${path}" "remove the link; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
         "${project} 的元数据是链接，pip 会经由它写到别处：${path}" "请删除该链接；或从空环境开始：${python} -m venv new-env，再传入 --python new-env/bin/python" ;;
+        special) refuse "${path} is no plain file, so pip would wait for what somebody writes into it" "remove it" \
+        "${path} 不是普通文件，pip 会一直等待有人写入" "请删除它" ;;
+        unowned) refuse "pip cannot replace ${project}, which conda installed: it would leave a module that its RECORD lacks, ${path}" "remove the package with conda; or begin with an empty environment: ${python} -m venv new-env, and --python new-env/bin/python" \
+        "pip 无法替换由 conda 安装的 ${project}：它会留下 RECORD 中没有的模块 ${path}" "用 conda 删除该软件包；或者从空环境开始：${python} -m venv new-env，再用 --python new-env/bin/python" ;;
     esac
-done < <(irreplaceable '' "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" || true)
+done <<<"$rows"
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
 for line in ${machine[@]+"${machine[@]}"} "Python: $found ($python)"; do show '' "$line"; done
 
 # --- 2. the stages
 
-# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
+# Set `sources` to the options of pip that say where the files of a requirements file are: in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
     nested=() # for a pip that a build starts, which inherits no option: it finds no index, or that of pip's settings
@@ -781,13 +922,14 @@ sources_of() { # requirements file
     fi
 }
 
+# End after Ctrl-C.
 interrupted() {
     say "interrupted; run install.sh again to continue" "已中断；重新运行 install.sh 即可继续" >&2
     exit 130
 }
 
-# pip with `install`, which notes each file of the environment before it writes it, by an audit hook of Python: RECORD
-# comes last, and if pip is killed before that, nothing else would say which files are of a release.
+# A pip that notes each file of the environment before it writes the file. pip writes RECORD last. If it is killed before,
+# nothing else says which files are of the release. An audit hook of Python tells which files it opens.
 noting='
 import os, runpy, stat, sys
 
@@ -845,7 +987,7 @@ sys.addaudithook(note)
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 '
 
-# Runs a command; a dry run shows it so that it can be pasted. What functions of this file do, it names.
+# Run a command. A dry run shows it, so that it can be pasted; of a function of this file it shows the name.
 shown=no
 watching=
 run() {
@@ -871,13 +1013,14 @@ run() {
     if [ "$(type -t "$1")" = function ]; then say "would do: ${line# }" "将会：${line# }"; else say "would run: ${line# }" "将会执行：${line# }"; fi
 }
 
-# pip says nothing while it unpacks what it has downloaded, so this says how far it is. Each distribution gets its note
-# as soon as pip has done with it, so that what a killed pip had finished is not installed again.
+# Install with pip, and say how far it is, since pip itself says nothing while it unpacks. Each distribution gets its note when
+# pip has finished it. So the next run installs none of these again if pip is killed.
 watched() { # requirements files, Python of the environment that they are installed into, a command that calls `run`
     watching=$1 watcher=$2
     "${@:3}"
     watching=
 }
+# Run a pip that installs, with notes and progress.
 watch() { # command
     "$watcher" -I - "$notes" "$here" "$watching" \
         "$(say "pip downloads and installs %d distributions: a few minutes, or half an hour on a slow network or disk" "pip 正在下载并安装 %d 个软件包：需要几分钟，网络或磁盘较慢时可能需要半小时")" \
@@ -935,7 +1078,7 @@ def note_new():
 
 
 before = {name: state for name, (_, state) in installed().items()}
-# What differs is counted. Of a stage that is built again pip is asked for the rest as well.
+# Only what is not as locked counts. If a stage is built again, pip is also asked for the rest of it.
 wanted = {name for name, pin in pins.items() if not pin.is_as_locked()}
 total, noted = len(wanted), set()
 begun = time.monotonic()
@@ -954,8 +1097,9 @@ while True:
 EOF
 }
 
-# Installs what is not as locked: pip passes over a distribution of the right version, whatever file it is from
-install_wheels() { # Python, requirements files: a pip for each
+# Install what is not as locked, with a pip for each file. pip alone would skip every distribution of the right version, from
+# whatever file it is.
+install_wheels() { # Python, requirements files
     local file wanted
     for file in "${@:2}"; do
         sources_of "$file"
@@ -970,6 +1114,7 @@ install_wheels() { # Python, requirements files: a pip for each
     done
 }
 
+# Run a command in a folder.
 run_at() { # folder, command
     if [ "$dry_run" = yes ]; then run cd "$1"; "${@:2}"; else (cd "$1" && "${@:2}"); fi
 }
@@ -983,16 +1128,16 @@ else
     fi
     trap finish EXIT
 fi
-# pip takes a page (.html) in a folder for one of an index, and asks the hosts that it links to. So it gets a folder with
-# links to nothing but wheels and archives.
+# pip would read a page (.html) in the wheelhouse as one of an index, and ask the hosts that it links to. So pip gets a folder
+# that has nothing but links to wheels and archives.
 if [ -n "$wheelhouse" ]; then
     run mkdir "$scratch/files"
     run find "$wheelhouse/" -mindepth 1 -maxdepth 1 -xtype f -regextype posix-extended \
         -regex '.*\.(whl|zip|tar|tgz|tbz|txz|tlz|tar\.(gz|bz2|xz|lz|lzma))' -exec ln -s -t "$scratch/files" -- '{}' +
 fi
 
-# Builds get a home with what the user's has, but without the files in which distutils (a part of setuptools) and numpy
-# look for options of every build: these can name folders whose files would go into what is built
+# Make a home for builds. It has what the user's home has, except for two files: in these, distutils (a part of setuptools) and
+# numpy look for options of every build, which can add files to what is built.
 make_home() { # folder
     local theirs
     mkdir "$1"
@@ -1002,7 +1147,7 @@ make_home() { # folder
 }
 run make_home "$scratch/home"
 
-# Runs a command of a build. It gets no modules of the user's (PYTHONPATH, ~/.local) and, if pip may ask no index, no
+# Run a command of a build. It gets no modules of the user's (PYTHONPATH, ~/.local) and, if pip may ask no index, no
 # address or password of one. CMake and other build tools find Python by VIRTUAL_ENV before they look on PATH.
 build_in() { # environment, variables and command
     local environment=$1 name hidden=(-u CONDA_PREFIX -u PYTHONPATH)
@@ -1023,7 +1168,7 @@ build_in() { # environment, variables and command
 # What the next stage builds as wheels, which --build-wheels keeps
 kept=()
 
-# Links the wheels of a stage that were built before. False unless there are all.
+# Link the wheels of a stage that were built before. Fail unless there are all.
 take_built() { # number of the stage, distributions
     local path paths
     if [ -n "$build_wheels" ]; then
@@ -1038,7 +1183,7 @@ take_built() { # number of the stage, distributions
     say "not built, because ${built} has wheels of them: ${*:2}" "没有构建，直接使用 ${built} 中的 wheel：${*:2}"
 }
 
-# Keeps wheels that have just been built for other machines, with --build-wheels
+# Keep wheels that have just been built, for other machines (--build-wheels).
 keep_built() { # folder, pattern of wheels in there
     local IFS='' wheels
     [ -n "$build_wheels" ] || return 0
@@ -1093,11 +1238,12 @@ with tempfile.TemporaryDirectory() as folder:
             except metadata.PackageNotFoundError:
                 there = False
             missing += [] if there else [str(need)]
+sys.stdout.reconfigure(errors="backslashreplace")
 print(", ".join(missing), end="")
 '
 
-# Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
-# are installed by hash into a separate environment, and nothing is downloaded during the build.
+# Make an environment with the tools of a build, which are installed by hash. Then the build downloads nothing: pip would not
+# check hashes of what an isolated build downloads.
 prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
     if [ -z "$1" ]; then
         builder=$(dirname "$(dirname "$python")")
@@ -1112,18 +1258,21 @@ prepare_builder() { # requirements files of the tools; empty where the lock has 
     run touch "$builder/complete"
 }
 
-# Undoes what a killed pip left. pip puts what it removes aside as `~ame`, its record first and the files after it, and
-# writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
-# new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
-# file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
-# Of what is called `~…`, only folders go whose name pip makes of a name in such a record, or of one noted. pip may remove
-# the record first, or put it where nobody looks: so what pip would remove of what is installed, its files and folders and
-# its lines of easy-install.pth, is noted before it begins, until all is installed.
-# pip writes RECORD after all files, so it notes each before it writes it; if it was cut off, what is noted goes as well.
-# Nothing goes that a record of something installed has, that is behind a link, or that is another file than was noted.
-# Of what pip or uv had installed and whose RECORD is lost, pip replaces nothing; so its record goes, too.
-# Old installers wrote other records: a folder `.egg-info` with installed-files.txt or top_level.txt, an `.egg`, or an
-# `.egg-link` to a checkout. pip removes what these say.
+# Remove what a killed pip left. pip puts what it removes aside under a name such as `~ame`: first the metadata, then the
+# files. Of what it installs, it writes RECORD last. If it is killed, files are left that no RECORD lists, and old modules could
+# be imported beside the new release.
+#
+# These files are removed, as pip would have removed them, and then the metadata itself:
+#   - files in a RECORD that was put aside, or in one that is unfinished
+#   - folders `~...` whose name pip makes of a name in such a RECORD, or of a noted one
+#   - files that were noted before pip wrote them (.ascend-lock-files)
+#   - files and lines of easy-install.pth that were noted before pip removed them (.ascend-lock-folders): pip may have removed
+#     their RECORD first
+#   - metadata of pip or uv that has lost its RECORD, since pip replaces nothing without one
+# Nothing is removed that RECORD of something installed lists, that is behind a link other than one of the environment itself
+# (lib64), or that is another file than the noted one.
+# Old installers made `.egg-info` with installed-files.txt or top_level.txt, an `.egg`, or an `.egg-link` to a checkout. Of
+# these, what pip would remove is removed.
 sweep() { # names of what must not be installed, requirements files
     local told unlisted
     told=$(say "removing %s, left behind by an interrupted pip" "正在删除 %s，它是被中断的 pip 留下的")
@@ -1133,7 +1282,6 @@ import csv, glob, io, json, os, re, shutil, sys, sysconfig
 
 exec(sys.argv.pop(1))
 exec(sys.argv.pop(1))
-sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the letters of a name
 told, told_unlisted, absent, *paths = sys.argv[1:]
 ours = set(absent.split())
 for path in paths:
@@ -1156,9 +1304,24 @@ def is_real(folder):
     return real(folder) == folder
 
 
+def without_own_links(path):
+    """Return a path below the environment without the links that the environment itself has, such as lib64 to lib.
+
+    Such a link leads to a folder that site-packages or bin is in. The path is the same if any other link is in it.
+    """
+    parts = path[len(prefix) :].split(os.sep) if path.startswith(prefix) else []
+    for count in range(1, len(parts)):
+        folder = prefix + os.sep.join(parts[:count])
+        if real(folder) != folder:
+            is_own = any((root + os.sep).startswith(real(folder) + os.sep) for root in lasting)
+            return os.path.join(real(folder), *parts[count:]) if is_own and real(folder).startswith(prefix) else path
+    return path
+
+
 def in_reach(paths):
-    """Return the paths that pip would remove: nothing outside of the environment, and here nothing behind a link."""
-    return {path for path in paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
+    """Return the paths that pip would remove: below the environment and, here, behind no link but its own."""
+    found = map(without_own_links, paths)
+    return {path for path in found if path.startswith(prefix) and is_real(os.path.dirname(path))}
 
 
 def is_aside_of(entry, name):
@@ -1179,7 +1342,7 @@ class Record:
         self.root, self.path, self.name = root, os.path.join(root, entry), entry
         self.is_aside = entry.startswith("~")
         rows = self.read()
-        self.paths = {os.path.normpath(os.path.join(root, row)) for row in rows or ()}
+        self.paths = {without_own_links(os.path.normpath(os.path.join(root, row))) for row in rows or ()}
         self.project = canonical(self.project_name())
         self.is_ours = self.project in ours
         self.may_be = set()
@@ -1189,7 +1352,9 @@ class Record:
             self.is_ours = bool(self.may_be)
         # the RECORD of a wheel that pip was unpacking when it was killed
         self.is_begun = os.path.join(self.path, "RECORD") in written
-        self.is_unlisted = not self.is_aside and rows is None and self.installer() in ("pip", "uv")
+        # pip reads a RECORD that is a link, so it is not lost
+        is_lost = rows is None and not os.path.lexists(os.path.join(self.path, "RECORD"))
+        self.is_unlisted = is_lost and not self.is_aside and self.installer() in ("pip", "uv")
         self.is_whole = not self.is_aside and not self.is_begun and self.has_ended(rows)
 
     def read(self):
@@ -1216,8 +1381,7 @@ class Record:
     def installer(self):
         """Return the name of what installed the distribution, empty if that is not noted."""
         try:
-            with open(os.path.join(self.path, "INSTALLER"), encoding="utf-8", errors="replace") as file:
-                return file.read().strip()
+            return read_plain(os.path.join(self.path, "INSTALLER"), 0)[0].decode("utf-8", "replace").strip()
         except OSError:
             return ""
 
@@ -1261,11 +1425,6 @@ class LegacyRecord(Record):
 def record_of(root, entry):
     """Return the record in an entry of a folder of distributions."""
     return (LegacyRecord if entry.endswith(".egg-info") else Record)(root, entry)
-
-
-def printable(text):
-    """Return the text with escapes for what a terminal would act on."""
-    return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
 def remove(path, why=told):
@@ -1466,13 +1625,16 @@ def read_files():
 
 RECORDS = (".dist-info", ".egg-info")
 JOURNAL = os.path.join(prefix, ".ascend-lock-files")
+try:
+    roots = sorted({inside(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
+    lasting = {*roots, inside(sysconfig.get_path("scripts"))}
+except OSError as error:
+    sys.exit(str(error))
 written = read_files()
 told_removed = set()
 all_kept = set()
-roots = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
 noted = Note.read()
 to_note = Note()
-lasting = {*roots, os.path.realpath(sysconfig.get_path("scripts"))}
 for root in roots:
     entries = sorted(entry for entry in os.listdir(root) if entry.endswith(RECORDS))
     records = [record_of(root, entry) for entry in entries]
@@ -1501,7 +1663,7 @@ for root in roots:
         if path not in occupied:
             remove(path)
     # what Python was compiling when it was killed
-    for folder in sorted(folders):
+    for folder in sorted(folders | {os.path.dirname(path.rstrip("/")) for path in written}):
         cache = os.path.join(folder, "__pycache__")
         if is_real(cache) and os.path.isdir(cache):
             for name in os.listdir(cache):
@@ -1536,12 +1698,12 @@ to_note.write()
 PYTHON
 }
 
-# Removes distributions for good. What is removed is noted first, so that the next run finishes a removal that was killed.
+# Remove distributions for good. Their names are noted first, so that the next run finishes a removal that was killed.
 remove_all() { # names
     local status=0
     printf '%s\n' "$@" | put .ascend-lock-removed
     sweep "$*"
-    "$python" -I -m pip uninstall --quiet --yes "$@" || status=$?
+    "$python" -I -m pip uninstall --quiet --yes -- "$@" || status=$?
     # However pip ended, nothing is left half removed, and no note of files that others may put there later
     sweep "$*"
     rm -f "$environment/.ascend-lock-folders"
@@ -1549,14 +1711,16 @@ remove_all() { # names
     rm -f "$environment/.ascend-lock-removed"
 }
 
-# What --exact removes, one name a line: what the lock does not have, and what a removal that was killed has left. Tools of
-# an environment stay, and what conda has installed
+# Print what --exact removes: what the lock does not have, and what a removal that was killed has left. Tools of an
+# environment stay, and what conda has installed. A row is `remove` and a name, or `odd` and the path of metadata whose name
+# pip could take for something else.
 beyond_lock() { # requirements files
-    "$python" -I - "$environment/.ascend-lock-removed" 'distribute pip pkg-resources setuptools wheel' "$@" 3>&1 >/dev/null <<'EOF'
+    "$python" -I - "$unlinked" "$environment/.ascend-lock-removed" 'distribute pip pkg-resources setuptools wheel' "$@" 3>&1 >/dev/null <<'EOF'
 import os, re, sys, sysconfig
 from importlib import metadata
 
-sys.stdout = open(3, "w", encoding="utf-8")
+exec(sys.argv.pop(1))
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")
 journal, kept, *paths = sys.argv[1:]
 known = set(kept.split())
 for path in paths:
@@ -1564,17 +1728,31 @@ for path in paths:
         known.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
 names = set()
 for found in metadata.distributions(path=sorted({sysconfig.get_path(name) for name in ("purelib", "platlib")})):
-    if found.metadata["Name"] and (found.read_text("INSTALLER") or "").strip() != "conda":
-        names.add(re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower())
-if os.path.isfile(journal) and not os.path.islink(journal):
-    with open(journal, encoding="utf-8") as file:
-        names.update(re.findall(r"(?m)^[a-z0-9][a-z0-9-]*$", file.read()))
-print("\n".join(sorted(names - known)))
+    try:
+        name = re.sub(r"[-_.]+", "-", found.metadata["Name"] or "").lower()
+        installer = (found.read_text("INSTALLER") or "").strip()
+    except Exception:  # it cannot be read
+        name, installer = "", ""
+    if installer == "conda":
+        continue
+    if is_name(name):
+        names.add(name)
+    else:
+        print("odd", printable(str(found._path)), sep="\t")
+try:
+    text = read_plain(journal)[0].decode("utf-8", "replace")
+except OSError:
+    text = ""
+names.update(name for name in text.split() if is_name(name))
+for name in sorted(names - known):
+    print("remove", name, sep="\t")
+print("checked")
 EOF
 }
 
-stage() { # number, title in each language, requirements files: true where something is to be done
-    local left project before after title=${*:at+2:1}
+# Announce a stage, and say what it replaces. Fail if nothing is to be done.
+stage() { # number, title in each language, requirements files
+    local left rows project before after title=${*:at+2:1}
     left=$(missing "${@:4}") ||
         fail "cannot determine what is already installed of stage ${1}" "see the message above" \
         "无法确定第 ${1} 阶段已经安装了哪些软件包" "见上文的消息"
@@ -1589,17 +1767,23 @@ stage() { # number, title in each language, requirements files: true where somet
         return 1
     fi
     say "stage ${1} of 4: ${title}" "阶段 ${1}/4：${title}"
+    rows=$(rows_of replaced "${@:4}") ||
+        fail "cannot determine what is already installed of stage ${1}" "see the message above" \
+        "无法确定第 ${1} 阶段已经安装了哪些软件包" "见上文的消息"
     while IFS=$'\t' read -r project before after; do
-        if [ "$before" = "$after" ]; then
+        if [ -z "$project" ]; then
+            continue # there are no rows
+        elif [ "$before" = "$after" ]; then
             say "installs again ${project} ${after}: its source, its build or its files differ from the lock" "重新安装 ${project} ${after}：它的来源、构建或文件与锁文件不同"
         else
             say "replaces ${project} ${before} by ${after}" "将 ${project} ${before} 替换为 ${after}"
         fi
-    done < <(replaced "${@:4}" || true)
+    done <<<"$rows"
 }
 
-# One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
-# its install.sh was killed is not disturbed. The kernel releases it when the last of them has ended; no file is left.
+# Lock the environment, so that only one install.sh changes it. Every program that this one starts holds the lock, too. So a
+# pip that goes on after its install.sh was killed is not disturbed. The kernel releases the lock when the last of them has
+# ended. No file is left.
 reserve() {
     local others
     exec 9<"$environment"
@@ -1615,11 +1799,12 @@ except OSError:
     fail "another install.sh, or a process that it left behind, is running in ${environment}: process ${others:-?}" "wait until it has ended, then run this again" \
         "另一个 install.sh 或它留下的进程正在 ${environment} 中运行：进程 ${others:-?}" "请等它结束后重新运行"
 }
-holders() { # the processes of which the lock is, besides this one
+# Print the other processes that hold the lock.
+holders() {
     "$python" -I - $$ 3>&1 >/dev/null <<'EOF'
 import glob, os, sys
 
-sys.stdout = open(3, "w")
+sys.stdout = open(3, "w", encoding="utf-8", errors="backslashreplace")
 found = []
 for path in glob.glob("/proc/[0-9]*/fd/9"):
     process = path.split("/")[2]
@@ -1633,8 +1818,8 @@ print(", ".join(found))
 EOF
 }
 
-# Whether a run has succeeded, failed or was interrupted, it undoes what its pip left, and leaves no note: later, others
-# may have put files where the noted ones were. Only if it is killed, or pip goes on without it, the next run does that.
+# Undo what pip left, and remove the notes, however this run ends: later, others may put files where the noted ones were. If
+# this run is killed, or pip goes on without it, the next run does it.
 tidy=no
 finish() {
     local others
@@ -1644,7 +1829,9 @@ finish() {
     fi
     rm -rf "$scratch"
 }
+# Remove what a killed pip left of the lock's distributions.
 sweep_all() { sweep '' "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt"; }
+# Remove the notes about files.
 forget() {
     rm -f "$environment/.ascend-lock-folders" "$environment/.ascend-lock-files"
 }
@@ -1717,10 +1904,20 @@ fi
 
 # Only when all is there, so that what fails leaves what was there before
 if [ "$exact" = yes ]; then
-    mapfile -t beyond < <(beyond_lock "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt")
-    for project in ${beyond[@]+"${beyond[@]}"}; do
-        [ -z "$project" ] || say "removes ${project}, which the lock does not have" "删除 ${project}：锁文件中没有它"
-    done
+    beyond=()
+    rows=$(rows_of beyond_lock "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt") ||
+        fail "cannot determine what is already installed" "see the message above" \
+        "无法确定已经安装了哪些软件包" "见上文的消息"
+    while IFS=$'\t' read -r state project; do
+        case $state in
+            odd) tell "$warning" "${project} stays: the name in it is none of a project, and pip could take it for an option" "remove its files yourself" \
+        "保留 ${project}：其中的名称不是项目名称，pip 可能把它当作选项" "请自行删除其文件" ;;
+            remove)
+                say "removes ${project}, which the lock does not have" "删除 ${project}：锁文件中没有它"
+                beyond+=("$project")
+                ;;
+        esac
+    done <<<"$rows"
     if [ -n "${beyond[*]-}" ] && [ "$dry_run" = no ]; then remove_all "${beyond[@]}"; fi
 fi
 

@@ -31,10 +31,10 @@ _ascend_lock_tell() { # what is wrong and a hint, in each language
     if [ -n "$2" ]; then _ascend_lock_show "$(_ascend_lock_say "hint: " "提示：")" "$2" >&2; fi
 }
 
-# Writes a line. One that a terminal would act on is written with escapes, as the name of a file can have any character.
-# Fine is UTF-8 without control characters (C0, C1), line separators and what turns the direction of text. It is judged by
-# bytes, as bash knows no other characters in the C locale; in a subshell, as bash warns where a locale that the machine
-# does not have is set again.
+# Print a line. If a terminal would act on a character of it, the line is printed with escapes: the name of a file can have any
+# character. No escapes are needed for UTF-8 without control characters (C0, C1), line separators and marks that turn the
+# direction of text. The line is judged by bytes, since bash knows no other characters in the C locale. This is done in a
+# subshell, since bash warns if a locale that the machine lacks is set again.
 _ascend_lock_show() ( # label, text
     { set +x; } 2>/dev/null # bash -x would show the bytes below as they are
     LC_ALL=C
