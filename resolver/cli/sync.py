@@ -239,7 +239,7 @@ def _require_machine(named: NamedLock, run: Settings) -> None:
     """
     program = str(named.folder / verify.FILE)
     lines = subprocess.run(  # noqa: S603  the lock's program
-        [sys.executable, "-I", program, "--machine", "--lang", run.language],
+        [sys.executable, "-I", program, "--machine-rows", "--lang", run.language],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         check=False,

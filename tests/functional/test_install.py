@@ -663,10 +663,22 @@ def test_what_is_asked_of_a_driver(
     workspace.locked_stack(
         "base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else "")
     )
-    command = [sys.executable, str(workspace.folder() / "verify.py"), "--machine"]
+    command = [sys.executable, str(workspace.folder() / "verify.py"), "--machine-rows"]
     run = execute(workspace, command, PATH=npu_smi(workspace, found))
     rows = [line for line in run.stdout.splitlines() if not line.startswith("ok\t")]
     assert [row.startswith(told) for row in rows] == [True] * bool(told), run
+
+
+def test_machine_that_differs_is_told_by_the_exit_status(workspace: Workspace) -> None:
+    """Before an installation: `verify.py --machine && …` in a script must not go on."""
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base")  # for aarch64
+    command = [sys.executable, str(workspace.folder() / "verify.py"), "--machine", "--lang", "en"]
+    run = execute(workspace, command)
+    assert (run.status, "processor-differs" in run.stdout) == (1, True), run
+    assert execute(workspace, [*command, "--json"]).status == 1
+    workspace.locked_stack("base", target=HERE.replace('"here"', '"there"'))
+    assert execute(workspace, command).status == 0
 
 
 def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace) -> None:

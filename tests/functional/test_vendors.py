@@ -54,7 +54,7 @@ def test_vendor_lock_activates_and_checks_what_it_knows(cuda: Workspace) -> None
     cuda.locked(stack="train")
     assert "CANN" not in cuda.read("activate.sh", "train")
     program = cuda.folder("train") / "verify.py"
-    run = execute(cuda, [sys.executable, str(program), "--machine", "--lang", "en"])
+    run = execute(cuda, [sys.executable, str(program), "--machine-rows", "--lang", "en"])
     assert "other components: cuda 12.4, driver 550.54.14, gpu AMPERE: there is no" in run.stdout
     activated = execute(cuda, ["bash", "-c", f". {program.with_name('activate.sh')}; echo $?"])
     assert activated.stdout == "1\n"  # there is no environment yet
