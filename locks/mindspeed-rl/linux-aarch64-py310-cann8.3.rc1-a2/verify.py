@@ -5998,7 +5998,7 @@ def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
-    if options.machine and not options.json:
+    if options.machine_rows:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
@@ -6049,7 +6049,7 @@ def _context(
 
 def _checks_of(options: "argparse.Namespace") -> "str":
     """Return which checks the options select, as `CheckContext.checks` names them."""
-    if options.machine:
+    if options.machine or options.machine_rows:
         return "machine"
     if options.files:
         return "files"
@@ -6168,6 +6168,25 @@ def _language(option: "str | None", languages: "Collection[str]") -> "str":
     return language if language in languages else "en"
 
 
+def _add_options_of_install(parser: "argparse.ArgumentParser") -> "None":
+    """Add the options with which install.sh and `ascend-lock sync` call verify.py.
+
+    They are no part of the help: what they print is for these programs.
+    """
+    hidden = argparse.SUPPRESS
+    # Prints what is wrong with the machine and its components. Each row has a state, what it is and
+    # how to mend it, separated by tabs.
+    parser.add_argument("--machine-rows", action="store_true", help=hidden)
+    # Prints the variables that pip gets from install.sh.
+    parser.add_argument("--pip-settings", action="store_true", help=hidden)
+    # Prints what install.sh notes of an editable checkout that it has built.
+    parser.add_argument("--changed-files", metavar="NAME", help=hidden)
+    # Prints the wheels in DIR that were built of these pins for a machine like this one.
+    parser.add_argument("--built-wheels", nargs="+", metavar=("DIR", "NAME"), help=hidden)
+    # Copies wheels that install.sh has just built to DIR, and notes there how.
+    parser.add_argument("--keep-wheels", nargs="+", metavar=("DIR", "WHEEL"), help=hidden)
+
+
 def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argparse.Namespace":
     """Return the options of the command line. Exits with status 2 if they are invalid."""
     parser = argparse.ArgumentParser(
@@ -6206,35 +6225,14 @@ def _options(arguments: "Sequence[str]", languages: "Sequence[str]") -> "argpars
     parser.add_argument(
         "--machine",
         action="store_true",
-        help="check only the machine and its components: a line each, or with --json",
+        help="check only the machine, its components and its Python, before an installation",
     )
     parser.add_argument(
         "--files",
         action="store_true",
         help="check only what is installed and its files, and start nothing of it",
     )
-    parser.add_argument(
-        "--pip-settings",
-        action="store_true",
-        help="print the variables that pip gets from install.sh",
-    )
-    parser.add_argument(
-        "--changed-files",
-        metavar="NAME",
-        help="print what install.sh notes of an editable checkout that it has built",
-    )
-    parser.add_argument(
-        "--built-wheels",
-        nargs="+",
-        metavar=("DIR", "NAME"),
-        help="print the wheels in DIR that were built of these pins for a machine like this one",
-    )
-    parser.add_argument(
-        "--keep-wheels",
-        nargs="+",
-        metavar=("DIR", "WHEEL"),
-        help="copy wheels that install.sh has just built to DIR, and note there how",
-    )
+    _add_options_of_install(parser)
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object and nothing else"
     )

@@ -312,7 +312,7 @@ esac
 
 # Check the machine, CANN, driver and SoC. verify.py prints a line for each thing that is wrong or fine.
 machine=()
-if told=$("$python" -I -S "$here/verify.py" --machine --lang "$lang"); then
+if told=$("$python" -I -S "$here/verify.py" --machine-rows --lang "$lang"); then
     while IFS=$'\t' read -r state what mend; do
         case $state in
             ok) machine+=("$what") ;;
