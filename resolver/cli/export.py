@@ -19,7 +19,7 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json
 from resolver.cli.exported import write_export
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import chosen_targets, with_options_of
+from resolver.cli.selection import chosen_targets, warn_if_outdated, with_options_of
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
@@ -104,8 +104,7 @@ def command(
             hint=literal(run.command("lock", stack)),
         )
     problem = with_options_of(lock_inputs(lock), inputs, problem)
-    if lock.inputs != problem.digest:
-        run.progress.warn(message("cli.exported-old", stack=stack))
+    warn_if_outdated(stack, lock, inputs, problem, run)
     match form:
         case "ansible":
             return _write_playbook(lock, output, run, force=force)

@@ -17,9 +17,9 @@ from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at
 from resolver.lock import file as lock_file
-from resolver.lock.folder import MadeFrom
+from resolver.lock.folder import MadeFrom, lock_inputs
 from resolver.model.lock import Lock
-from resolver.model.message import verbatim
+from resolver.model.message import message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.phrase import phrase
 
@@ -131,6 +131,20 @@ def with_options_of(made_from: MadeFrom, inputs: Inputs, problem: Problem) -> Pr
         return problem
     problems = compile_problems(inputs, options=options)
     return chosen_targets(problems, (problem.target.name,))[0]
+
+
+def warn_if_outdated(
+    stack: str, lock: Lock, inputs: Inputs, problem: Problem, run: Settings
+) -> None:
+    """Warn once for a stack if it or the facts have changed since a lock was made.
+
+    The comparison is that of `check`, and solves nothing. `stack` is the stack on the command line,
+    and `problem` the lock's target as compiled from `inputs`.
+    """
+    problem = with_options_of(lock_inputs(lock), inputs, problem)
+    if lock.inputs != problem.digest:
+        command = run.command("lock", stack)
+        run.progress.warn(message("cli.outdated-lock", stack=lock.stack, command=command))
 
 
 class NamedLock(msgspec.Struct, frozen=True):

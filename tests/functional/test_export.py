@@ -116,7 +116,9 @@ def test_export_warns_of_an_old_lock(workspace: Workspace, options: tuple[str, .
     assert export(workspace, "sbom").stderr == ""
     workspace.stack("base<2")
     warned = "the stack or the facts have changed since demo was locked"
-    assert warned in export(workspace, "sbom").stderr
+    stderr = export(workspace, "sbom").stderr
+    assert warned in stderr
+    assert stderr.endswith("; to lock it again: ascend-lock lock demo\n")
 
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(
