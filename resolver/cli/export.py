@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import click
 from packaging.pylock import is_valid_pylock_path
@@ -37,6 +37,18 @@ from resolver.report.ansible import ansible
 from resolver.report.requirements import by_hash, by_script, variants
 
 Format = Literal["pylock", "sbom", "containerfile", "ansible"]
+# Names that users of docker give to the format containerfile, in small letters.
+_OF_DOCKER: Final = ("docker", "dockerfile")
+
+
+class _FormatChoice(click.Choice[str]):
+    """A format by its name; `dockerfile` is another name of containerfile."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the format."""
+        if str(value).lower() in _OF_DOCKER:
+            return "containerfile"
+        return super().convert(value, param, ctx)
 
 
 @click.command("export", cls=Command)
@@ -44,9 +56,9 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(get_args(Format)),
+    type=_FormatChoice(get_args(Format)),
     required=True,
-    help="Format to write.",
+    help="Format to write; dockerfile is another name of containerfile.",
 )
 @click.option(
     "-o",
@@ -118,7 +130,11 @@ def command(
             base = base_image or containers.base_image(lock, images, components)
             in_context = _folder_in_context(folder)
             text = containers.containerfile(
-                lock, folder=in_context, base=base, wheelhouse=wheelhouse
+                lock,
+                folder=in_context,
+                base=base,
+                wheelhouse=wheelhouse,
+                file=str(output or "Containerfile"),
             )
     run.progress.clear()
     _write(text, form, output, run)

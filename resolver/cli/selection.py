@@ -244,7 +244,11 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
     """Return the error that a location has no lock, now or in a commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
     stack = _stack_of(location, folder, run)
-    if revision and location in stacks:
+    below = sorted({str(path.parent.parent) for path in folder.glob(f"*/*/{lock_file.NAME}")})
+    if below:
+        names = ", ".join(below)
+        hint = phrase("it has the locks of several stacks; name one: {names}", names=names)
+    elif revision and location in stacks:
         hint = phrase("see `git log -- {folder}`", folder=folder)
     else:
         otherwise = phrase(
