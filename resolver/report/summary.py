@@ -118,7 +118,7 @@ def _locked(lock: Lock, problem: Problem) -> Message:
     stages = message("cli.stages", count=len(lock.stage))
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
-    sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
+    sources = message("cli.built", count=len(built), names=joined("comma", built)) if built else ""
     target: str | Message = str(problem.target)
     if problem.stack.group:
         group = message("group.named", name=problem.stack.group)
