@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from resolver.ascend.names import CHIP, FORMER_DEVICE, TOOLKIT
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 
 _INSTALL: Final = phrase(
@@ -121,7 +122,8 @@ _HASHES: Final = phrase("every file of a lock has its hashes, and nothing is exp
 _WITHOUT: Final = phrase("it has no meaning here: leave it out")
 _GROUPS: Final = phrase("a group is named with --group NAME; without one, all groups are meant")
 _COLUMNS: Final = phrase(
-    "the table has a column for it, or says it below; --cann and --soc select its lines"
+    "the table has a column for it, or says it below; {options} select its lines",
+    options=f"--{TOOLKIT}, --{CHIP}",
 )
 _NO_INSTALLING: Final = phrase("only `sync` and install.sh install: leave it out")
 
@@ -150,8 +152,8 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
         "-f": literal("--format"),
     },
     "import": {
-        "--chip": literal("--soc FAMILY"),
-        "--npu": literal("--soc FAMILY"),
+        "--chip": literal(f"--{CHIP} FAMILY"),
+        f"--{FORMER_DEVICE}": literal(f"--{CHIP} FAMILY"),
         "--requirement": _IMPORT,
         "-r": _IMPORT,
     },
@@ -173,9 +175,9 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
     },
     # Of `matrix` without a command, too: that was its name.
     "matrix build": {
-        "--cann": literal("ascend-lock matrix show --cann VERSION"),
+        f"--{TOOLKIT}": literal(f"ascend-lock matrix show --{TOOLKIT} VERSION"),
         "--package": literal("ascend-lock matrix show --package NAME"),
-        "--soc": literal("ascend-lock matrix show --soc FAMILY"),
+        f"--{CHIP}": literal(f"ascend-lock matrix show --{CHIP} FAMILY"),
     },
     "matrix show": {
         "--platform": _COLUMNS,
