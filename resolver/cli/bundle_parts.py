@@ -9,9 +9,14 @@ import msgspec
 
 from resolver import files
 from resolver.cli.options import ALL, Settings
-from resolver.cli.selection import locked_stacks, named_stacks, named_targets
+from resolver.cli.selection import (
+    locked_stacks,
+    named_stacks,
+    named_targets,
+    warn_if_outdated,
+)
 from resolver.config.compile import compile_problems
-from resolver.config.load import load
+from resolver.config.load import Inputs, load
 from resolver.errors import InputError, StaleLock
 from resolver.index.locked_files import source_names
 from resolver.lock import built
@@ -86,7 +91,8 @@ class BundlePart(msgspec.Struct, frozen=True):
 def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
     """Return the chosen targets of stacks, with their locks.
 
-    `all` stands for all stacks that have a lock. Raise InputError if there is no lock at all or a
+    `all` stands for all stacks that have a lock. Warn of each stack whose inputs have changed since
+    it was locked. Raise InputError if there is no lock at all or a
     target is unknown, and StaleLock if a chosen target has no lock.
     """
     names: list[str] = []
@@ -103,8 +109,10 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
             hint=literal(run.command("lock", "STACK")),
         )
     problems: list[tuple[str, Problem]] = []
+    inputs: dict[str, Inputs] = {}
     for name in dict.fromkeys(names):
-        problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
+        inputs[name] = load(name, run.matrices)
+        problems += [(name, problem) for problem in compile_problems(inputs[name])]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
     chosen = named_targets(run.targets, targets)
     for target in sorted(chosen):
@@ -114,11 +122,14 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
                 where="--target",
                 hint=phrase("the targets are: {names}", names=", ".join(targets)),
             )
-    return [
-        _part_of(name, problem, run)
-        for name, problem in problems
-        if not chosen or problem.target.name in chosen
-    ]
+    parts: list[BundlePart] = []
+    for name, problem in problems:
+        if chosen and problem.target.name not in chosen:
+            continue
+        part = _part_of(name, problem, run)
+        parts.append(part)
+        warn_if_outdated(name, part.lock, inputs[name], problem, run)
+    return parts
 
 
 def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:

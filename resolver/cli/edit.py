@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,10 @@ from resolver.cli.outcome import (
     print_results,
 )
 from resolver.cli.session import Session, finish_edit
+from resolver.cli.unusable import fact_against_all
+from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
-from resolver.config.load import find_stack, load_components, read_stack, read_text
+from resolver.config.load import find_stack, load, load_components, read_stack, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
 from resolver.explain.stack_text import StackText, subject
@@ -37,6 +39,8 @@ from resolver.model import text
 from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
+from resolver.model.message import message, verbatim
+from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, cause, phrase
 
@@ -100,7 +104,26 @@ def add(
             run.print_note(addition.code, **addition.values)
         return document
 
+    _warn_of_unusable(stack, needs.values(), run)
     return _edit_and_lock(run, stack, edit, letter=letter, can_apply=True, frozen=frozen)
+
+
+def _warn_of_unusable(stack: str, needs: Iterable[Need], run: Settings) -> None:
+    """Warn of projects of which a fact excludes all releases on a target of the stack.
+
+    If the line also names a version that does not exist, the explanation is about that alone.
+    """
+    # What is wrong with the stack is told when it is locked.
+    with suppress(InputError):
+        problems = compile_problems(load(stack, run.matrices))
+        for need in needs:
+            if not isinstance(need, Requirement) or need.url:
+                continue
+            facts = [fact_against_all(need.name, problem) for problem in problems]
+            for fact in filter(None, facts):
+                why = verbatim(fact.reason, fact.reason_zh)
+                values = {"project": need.name, "why": why, "where": fact.where}
+                run.progress.warn(message("edit.unusable", **values))
 
 
 @click.command("remove", cls=Command)
@@ -149,7 +172,7 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
             document = document.without_lines(removed)
         return document
 
-    return _edit_and_lock(run, stack, edit, frozen=frozen)
+    return _edit_and_lock(run, stack, edit, frozen=frozen, removed=names)
 
 
 def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
@@ -180,12 +203,14 @@ def _edit_and_lock(
     letter: str | None = None,
     can_apply: bool = False,
     frozen: bool,
+    removed: Sequence[str] = (),
 ) -> int:
     """Edit a stack and, unless `frozen`, lock it for all of its targets.
 
-    Return the exit status of `lock`. If a target cannot be locked, neither a lock nor the file is
-    written. With a `letter`, the way out with this letter is then applied and locked. Only one run
-    at a time edits the stacks of a folder. Raise ResolverError.
+    `removed` are the projects whose lines are removed; what still requires one is printed. Return
+    the exit status of `lock`. If a target cannot be locked, neither a lock nor the file is written.
+    With a `letter`, the way out with this letter is then applied and locked. Only one run at a time
+    edits the stacks of a folder. Raise ResolverError.
     """
     if frozen and letter is not None:
         raise InputError(
@@ -216,11 +241,17 @@ def _edit_and_lock(
                     print_json({"status": "edited", "file": str(path)})
                 return 0
             change = StackEdit(file, original, edited.encode())
-            return _lock(run, stack, change, letter, can_apply=can_apply)
+            return _lock(run, stack, change, letter, can_apply=can_apply, removed=removed)
 
 
 def _lock(
-    run: Settings, stack: str, edit: StackEdit, letter: str | None, *, can_apply: bool
+    run: Settings,
+    stack: str,
+    edit: StackEdit,
+    letter: str | None,
+    *,
+    can_apply: bool,
+    removed: Sequence[str],
 ) -> int:
     """Lock the edited stack. Write its file together with the locks, or nothing at all.
 
@@ -256,7 +287,22 @@ def _lock(
             print_apply_hint(results, shlex.join(("ascend-lock", *sys.argv[1:])), run.language)
     elif not run.is_quiet:
         print_results(results, run.language, together=False)
+        _print_staying(results, removed, run)
     return status
+
+
+def _print_staying(results: Sequence[TargetResult], removed: Sequence[str], run: Settings) -> None:
+    """Print which removed projects are still in the locks, and what requires them there."""
+    for name in removed:
+        project = text.name(name)
+        requirers: dict[str, None] = {}
+        for result in results:
+            if isinstance(result.answer, Lock):
+                pins = result.answer.pin
+                requirers |= dict.fromkeys(pin.name for pin in pins if project in pin.needs)
+        if requirers:
+            names = tuple(requirers)
+            run.print_note("edit.stays", project=project, names=names, count=len(names))
 
 
 def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResult]:

@@ -22,6 +22,7 @@ from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
+from resolver.cli.unusable import require_usable
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.clock import Clock
@@ -226,6 +227,7 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
             return session.explanation(answer, job)
         if requirement is None:
             return None
+        require_usable(requirement.name, answer, language)
         return why(
             answer,
             universe,

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import click
 from packaging.pylock import is_valid_pylock_path
@@ -19,7 +19,7 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json
 from resolver.cli.exported import write_export
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import chosen_targets, with_options_of
+from resolver.cli.selection import chosen_targets, warn_if_outdated, with_options_of
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
@@ -37,6 +37,18 @@ from resolver.report.ansible import ansible
 from resolver.report.requirements import by_hash, by_script, variants
 
 Format = Literal["pylock", "sbom", "containerfile", "ansible"]
+# Names that users of docker give to the format containerfile, in small letters.
+_OF_DOCKER: Final = ("docker", "dockerfile")
+
+
+class _FormatChoice(click.Choice[str]):
+    """A format by its name; `dockerfile` is another name of containerfile."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the format."""
+        if str(value).lower() in _OF_DOCKER:
+            return "containerfile"
+        return super().convert(value, param, ctx)
 
 
 @click.command("export", cls=Command)
@@ -44,9 +56,9 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(get_args(Format)),
+    type=_FormatChoice(get_args(Format)),
     required=True,
-    help="Format to write.",
+    help="Format to write; dockerfile is another name of containerfile.",
 )
 @click.option(
     "-o",
@@ -104,8 +116,7 @@ def command(
             hint=literal(run.command("lock", stack)),
         )
     problem = with_options_of(lock_inputs(lock), inputs, problem)
-    if lock.inputs != problem.digest:
-        run.progress.warn(message("cli.exported-old", stack=stack))
+    warn_if_outdated(stack, lock, inputs, problem, run)
     match form:
         case "ansible":
             return _write_playbook(lock, output, run, force=force)
@@ -119,7 +130,11 @@ def command(
             base = base_image or containers.base_image(lock, images, components)
             in_context = _folder_in_context(folder)
             text = containers.containerfile(
-                lock, folder=in_context, base=base, wheelhouse=wheelhouse
+                lock,
+                folder=in_context,
+                base=base,
+                wheelhouse=wheelhouse,
+                file=str(output or "Containerfile"),
             )
     run.progress.clear()
     _write(text, form, output, run)

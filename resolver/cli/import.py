@@ -40,7 +40,7 @@ from resolver.errors import InputError
 from resolver.model.patterns import NAME
 from resolver.model.target import PLATFORMS, Platform
 from resolver.phrase import Phrase, phrase
-from resolver.report.imported import imported_blocks, imported_json
+from resolver.report.imported import imported_blocks, imported_json, places
 from resolver.report.terminal import WIDTH
 
 _PYPROJECT: Final = "pyproject.toml"
@@ -141,14 +141,10 @@ def command(
 
     FILE is a requirements file, as `pip freeze` and `uv export` write it too, the table of
     `pip list` or `conda list`, a pyproject.toml (also of Poetry), a
-    pylock.toml or the environment.yml of conda. A table tells what became of its lines.
+    pylock.toml or the environment.yml of conda. A table tells what became of its lines. With
+    --lock, nothing is locked while a line could not be read (exit status 2).
     """
-    if output is not None:
-        options.require_absent(output)
-    elif is_locked:
-        raise InputError(
-            phrase("only a stack in a file can be locked"), hint=phrase("name it: -o FILE.toml")
-        )
+    _require_output(output, is_locked=is_locked)
     options.component("glibc", glibc, load_components(run.matrices))
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
@@ -176,7 +172,9 @@ def command(
         shown = {"stack": stack_name, "file": str(output), "text": text}
         if not run.as_json:
             _print_written(stack, output, run, is_locked=is_locked)
-    results = _lock(output, run) if output is not None and is_locked else []
+    results = []
+    if output is not None and is_locked:
+        results = _lock_unless_unread(stack, file, output, run)
     if run.as_json:
         lines = imported_json(stack.rows, run.language)
         targets = [result_json(result, run.language) for result in results]
@@ -186,6 +184,49 @@ def command(
     elif results:
         _print_results(results, run.command("add", str(output)), run)
     return max((result.exit_status for result in results), default=0)
+
+
+def _require_output(output: Path | None, *, is_locked: bool) -> None:
+    """Raise InputError if the output exists, or if there is none and the stack is to be locked."""
+    if output is not None:
+        options.require_absent(output)
+    elif is_locked:
+        raise InputError(
+            phrase("only a stack in a file can be locked"), hint=phrase("name it: -o FILE.toml")
+        )
+
+
+def _lock_unless_unread(
+    stack: Draft, file: Path, output: Path, run: Settings
+) -> list[TargetResult]:
+    """Lock the stack, and return the results of its target.
+
+    If lines could not be read, nothing is locked, and the result is an error that says what to do.
+    A lock without them would look as if it had all that FILE asks for.
+    """
+    rows = [row for row in stack.rows if row.is_unread]
+    if not rows:
+        return _lock(output, run)
+    without = run.command("lock", str(output))
+    meant = list(dict.fromkeys(row.suggestion for row in rows))
+    if all(meant):
+        hint = phrase(
+            "{command} adds them and locks; without them: {without}",
+            command=run.command("add", str(output), *meant),
+            without=without,
+        )
+    else:
+        hint = phrase(
+            "write what they mean into {stack}, and lock it: {command}",
+            stack=output,
+            command=without,
+        )
+    error = InputError(
+        phrase("nothing was locked, since lines could not be read"),
+        where=places([row.where for row in rows], file.parent),
+        hint=hint,
+    )
+    return [TargetResult(stack=output.stem, answer=error)]
 
 
 def _what_is_read(file: Path) -> Phrase:

@@ -258,6 +258,13 @@ def _require_known(fields: Mapping[str, str], matrix: Matrix) -> None:
         others = {name: text for name, text in fields.items() if name != key}
         choices = _values(key, matrix, others)
         hint = phrase("it has {values}", values=", ".join(choices))
+        if key in (TOOLKIT, CHIP):
+            hint = phrase(
+                "it has {values}; for another machine, make a stack of your requirements: "
+                "{command}",
+                values=", ".join(choices),
+                command=f"ascend-lock import FILE {_FIELDS[key]} {value}",
+            )
         if key == "use":
             hint = _uses_of(value, matrix) or did_you_mean(value, choices, hint)
         raise InputError(

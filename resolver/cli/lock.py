@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import click
@@ -20,12 +21,14 @@ from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
-from resolver.cli.selection import named_stacks, print_stacks
+from resolver.cli.selection import named_locks, named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
 from resolver.cli.workers import LockOptions, lock_stacks
-from resolver.errors import ResolverError, StaleLock
+from resolver.config.load import find_stack
+from resolver.errors import InputError, ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
+from resolver.phrase import literal
 
 # The time limit for an explanation that is recorded, in seconds. It is long, because the snapshot
 # must have all requests.
@@ -77,9 +80,10 @@ def command(
     """Lock each STACK for all of its targets.
 
     Without a STACK, the stacks are listed. STACK is a name in matrices/stacks, the path of a .toml
-    file, or `all`. A stack or target that fails does not keep the others from being locked. The
-    exit status is the highest of all targets; with `all`, a target that so far has a conflict
-    report instead of a lock, and still has no solution, counts as done.
+    file, or `all`. If there is none of a name, nothing is locked. A stack or target that fails does
+    not keep the others from being locked. The exit status is the highest of all targets; with
+    `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
+    counts as done.
     """
     if is_recorded:
         return _record(run, stacks)
@@ -87,6 +91,8 @@ def command(
         print_stacks(run)
         return 0
     names = named_stacks(stacks, run)
+    if len(names) > 1:
+        _require_stacks(names, run, is_upgrade=upgrade)
     policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
     dry_run = check or dry_run
     results = _lock(names, LockOptions(run, policy, anew, dry_run))
@@ -107,6 +113,40 @@ def command(
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
+
+
+def _require_stacks(names: Sequence[str], run: Settings, *, is_upgrade: bool) -> None:
+    """Raise InputError if there is no stack of a name, before any other stack is locked.
+
+    `pip install --upgrade NAME` takes a project. So if all pins would be upgraded, and the unknown
+    names are projects of the other stacks' locks, the hint has --upgrade-package.
+    """
+    unknown: dict[str, InputError] = {}
+    for name in names:
+        try:
+            find_stack(name, run.matrices)
+        except InputError as error:
+            unknown[name] = error
+    if not unknown:
+        return
+    refusal = next(iter(unknown.values()))
+    known = [name for name in names if name not in unknown]
+    projects = {canonicalize_name(name) for name in unknown}
+    if is_upgrade and projects <= _locked_projects(known, run):
+        chosen = chain.from_iterable(("-P", project) for project in sorted(projects))
+        refusal.phrases["hint"] = literal(run.command("lock", *known, *chosen))
+        raise InputError(**refusal.phrases)
+    raise refusal
+
+
+def _locked_projects(stacks: Sequence[str], run: Settings) -> set[str]:
+    """Return the projects of the locks of stacks. Stacks without a lock are skipped."""
+    projects: set[str] = set()
+    for stack in stacks:
+        with suppress(InputError):
+            for named in named_locks(stack, run):
+                projects.update(pin.name for pin in named.lock.pin)
+    return projects
 
 
 def _lock(names: Sequence[str], lock_options: LockOptions) -> list[TargetResult]:

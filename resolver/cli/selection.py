@@ -17,9 +17,9 @@ from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at
 from resolver.lock import file as lock_file
-from resolver.lock.folder import MadeFrom
+from resolver.lock.folder import MadeFrom, lock_inputs
 from resolver.model.lock import Lock
-from resolver.model.message import verbatim
+from resolver.model.message import message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.phrase import phrase
 
@@ -133,6 +133,20 @@ def with_options_of(made_from: MadeFrom, inputs: Inputs, problem: Problem) -> Pr
     return chosen_targets(problems, (problem.target.name,))[0]
 
 
+def warn_if_outdated(
+    stack: str, lock: Lock, inputs: Inputs, problem: Problem, run: Settings
+) -> None:
+    """Warn once for a stack if it or the facts have changed since a lock was made.
+
+    The comparison is that of `check`, and solves nothing. `stack` is the stack on the command line,
+    and `problem` the lock's target as compiled from `inputs`.
+    """
+    problem = with_options_of(lock_inputs(lock), inputs, problem)
+    if lock.inputs != problem.digest:
+        command = run.command("lock", stack)
+        run.progress.warn(message("cli.outdated-lock", stack=lock.stack, command=command))
+
+
 class NamedLock(msgspec.Struct, frozen=True):
     """A lock that a command line names."""
 
@@ -230,7 +244,11 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
     """Return the error that a location has no lock, now or in a commit."""
     stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
     stack = _stack_of(location, folder, run)
-    if revision and location in stacks:
+    below = sorted({str(path.parent.parent) for path in folder.glob(f"*/*/{lock_file.NAME}")})
+    if below:
+        names = ", ".join(below)
+        hint = phrase("it has the locks of several stacks; name one: {names}", names=names)
+    elif revision and location in stacks:
         hint = phrase("see `git log -- {folder}`", folder=folder)
     else:
         otherwise = phrase(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -25,7 +26,9 @@ from resolver.cli.environment import (
     require_virtual,
 )
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import NamedLock, lock_of_machine
+from resolver.cli.selection import NamedLock, lock_of_machine, warn_if_outdated
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
 from resolver.errors import InputError, OtherMachine
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock
@@ -164,6 +167,7 @@ def command(
     does not match, or the answer was no, and 2 if the command is wrong.
     """
     named = lock_of_machine(stack, run)
+    _warn_if_outdated(stack, named.lock, run)
     interpreter = environment_python(python)
     environment = read_environment(interpreter)
     require_virtual(environment, interpreter)
@@ -229,6 +233,21 @@ def _bring(
         what = phrase("{environment} does not match the lock", environment=environment.prefix)
         return _fail(Failure(what, why), status, plan, environment, run)
     return _end("synced", 0, plan, environment, run)
+
+
+def _warn_if_outdated(stack: str, lock: Lock, run: Settings) -> None:
+    """Warn if the stack or the facts have changed since the lock was made.
+
+    Nothing is known if the lock was named by its folder or a commit, or if the stack's file is not
+    on this machine or cannot be read.
+    """
+    with suppress(InputError):
+        inputs = load(stack, run.matrices)
+        if inputs.stack.content.stack.name != lock.stack:
+            return
+        for problem in compile_problems(inputs):
+            if problem.target.name == lock.target.name:
+                warn_if_outdated(stack, lock, inputs, problem, run)
 
 
 def _require_machine(named: NamedLock, run: Settings) -> None:

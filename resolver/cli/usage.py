@@ -69,7 +69,7 @@ def usage_error(error: click.ClickException) -> InputError:
     if isinstance(error, click.UsageError) and error.ctx:
         command = error.ctx.command_path
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        answer = option_answer(error.ctx.command.name or "", error.option_name)
+        answer = option_answer(" ".join(command.split()[1:]), error.option_name)
         # The option that click suggests as similar is left out.
         if answer:
             name = f"'{error.option_name}'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from resolver.ascend.names import CHIP, FORMER_DEVICE, TOOLKIT
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 
 _INSTALL: Final = phrase(
@@ -120,9 +121,14 @@ _TARGET: Final = phrase("write it into the stack, below [target]")
 _HASHES: Final = phrase("every file of a lock has its hashes, and nothing is exported without them")
 _WITHOUT: Final = phrase("it has no meaning here: leave it out")
 _GROUPS: Final = phrase("a group is named with --group NAME; without one, all groups are meant")
+_COLUMNS: Final = phrase(
+    "the table has a column for it, or says it below; {options} select its lines",
+    options=f"--{TOOLKIT}, --{CHIP}",
+)
 _NO_INSTALLING: Final = phrase("only `sync` and install.sh install: leave it out")
 
-# What to do instead of an option that a command does not have, by the command and its option.
+# What to do instead of an option that a command does not have, by the command and its option. The
+# command is named with its group.
 OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
     "add": {
         "--dev": _GROUPS,
@@ -145,7 +151,12 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
         "--without-hashes": _HASHES,
         "-f": literal("--format"),
     },
-    "import": {"--requirement": _IMPORT, "-r": _IMPORT},
+    "import": {
+        "--chip": literal(f"--{CHIP} FAMILY"),
+        f"--{FORMER_DEVICE}": literal(f"--{CHIP} FAMILY"),
+        "--requirement": _IMPORT,
+        "-r": _IMPORT,
+    },
     "init": {"--name": literal("-o NAME.toml")},
     "lock": {
         "--all-extras": phrase("an extra stands in the line of its project: NAME[EXTRA]"),
@@ -161,6 +172,16 @@ OPTION_ANSWERS: Final[Mapping[str, Mapping[str, Phrase]]] = {
         "--regenerate": literal("--upgrade"),
         "-o": phrase("a lock is a folder below that of --locks DIR"),
         "-r": _IMPORT,
+    },
+    # Of `matrix` without a command, too: that was its name.
+    "matrix build": {
+        f"--{TOOLKIT}": literal(f"ascend-lock matrix show --{TOOLKIT} VERSION"),
+        "--package": literal("ascend-lock matrix show --package NAME"),
+        f"--{CHIP}": literal(f"ascend-lock matrix show --{CHIP} FAMILY"),
+    },
+    "matrix show": {
+        "--platform": _COLUMNS,
+        "--python": _COLUMNS,
     },
     "remove": {"--dev": _GROUPS, "--no-sync": _NO_INSTALLING, "-D": _GROUPS, "-G": _GROUPS},
     "sync": {

@@ -61,6 +61,12 @@ _PATH: Final = re.compile(r"[./~]|file:")
 # The folder that conda makes for one build. Its name ends with a time.
 _CONDA_BUILD: Final = re.compile(r"[\w.+-]+_[0-9]{9,16}")
 _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
+# A requirement with the single `=` of conda or of a typing error. What fits has no secret: the
+# version is one of PEP 440 with a dot and without a local label, which could be any word.
+_SINGLE_EQUALS: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?)\s*=\s*"
+    r"(?P<version>[0-9]{1,8}(\.[0-9]{1,8}){1,5}((a|b|rc)[0-9]{1,4})?(\.(post|dev)[0-9]{1,8}){0,2})"
+)
 # The marker environment of an arbitrary target, to test whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # The most characters of a line that a message shows.
@@ -83,6 +89,8 @@ _SETTLED: Final = frozenset(
     )
 )
 _ALL: Final = SpecifierSet(">=0")
+# The codes of reasons for which a line is left out because it could not be read.
+_UNREAD: Final = frozenset(("import.single-equals", "import.unread"))
 
 
 class Outcome(Enum):
@@ -116,6 +124,18 @@ class DraftRow(msgspec.Struct, frozen=True):
     why: Message | None = None
     # The list of the stack that has the line.
     key: StackKey = "requires"
+
+    @property
+    def is_unread(self) -> bool:
+        """Return whether the line could not be read, so that nobody knows what it asks for."""
+        return self.why is not None and self.why.code in _UNREAD
+
+    @property
+    def suggestion(self) -> str:
+        """Return the requirement that an unread line most likely means; empty if unknown."""
+        if self.why is None or self.why.code != "import.single-equals":
+            return ""
+        return str(self.why.values["line"])
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -355,6 +375,8 @@ class _Drafter:
             if isinstance(need, Requirement) and (why_not := self._why_not(need)):
                 need = why_not
             if isinstance(need, Message):
+                if need.code == "import.single-equals":
+                    shown = named
                 self._leave_out(line, shown, need)
                 continue
             why = line.why
@@ -527,10 +549,21 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
             need.applies(_MARKERS)
     except InputError:
         # The error quotes the line, which may contain a secret.
-        return message("import.unread")
+        return _why_unread(line)
     except ValueError as error:
         return _error_text(error, line)
     return need
+
+
+def _why_unread(line: str) -> Message:
+    """Return why a line could not be read.
+
+    For a line `NAME=VERSION` it is a question with the requirement that was most likely meant.
+    """
+    single = _SINGLE_EQUALS.fullmatch(line.strip())
+    if single is None:
+        return message("import.unread")
+    return message("import.single-equals", line=f"{single['name']}=={single['version']}")
 
 
 def _named_project(line: str) -> NormalizedName:

@@ -286,9 +286,9 @@ def _not_in_repository(revision: str, folder: Path) -> InputError:
     """Return the error for a folder that is in no repository."""
     return InputError(
         phrase("{folder} is in no git repository", folder=folder),
-        where=f"{folder}@{revision}",
+        why=phrase("so there is no `{revision}` of it", revision=revision),
         hint=phrase(
-            "name two folders or files of locks: {command}",
+            "name two locks, each by the folder of a stack's locks or by a lock.toml: {command}",
             command="ascend-lock diff OLD NEW",
         ),
     )

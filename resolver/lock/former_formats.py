@@ -18,6 +18,8 @@ _OF_COMPONENTS: Final = {
     "lock.driver": ("lock.left-open", names.DRIVER),
     "lock.unknown": ("lock.unknown-value", names.TITLES[names.TOOLKIT]),
 }
+# The messages with the command `why`, which names the stack.
+_WITH_COMMAND: Final = ("lock.fell-back", "lock.lost-extra")
 
 
 def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +41,17 @@ def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
                 known=FORMAT,
             )
         )
-    return raw
+    return {**raw, "warnings": [_with_stack(row, raw) for row in raw.get("warnings", [])]}
+
+
+def _with_stack(warning: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """Return a warning with the stack that its command names.
+
+    The first locks of format 3 had a placeholder in the text.
+    """
+    if warning["code"] not in _WITH_COMMAND:
+        return warning
+    return {**warning, "values": {"stack": raw["stack"], **warning["values"]}}
 
 
 def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:

@@ -208,7 +208,9 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             near=" / ".join(unknown.near),
         )
     yield from unmet_soft_requirements(resolution)
-    yield from map(_fell_back, resolution.outdated_pins)
+    stack = resolution.problem.stack.name
+    for outdated in resolution.outdated_pins:
+        yield _fell_back(outdated, stack)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)
     for pin in resolution.pins:
@@ -375,12 +377,14 @@ def _of_practice(practice: facts.Practice) -> Message:
     return _warning(replace(warning, text=english, text_zh=chinese))
 
 
-def _fell_back(pin: OutdatedPin) -> Message:
+def _fell_back(pin: OutdatedPin, stack: str) -> Message:
     """Return the warning about a pin that is far behind the newest release."""
     package = f"{pin.project} {pin.version}"
     if pin.why:
         return message("lock.fell-back-for", package=package, newest=pin.newest, why=pin.why)
-    return message("lock.fell-back", package=package, newest=pin.newest, project=pin.project)
+    return message(
+        "lock.fell-back", package=package, newest=pin.newest, stack=stack, project=pin.project
+    )
 
 
 def _warning(fact: facts.Warns) -> Message:
@@ -455,7 +459,13 @@ def _missing_extras(resolution: Resolution) -> Iterator[Message]:
             lost.setdefault((pin, other), []).append(missing.extra)
     for (pin, other), extras in lost.items():
         extra = "`, `".join(extras)
-        yield message("lock.lost-extra", package=_release(pin), extra=extra, other=other)
+        yield message(
+            "lock.lost-extra",
+            package=_release(pin),
+            extra=extra,
+            other=other,
+            stack=resolution.problem.stack.name,
+        )
 
 
 def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
@@ -21,10 +22,13 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")
 _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
 
 
-def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None) -> str:
+def containerfile(
+    lock: Lock, *, folder: str, base: str, wheelhouse: str | None, file: str = "Containerfile"
+) -> str:
     """Return the text of the Containerfile.
 
     `folder` and `wheelhouse` are paths in the build context, and `base` is the name of the image.
+    `file` is the path to which the text is written, for the commands in it.
     Raise InputError if one of them cannot be written in the file, or if the lock needs a wheelhouse
     and there is none.
     """
@@ -53,6 +57,7 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
         )
     return render(
         "Containerfile.j2",
+        file=shlex.quote(file),
         lock=lock,
         folder=folder,
         base=base,

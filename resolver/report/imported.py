@@ -80,8 +80,7 @@ def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
     """Return the cells of a row about one line, or about several that became the same."""
     if len(rows) > 1:
         outcome, _, why, _ = _cells(rows[:1], folder)
-        places = [row.where.removeprefix(f"{folder}/") for row in rows]
-        return outcome, _lines(rows), why, _places(places)
+        return outcome, _lines(rows), why, places([row.where for row in rows], folder)
     (row,) = rows
     line = _line(row) or message("imported.not-shown")
     where = row.where.removeprefix(f"{folder}/")
@@ -111,13 +110,16 @@ def _line(row: DraftRow) -> Text:
     return message("imported.becomes", before=row.before, after=after)
 
 
-def _places(places: Sequence[str]) -> Text:
-    """Return places as text, with each file once: `a.txt:2, 4; b.txt:1`."""
+def places(lines: Sequence[str], folder: Path) -> str:
+    """Return the places of lines as text, with each file once: `a.txt:2, 4; b.txt:1`.
+
+    Files are relative to `folder`.
+    """
     numbers: dict[str, list[str]] = {}
-    for place in places:
-        name, _, number = place.rpartition(":")
+    for place in lines:
+        name, _, number = place.removeprefix(f"{folder}/").rpartition(":")
         numbers.setdefault(name or number, []).append(number if name else "")
-    return "; ".join(f"{name}:{', '.join(lines)}".rstrip(":") for name, lines in numbers.items())
+    return "; ".join(f"{name}:{', '.join(found)}".rstrip(":") for name, found in numbers.items())
 
 
 def _in_short(why: Message | None) -> Text:

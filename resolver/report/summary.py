@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,7 +33,6 @@ from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
 # How many changes are listed.
 _CHANGES = 10
-_SENTENCE: Final = re.compile(r".+?(?:\.(?= )|。[）”]?|$)")
 # The title of the column with names, by the part of a difference.
 _NAME_COLUMNS: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}
 # The parts of a difference that are lists of rows.
@@ -97,9 +96,21 @@ def summary(
     for note in notes:
         lines += _item(one_line(translate(note, language)), columns)
     if (moved and lock.first) or not written:
-        next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
-        lines += [translate(code, language, folder=folder) for code in next_steps]
+        lines += [translate(step, language) for step in _next_steps(lock, problem, folder)]
     return "\n".join(lines) + "\n"
+
+
+def _next_steps(lock: Lock, problem: Problem, folder: Path) -> list[Message]:
+    """Return the lines with the next steps.
+
+    Releases with a local version label have no wheel on an index, and install.sh takes them from a
+    bundle alone.
+    """
+    bundle = shlex.join(("ascend-lock", "bundle", problem.stack.argument, "DIR"))
+    steps = ["next", "read", "try", "install", "use"]
+    if any(pin.label for pin in lock.pin):
+        steps = ["next", "read", "bundle", "install-bundled", "use"]
+    return [message(f"cli.{step}", folder=folder, command=bundle) for step in steps]
 
 
 def _locked(lock: Lock, problem: Problem) -> Message:
@@ -107,7 +118,7 @@ def _locked(lock: Lock, problem: Problem) -> Message:
     stages = message("cli.stages", count=len(lock.stage))
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
-    sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
+    sources = message("cli.built", count=len(built), names=joined("comma", built)) if built else ""
     target: str | Message = str(problem.target)
     if problem.stack.group:
         group = message("group.named", name=problem.stack.group)
@@ -150,7 +161,7 @@ def _warnings(
     columns: int,
     color: bool,
 ) -> Iterator[str]:
-    """Yield where all warnings can be read, then the first sentences of the `shown` ones."""
+    """Yield where all warnings can be read, then the `shown` ones."""
     if not lock.all_warnings:
         return
     if len(shown) == len(lock.all_warnings):
@@ -163,20 +174,8 @@ def _warnings(
     heading = message(code, warnings=warnings, folder=folder)
     yield styled(translate(heading, language), color, "yellow")
     for warning in shown:
-        yield from _shortened(one_line(translate(warning, language)), columns)
-
-
-def _shortened(text: str, columns: int) -> list[str]:
-    """Return an item with the sentences of a text that begin on its first line.
-
-    No sentence is cut.
-    """
-    shown = ""
-    for sentence in _SENTENCE.findall(text):
-        shown += sentence
-        if len(_item(shown, columns)) > 1:
-            break
-    return _item(shown, columns)
+        # The last sentence often says what to do, so no warning is cut.
+        yield from _item(one_line(translate(warning, language)), columns)
 
 
 def _item(text: str, columns: int) -> list[str]:

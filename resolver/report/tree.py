@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import networkx as nx
@@ -17,6 +19,8 @@ from resolver.model.text import Language
 _STACK: Final = ""
 # The mark of a project whose requirements were shown further up.
 _AGAIN: Final = " (*)"
+# What a line that is from a fact ends with.
+_OF_FACT: Final = re.compile(r" \(fact (?P<id>[^()]+)\)$")
 _MERMAID: Final = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
 
@@ -125,7 +129,8 @@ class Tree:
 
     def _lines(self, node: str, child: str, language: Language) -> str:
         """Return the text of the requirement that leads to a child, with a space before it."""
-        lines = ", ".join(self._graph.edges[node, child]["lines"])
+        edge = self._graph.edges[node, child]["lines"]
+        lines = ", ".join(_OF_FACT.sub(partial(_origin, language), line) for line in edge)
         if self._inverted:
             return " " + translate("tree.requires", language, lines=f"{node} {lines}".rstrip())
         return " " + translate("tree.required", language, lines=lines) if lines else ""
@@ -145,6 +150,11 @@ class Tree:
                 yield child, parent, lines
             else:
                 yield parent, child, lines
+
+
+def _origin(language: Language, end: re.Match[str]) -> str:
+    """Return what a line that is from a fact ends with, in a language."""
+    return translate("tree.fact", language, id=end["id"])
 
 
 def _requirement_graph(lock: Lock) -> nx.DiGraph:

@@ -41,7 +41,10 @@ def may_mount() -> bool:
 def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
     """Run a command that can write no file beyond `limit` bytes, as with a quota."""
     limiting = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
-    return workspace.finish(workspace.begin([str(COMMAND), *arguments], **limiting))
+    # Compiled modules would be cut, too, and no later run could import them.
+    environment = workspace.environment(PYTHONDONTWRITEBYTECODE="1")
+    command = [str(COMMAND), *arguments]
+    return workspace.finish(workspace.begin(command, env=environment, **limiting))
 
 
 def fill_disks(root: Path, number: int, seed: int) -> Score:

@@ -47,6 +47,15 @@ def distributions(workspace: Workspace) -> set[str]:
     }
 
 
+def test_bundle_warns_of_outdated_lock(workspace: Workspace, base: Built) -> None:
+    assert "warning" not in bundle(workspace).stderr
+    workspace.stack("base<2", "apart", target=HERE)
+    run = bundle(workspace)
+    assert run.status == 0
+    assert run.stderr.count("the stack or the facts have changed since demo was locked") == 1
+    assert "to lock it again: ascend-lock lock demo\n" in run.stderr
+
+
 def test_its_script_follows_links_and_says_where_it_is_alone(
     workspace: Workspace, base: Built
 ) -> None:

@@ -123,7 +123,10 @@ def test_outside_of_a_repository(workspace: Workspace) -> None:
     run = workspace.run("diff", "demo", GIT_CEILING_DIRECTORIES=str(workspace.root.parent))
     assert (run.status, run.error) == (2, "locks/demo is in no git repository")
     assert run.stderr.endswith(
-        "\nhint: name two folders or files of locks: ascend-lock diff OLD NEW\n"
+        "repository\n  so there is no `HEAD` of it\nhint: name two locks, each by the folder of a "
+        "stack's locks or by a lock.toml: ascend-lock diff OLD NEW\n"
     )
     shutil.copytree(workspace.locks, workspace.root / "old")
+    run = workspace.refused("there is no lock of `locks`", "diff", "old", "locks")
+    assert run.stderr.endswith("\nhint: it has the locks of several stacks; name one: locks/demo\n")
     assert workspace.run("diff", "old/demo", "locks/demo").status == 0

@@ -17,7 +17,7 @@ import tomli
 
 from resolver.cli import options
 from tests.faults.kills import kill_edits
-from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, tree, wait_until
+from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, row, tree, wait_until
 from tests.loopback import delayed
 
 STACK = """\
@@ -344,3 +344,30 @@ def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are killed by an audit hook")
 def test_an_edit_killed_at_any_change_to_the_disk_is_made_or_not(tmp_path: Path) -> None:
     assert kill_edits(tmp_path / "work", 4, seed=3).killed >= 3
+
+
+def test_remove_says_what_still_requires_project(workspace: Workspace) -> None:
+    workspace.serve("swift 1.0: datasets", "trainer 1.0: datasets", "datasets 1.0", "alone 1.0")
+    workspace.locked_stack("swift", "datasets", "alone")
+    run = workspace.run("remove", "demo", "datasets", "alone")
+    assert run.status == 0
+    assert run.stdout.endswith("\ndatasets stays in the lock: swift requires it\n")
+    workspace.stack("swift", "trainer", "datasets")
+    run = workspace.run("remove", "demo", "datasets")
+    assert run.stdout.endswith("\ndatasets stays in the lock: swift and trainer require it\n")
+
+
+def test_add_says_first_that_project_is_unusable(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0", "flash 1.0")
+    fact = row("excludes", id="flash-cuda", versions=">=0", reason="flash is for CUDA.")
+    workspace.facts("flash", fact)
+    workspace.locked_stack("demo")
+    for line in ("flash==2.7.4", "flash==1.0", "flash"):
+        run = workspace.run("add", "demo", line)
+        assert run.status == 1
+        assert run.stderr.startswith(
+            "warning: flash cannot be used here at all: flash is for CUDA. "
+            "(matrices/facts/flash.toml:6)\n"
+        )
+    workspace.facts("flash", fact.replace(">=0", "<2"))
+    assert "cannot be used here" not in workspace.run("add", "demo", "flash==1.0").stderr

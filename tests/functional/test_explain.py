@@ -539,3 +539,29 @@ def test_it_goes_on_without_a_way_out_whose_index_fails(
     assert ["a==2.0"] in kinds()
     index.fault("/simple/*/b/", status(403))
     assert workspace.lock().status == 3, "what refutes the stack itself"
+
+
+def test_why_says_what_excludes_project(workspace: Workspace) -> None:
+    workspace.serve("npu 1.0", "triton 1.0", "tritan 1.0: npu", "cuda 1.0", "unwanted 1.0")
+    fact = {
+        "id": "no-triton",
+        "without": "triton",
+        "reason": "It has no backend.",
+        "reason_zh": "无后端。",
+    }
+    workspace.facts("npu", row("absent", **fact))
+    workspace.facts("cuda", row("excludes", versions=">=0", reason="It is for CUDA."))
+    more = '[[absent]]\npackage = "unwanted"\nreason = "We removed it."\n'
+    workspace.locked_stack("npu", "tritan", more=more)
+    for project, error, reason in (
+        ("triton", "`triton` must not be installed beside npu 1.0", "It has no backend."),
+        ("triton==1.0", "`triton` must not be installed beside npu 1.0", "It has no backend."),
+        ("cuda", "no release of `cuda` is for this target", "It is for CUDA."),
+        ("unwanted", "`unwanted` must not be installed, as the stack says", "We removed it."),
+    ):
+        run = workspace.refused(error, "why", "demo", project)
+        assert run.stderr.endswith(f"\n  {reason}\n")
+        assert "did you mean" not in run.stderr
+    told = workspace.run("why", "demo", "triton", "--lang", "zh").stderr
+    assert "装有 npu 1.0 时不能安装 `triton`" in told
+    assert told.endswith("\n  无后端。\n")

@@ -116,7 +116,9 @@ def test_export_warns_of_an_old_lock(workspace: Workspace, options: tuple[str, .
     assert export(workspace, "sbom").stderr == ""
     workspace.stack("base<2")
     warned = "the stack or the facts have changed since demo was locked"
-    assert warned in export(workspace, "sbom").stderr
+    stderr = export(workspace, "sbom").stderr
+    assert warned in stderr
+    assert stderr.endswith("; to lock it again: ascend-lock lock demo\n")
 
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(
@@ -448,6 +450,14 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     run = export(workspace, "containerfile", "--base-image", image)
     assert run.status == 0
     assert "install.sh --skip-system-checks" in run.stdout
+    for name in ("dockerfile", "docker", "Dockerfile"):
+        assert export(workspace, name, "--base-image", image).stdout == run.stdout
+    output = ("--base-image", image, "-o", "Dockerfile")
+    assert export(workspace, "dockerfile", *output).status == 0
+    text = (workspace.root / "Dockerfile").read_text()
+    for tool in ("podman", "docker"):
+        assert f"#   {tool} build --platform linux/" in text
+    assert text.count(" -f Dockerfile -t demo .\n") == 2
     assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
     workspace.locked_stack(

@@ -319,6 +319,51 @@ def test_import_locks_what_it_writes(workspace: Workspace) -> None:
     workspace.refused("only a stack in a file can be locked", "import", "bad.txt", "--lock")
 
 
+def test_import_locks_nothing_with_unread(workspace: Workspace) -> None:
+    workspace.serve("requests 2.31 2.32", "httpx 1")
+    write(workspace, s_txt="requests=2.31\nhttpx\n", t_txt="httpx\nrequests=2.31\npass=word\n")
+    run = workspace.run("import", "s.txt", "-o", "s.toml", "--lock")
+    assert run.status == 2
+    assert "requests=2.31" in run.stdout
+    assert "did you mean `requests==2.31`?" in " ".join(run.stdout.split())
+    assert run.stderr.endswith(
+        "error: nothing was locked, since lines could not be read\n  at s.txt:1\n"
+        "hint: ascend-lock add s.toml requests==2.31 adds them and locks; without them: "
+        "ascend-lock lock s.toml\n"
+    )
+    assert not workspace.locks.exists()
+    assert workspace.run("add", "s.toml", "requests==2.31").status == 0
+    assert workspace.pins("s") == {"requests": "2.31", "httpx": "1"}
+    run = workspace.run("import", "t.txt", "-o", "t.toml", "--lock", "--json")
+    assert run.status == 2
+    (result,) = run.json["targets"]
+    assert result["status"] == "error"
+    assert result["where"] == "t.txt:2, 3"
+    assert result["hint"].startswith("write what they mean into t.toml")
+    assert "pass" not in run.stdout + run.stderr
+    assert not (workspace.locks / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("transformers=4.51.3", "transformers=4.51.3"),
+        ("torch = 2.9.0rc1", "torch = 2.9.0rc1"),
+        ("token=1234567", ""),
+        ("token=1.0+hunter2", ""),
+        ("token=hunter2.0", ""),
+        ("a=1.0=2", ""),
+        ("a=1.0 b", ""),
+        (f"{'a' * 65}=1.0", ""),
+    ],
+)
+def test_import_shows_only_mistyped_pins(workspace: Workspace, line: str, shown: str) -> None:
+    write(workspace, r_txt=f"six\n{line}\n")
+    rows = imported_json(workspace, "r.txt")["lines"]
+    (unread,) = [row for row in rows if row["outcome"] == "to-decide"]
+    assert unread["before"] == shown
+
+
 def test_import_adds_plugins(workspace: Workspace) -> None:
     write(workspace, r_txt="torch>=2.7\nvllm\n", paired_txt="torch\ntorch_npu==2.8.0\n")
     requires = tomli.loads(imported_json(workspace, "r.txt")["text"])["stack"]["requires"]

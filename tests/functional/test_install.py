@@ -208,7 +208,11 @@ def test_a_build_that_labels_itself_is_installed_by_path(
 ) -> None:
     workspace.facts("here", built_here(TINY_LABEL="empty") + 'label = "empty"\n')
     backend, archive = add_backend(workspace.index), add_source(workspace.index, "here", "1.0")
-    workspace.locked_stack("here", target=HERE)
+    steps = workspace.locked_stack("here", target=HERE).stdout.partition("Next:\n")[2]
+    assert steps.splitlines()[1:3] == [
+        "  bundle   ascend-lock bundle demo DIR   and copy DIR to the target",
+        "  install  locks/demo/here/install.sh --wheelhouse DIR   on the target, first with --dry-run",
+    ]
     assert_refused(
         install(workspace, python),
         "here must be installed from a local file, so --wheelhouse is needed",

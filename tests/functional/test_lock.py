@@ -413,3 +413,21 @@ def test_a_warning_of_several_targets_is_told_once(workspace: Workspace) -> None
     told = workspace.locked_stack("demo", target=MACHINES).stdout
     assert told.count("demo: beware") == 1
     assert "\n1 warning: see locks/demo/x86_64/report.md\n" in told
+
+
+def test_lock_of_unknown_stack_locks_nothing(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0", "httpx 1.0")
+    workspace.locked_stack("demo", "httpx")
+    workspace.serve("demo 2.0", "httpx 2.0")
+    before = tree(workspace.locks)
+    run = workspace.run("lock", "demo", "--upgrade", "httpx", "demo")
+    assert run.status == 2
+    assert run.error == "there is no stack `httpx`"
+    assert run.stderr.endswith("\nhint: ascend-lock lock demo -P httpx\n")
+    for arguments in (("demo", "httpx"), ("-U", "demo", "httpy"), ("-U", "demo", "no.toml")):
+        run = workspace.run("lock", *arguments)
+        assert run.status == 2
+        assert " -P " not in run.stderr
+    assert tree(workspace.locks) == before
+    assert workspace.run("lock", "demo", "-P", "httpx").status == 0
+    assert workspace.pins("demo") == {"demo": "1.0", "httpx": "2.0"}

@@ -396,6 +396,10 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     )
     absent = known.run("init", *options(cann="7.0.0"))
     assert (absent.status, absent.error) == (2, "the matrix has no cell for `7.0.0`")
+    assert absent.stderr.endswith(
+        "; for another machine, make a stack of your requirements: "
+        "ascend-lock import FILE --cann 7.0.0\n"
+    )
     undecided = known.run("init", *options(cann="9.0.0", **{"for": "train"}))
     assert undecided.status == 0
     assert "plugin 4.0, undecided" in undecided.stdout

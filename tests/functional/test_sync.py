@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.machine import installed, make_environment, put, site_packages
-from tests.functional.workspace import ANYWHERE, HERE, PYTHON_LINE, Run, Workspace, tree
+from tests.functional.workspace import ANYWHERE, HERE, PYTHON_LINE, Run, Workspace, row, tree
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
@@ -57,6 +57,17 @@ def test_sync_installs_replaces_and_removes(locked: Workspace, python: Path) -> 
     again = sync(locked, "--python", str(python))
     assert again.status == 0
     assert again.stdout.startswith("<root>/env has what the lock has\n")
+
+
+def test_sync_warns_of_outdated_lock(locked: Workspace, python: Path) -> None:
+    assert "have changed" not in sync(locked, "--dry-run").stderr
+    locked.facts("base", row("excludes", id="none", versions="==1.0"))
+    run = sync(locked, "--dry-run")
+    assert run.status == 0
+    assert run.stderr.count("the stack or the facts have changed since demo was locked") == 1
+    assert "to lock it again: ascend-lock lock demo\n" in run.stderr
+    named_by_folder = locked.run("sync", "locks/demo/here", "--dry-run", VIRTUAL_ENV="")
+    assert named_by_folder.status == 0
 
 
 def test_tools_of_an_environment_stay(locked: Workspace, python: Path) -> None:

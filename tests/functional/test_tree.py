@@ -66,7 +66,7 @@ base 1.0
     ├── mid[fast] 2.0 [要求 low <3]
     │   └── demo 1.0 [要求 mid [fast]>=1]
     │       └── demo/there [要求 demo]
-    └── quick 1.0 [要求 low ==1.0 (fact quick-low)]
+    └── quick 1.0 [要求 low ==1.0（事实 quick-low）]
         └── mid[fast] 2.0 [要求 quick] (*)
 (*) 它的依赖见上文。
 """

@@ -65,10 +65,15 @@ def option_answers() -> list[tuple[str, str, str]]:
 def test_option_of_another_tool_is_answered(
     workspace: Workspace, command: str, option: str, answer: str
 ) -> None:
-    run = workspace.refused(f"No such option '{option}'.", command, "demo", option)
+    run = workspace.refused(f"No such option '{option}'.", *command.split(), "demo", option)
     assert run.stderr.endswith(f"\nhint: {answer}\n")
     for name in re.findall(r"ascend-lock ([a-z]+)", answer):
         assert name in COMMANDS
+
+
+def test_option_of_matrix_is_answered(workspace: Workspace) -> None:
+    run = workspace.refused("No such option '--cann'.", "matrix", "--cann", "8.5.1")
+    assert run.stderr.endswith("\nhint: ascend-lock matrix show --cann VERSION\n")
 
 
 def test_option_of_any_command_is_answered(workspace: Workspace) -> None:

@@ -7,8 +7,10 @@ import datetime as dt
 from msgspec.structs import replace
 
 from resolver.i18n import translate
+from resolver.lock.former_formats import in_this_format
 from resolver.lock.warnings import warnings
-from resolver.model.message import message
+from resolver.model.lock import FORMAT
+from resolver.model.message import Message, message
 from resolver.model.problem import PYPI, Policy
 from resolver.model.release import ProjectStatus
 from resolver.model.resolution import Resolution
@@ -153,3 +155,15 @@ def test_warnings_of_a_project_quarantined_on_its_index() -> None:
     assert list(warnings(solved(stack, catalog), (), catalog)) == [
         message("lock.quarantined-because", package="a 2", index="pypi", reason="it steals")
     ]
+
+
+def test_former_warning_names_its_stack() -> None:
+    warning = {
+        "code": "lock.fell-back",
+        "values": {"package": "a 1", "newest": "9", "project": "a"},
+    }
+    other = {"code": "text", "values": {"en": "it is old"}}
+    raw = {"format": FORMAT, "stack": "demo", "warnings": [warning, other]}
+    former, unchanged = in_this_format(raw)["warnings"]
+    assert "ascend-lock why demo a says" in translate(Message(**former), "en")
+    assert unchanged == other

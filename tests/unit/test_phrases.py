@@ -116,6 +116,13 @@ def test_phrases_have_chinese() -> None:
     assert unused == []
 
 
+def test_chinese_phrases_name_chinese_pages() -> None:
+    docs = ROOT.parent / "docs"
+    for chinese in CHINESE.values():
+        for page in re.findall(r"docs/([a-z-]+)\.md", chinese):
+            assert not (docs / f"{page}.zh-CN.md").exists(), chinese
+
+
 def test_phrases_have_the_same_placeholders() -> None:
     for english, chinese in CHINESE.items():
         assert placeholders(english) == placeholders(chinese), english
