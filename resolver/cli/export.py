@@ -129,12 +129,14 @@ def command(
             components = problem.target.components
             base = base_image or containers.base_image(lock, images, components)
             in_context = _folder_in_context(folder)
+            # A pipe, such as /dev/fd/63, is no name for the commands in the file.
+            is_named = output is not None and (output.is_file() or not output.exists())
             text = containers.containerfile(
                 lock,
                 folder=in_context,
                 base=base,
                 wheelhouse=wheelhouse,
-                file=str(output or "Containerfile"),
+                file=str(output) if is_named else "Containerfile",
             )
     run.progress.clear()
     _write(text, form, output, run)
