@@ -323,10 +323,10 @@ class Alternatives:
     def years_behind(self, resolution: Resolution) -> Mapping[NormalizedName, int]:
         """Return by how many full years releases in a lock are older than lines would allow.
 
-        They are counted back from the newest release that the line admits and that was uploaded by
-        the day of the lock: that the day is earlier than today makes no release old. Releases that
-        are not older by a full year are left out, and so are those that their lines do not admit:
-        these lines were changed.
+        The years count from the newest release that the line admits and that was uploaded by the
+        day of the lock. So an early day makes no release old. The result has only releases that are
+        older by at least a year. Lines that a fix changed, and that no longer admit their release,
+        are ignored.
         """
         years = {}
         day = resolution.as_of.day

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changed_stack import ChangedStack, EditSet
-from resolver.explain.rows import paired_projects
+from resolver.explain.paired_lines import paired_projects
 from resolver.explain.search_results import FixSearchResults, attempt
 from resolver.explain.trials import Answer, Trials
 from resolver.lock.applied_facts import applied_facts

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from packaging.utils import NormalizedName
 
 from resolver.explain.changes import Changes
+from resolver.explain.paired_lines import need_of, with_version
 from resolver.model.component import Value
 from resolver.model.dependency import Candidate
 from resolver.model.edit import SetLine
 from resolver.model.package import Package
 from resolver.model.problem import RootRequirement
-from resolver.model.requirement import Requirement
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 
@@ -45,8 +45,7 @@ class Companions:
         """
         needed = self._needed(release)
         for root in self._lines:
-            need = root.need
-            assert isinstance(need, Requirement)  # noqa: S101  lines of rows are about projects
+            need = need_of(root)
             if need.url or need.name == release.package.name or names_prerelease(need.specifier):
                 continue
             package = Package(need.name)
@@ -60,9 +59,7 @@ class Companions:
             listed = [each for each in fitting if self._alternatives.component_needs(each)]
             if listed:
                 newest = min(listed, key=lambda each: each.release.position)
-                marker = f" ; {need.marker}" if need.marker else ""
-                extras = f"[{','.join(need.extras)}]" if need.extras else ""
-                yield SetLine(root.number, f"{need.name}{extras}=={newest.version}{marker}")
+                yield SetLine(root.number, with_version(root, newest.version))
             elif need.name not in needed:
                 yield SetLine(root.number, "")
 

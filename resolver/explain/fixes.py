@@ -17,7 +17,7 @@ from resolver.explain.costs import (
     takes_prerelease,
 )
 from resolver.explain.loss import Loss
-from resolver.explain.rows import paired_projects
+from resolver.explain.paired_lines import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.lock.applied_facts import applied_facts
 from resolver.lock.warnings import unmet_soft_requirements

@@ -20,8 +20,8 @@ from packaging.version import Version
 from resolver.explain import costs
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
+from resolver.explain.paired_lines import without_versions
 from resolver.explain.proposals import Proposals
-from resolver.explain.rows import without_versions
 from resolver.explain.trials import SHARE, Answer, Trials
 from resolver.model.constraint import VERSION_PART, Constraint, StackLine
 from resolver.model.dependency import Candidate

@@ -16,17 +16,24 @@ from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.companions import Companions
+from resolver.explain.paired_lines import (
+    anchor_of,
+    decisions,
+    family_of,
+    named_projects,
+    need_of,
+    pinned_versions,
+    with_version,
+    without_versions,
+)
 from resolver.explain.proposals import Proposals
 from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Trials, Undecided
-from resolver.model import text
 from resolver.model.component import Value
 from resolver.model.constraint import (
     VERSION_PART,
@@ -34,20 +41,19 @@ from resolver.model.constraint import (
     ComponentValue,
     Constraint,
     Exclusive,
-    Requires,
     StackLine,
     Unavailable,
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
-from resolver.model.fact import Absent, component_requirements
+from resolver.model.fact import Absent
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.package import Package, PackageKind
-from resolver.model.problem import Problem, RootRequirement
+from resolver.model.problem import RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.resolve.candidates import names_prerelease, pins
+from resolver.resolve.candidates import pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
 
@@ -65,10 +71,6 @@ _PYTHON = "python"
 _NOTHING = ChangedStack((), 0, risky=False)
 
 
-# A project, and another one whose releases it decides.
-_Link = tuple[NormalizedName, NormalizedName]
-
-
 class _Row(NamedTuple):
     """A row of the compatibility tables that the clauses do not rule out."""
 
@@ -76,7 +78,7 @@ class _Row(NamedTuple):
     anchor: SetLine
     # The change of a component such as CANN; no change if the row is for the target's own value.
     also: ChangedStack
-    # The edits of lines that lose more than their versions: see `_companions`.
+    # The edits of lines that lose more than their versions, see `companions`.
     companions: tuple[SetLine, ...]
 
 
@@ -104,20 +106,15 @@ class Rows:
         self._trials = trials
         self._changes = changes
         self._proposals = proposals
-        links = _links(clauses, trials.problem)
-        names = _family(links, trials.problem)
-        family = [
-            root
-            for root in trials.problem.stack.requirements
-            if isinstance(root.need, Requirement) and root.need.name in names
-        ]
+        graph = decisions(clauses, trials.problem)
+        family = family_of(graph, trials.problem)
         # The lines that get the releases of a row.
         self._lines = [root for root in family if str(need_of(root).specifier)]
         self._unbound = [SetLine(root.number, without_versions(root)) for root in self._lines]
         self._companions = Companions(family, clauses, changes)
         self._roots = {root.number: root for root in family}
-        self._anchor = _anchor(family, links, trials.problem)
-        self._preferred = _pinned(trials.problem)
+        self._anchor = anchor_of(family, graph, trials.problem)
+        self._preferred = pinned_versions(trials.problem)
         self._named = named_projects(trials.problem)
         # One variable for each row that was refuted, by the row's edits of companions. If it is
         # assumed true, policies rule out here what they ruled out there.
@@ -375,9 +372,7 @@ class Rows:
 
     def _pinned_to(self, anchor: RootRequirement, release: Candidate) -> SetLine:
         """Return the edit that pins the anchor's line to a release."""
-        need = need_of(anchor)
-        line = _with_marker(f"{_named(need)}=={release.version}", need)
-        return SetLine(anchor.number, line)
+        return SetLine(anchor.number, with_version(anchor, release.version))
 
     # --- what goes with one
 
@@ -448,126 +443,3 @@ class Rows:
             for change in changed.changes
         ]
         return replace(changed, changes=tuple(changes))
-
-
-def need_of(root: RootRequirement) -> Requirement:
-    """Return the requirement of a line that is about a project."""
-    need = root.need
-    assert isinstance(need, Requirement)  # noqa: S101  lines of rows are about projects
-    return need
-
-
-def named_projects(problem: Problem) -> set[NormalizedName]:
-    """Return the projects that the stack's lines are about."""
-    needs = [root.need for root in problem.stack.requirements]
-    return {need.name for need in needs if isinstance(need, Requirement)}
-
-
-def paired_projects(problem: Problem) -> set[NormalizedName]:
-    """Return the projects that tables pair with a component, and those that they pair with them."""
-    paired: set[NormalizedName] = set()
-    for fact in problem.facts:
-        if isinstance(fact, RequiresFact) and component_requirements(fact.needs):
-            paired.update((fact.package, *fact.named_projects))
-    return paired
-
-
-def _anchor(
-    family: Sequence[RootRequirement], links: Collection[_Link], problem: Problem
-) -> RootRequirement | None:
-    """Return the line of the anchor; None if no project of the family is paired with a component.
-
-    Of the projects that facts pair with a component, the anchor is the one from which most of the
-    others follow by facts and pins; of several, the one whose facts name most of the others.
-    """
-    names = {need_of(root).name for root in family}
-    is_paired: set[NormalizedName] = set()
-    named: dict[NormalizedName, set[NormalizedName]] = {}
-    for fact in problem.facts:
-        if isinstance(fact, RequiresFact) and fact.package in names:
-            if component_requirements(fact.needs):
-                is_paired.add(fact.package)
-            named.setdefault(fact.package, set()).update(names & set(fact.named_projects))
-    paired = [root for root in family if need_of(root).name in is_paired]
-
-    def reach(root: RootRequirement) -> tuple[int, int]:
-        name = need_of(root).name
-        return len(_closure({name}, links)), len(named[name])
-
-    return max(paired, key=reach, default=None)
-
-
-def _links(clauses: Clauses, problem: Problem) -> set[_Link]:
-    """Return which projects of lines decide the releases of which others.
-
-    A fact names the other project, or core metadata that is known pins it.
-    """
-    named = named_projects(problem)
-    links: set[_Link] = set()
-    for fact in problem.facts:
-        if fact.package in named:
-            links.update((fact.package, name) for name in fact.named_projects if name in named)
-    for constraint in clauses.known:
-        if isinstance(constraint, Requires) and constraint.is_metadata:
-            need = text.requirement(constraint.text)
-            if pins(need.specifier) and need.name in named:
-                links.add((text.name(constraint.package.name), need.name))
-    return links
-
-
-def _family(links: Collection[_Link], problem: Problem) -> set[NormalizedName]:
-    """Return the projects of lines that tables pair with a component or with one another.
-
-    A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
-    it.
-    """
-    named = named_projects(problem)
-    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
-    paired = {fact.package for fact in facts if component_requirements(fact.needs)}
-    both_ways = {*links, *((second, first) for first, second in links)}
-    return _closure(paired & named, both_ways) & named
-
-
-def _closure(names: set[NormalizedName], links: Collection[_Link]) -> set[NormalizedName]:
-    """Return projects, and those that follow from them by any number of links."""
-    reached = set(names)
-    while True:
-        further = {second for first, second in links if first in reached} - reached
-        if not further:
-            return reached
-        reached |= further
-
-
-def _pinned(problem: Problem) -> dict[NormalizedName, Version]:
-    """Return the versions that the stack's lines pin, by project."""
-    versions = {}
-    for root in problem.stack.requirements:
-        need = root.need
-        if not isinstance(need, Requirement):
-            continue
-        version = text.pinned_version(need.specifier)
-        if version is not None:
-            versions[need.name] = version
-    return versions
-
-
-def without_versions(root: RootRequirement) -> str:
-    """Return a line about a project without its specifier, so that it admits every version.
-
-    If the specifier names a pre-release, the line gets `>=0.dev0`, which admits pre-releases.
-    """
-    need = need_of(root)
-    line = _named(need)
-    if names_prerelease(need.specifier):
-        line = f"{line}>=0.dev0"
-    return _with_marker(line, need)
-
-
-def _named(need: Requirement) -> str:
-    """Return the name of a requirement's project with the extras, such as `trl[vllm]`."""
-    return f"{need.name}[{','.join(need.extras)}]" if need.extras else str(need.name)
-
-
-def _with_marker(line: str, need: Requirement) -> str:
-    """Return a line with the marker that a requirement has, if it has one."""
-    return f"{line} ; {need.marker}" if need.marker else line

@@ -21,8 +21,8 @@ from resolver.errors import InputError
 from resolver.explain import costs
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
+from resolver.explain.paired_lines import named_projects
 from resolver.explain.proposals import Proposals
-from resolver.explain.rows import named_projects
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
 from resolver.model import text
