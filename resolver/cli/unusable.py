@@ -5,9 +5,6 @@ The commands `why` and `add` use it.
 
 from __future__ import annotations
 
-from typing import Final
-
-from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
@@ -19,17 +16,12 @@ from resolver.model.resolution import Resolution
 from resolver.model.text import Language
 from resolver.phrase import Phrase, literal, phrase
 
-_ALL: Final = SpecifierSet(">=0")
-
 
 def fact_against_all(project: NormalizedName, problem: Problem) -> Fact | None:
     """Return the fact that excludes all releases of a project on a target; None without one."""
     for fact in problem.facts:
-        if (
-            isinstance(fact, (Excludes, Names))
-            and fact.package == project
-            and _ALL in fact.versions
-        ):
+        is_against = isinstance(fact, (Excludes, Names)) and fact.package == project
+        if is_against and fact.is_about_all:
             return fact
     return None
 

@@ -16,7 +16,6 @@ import msgspec
 import tomli_w
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import (
     InvalidWheelFilename,
     NormalizedName,
@@ -88,7 +87,6 @@ _SETTLED: Final = frozenset(
         "import.unwanted",
     )
 )
-_ALL: Final = SpecifierSet(">=0")
 # The codes of reasons for which a line is left out because it could not be read.
 _UNREAD: Final = frozenset(("import.single-equals", "import.unread"))
 
@@ -618,7 +616,7 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
     reasons = {}
     for file in load_facts(matrices):
         for fact in (*file.content.of(Excludes), *file.content.of(Names)):
-            if _ALL in fact.versions:
+            if fact.is_about_all:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
         for absence in file.content.of(Absent):
             reasons[absence.other] = verbatim(absence.reason, absence.reason_zh)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -82,6 +82,10 @@ class Mistake(NamedTuple):
     hint: Phrase = EMPTY
 
 
+# The specifier set of a fact that names no versions.
+_ALL: Final = SpecifierSet(">=0")
+
+
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A fact: a statement about releases of a project that their metadata does not make.
 
@@ -97,7 +101,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     package: NormalizedName
     # The releases that the fact is about: all versions that one of these specifier sets contains,
     # pre-releases included.
-    versions: Annotated[tuple[SpecifierSet, ...], NOT_EMPTY, ALONE] = (SpecifierSet(">=0"),)
+    versions: Annotated[tuple[SpecifierSet, ...], NOT_EMPTY, ALONE] = (_ALL,)
     # Why the fact is true, in one sentence.
     reason: Sentence
     # The reason in Chinese; may be empty. Then reports show the English reason.
@@ -116,6 +120,11 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def applies_to(self, version: Version) -> bool:
         """Return whether the fact is about this version of its project."""
         return any(specifiers.contains(version, prereleases=True) for specifiers in self.versions)
+
+    @property
+    def is_about_all(self) -> bool:
+        """Return whether the fact is about all releases of its project."""
+        return _ALL in self.versions
 
     def is_about(self, project: str, version: Version) -> bool:
         """Return whether the fact is about this version of this project."""
