@@ -119,7 +119,7 @@ def print_to_stderr(text: str) -> None:
 
 
 def print_error(error: ResolverError, language: Language, name: str = "") -> None:
-    """Print an error on stderr, after what it is about if that is given as `name`."""
+    """Print an error on stderr. A `name`, such as that of a stack, is printed before it."""
     text = phrase("error: {text}", text=error_text(error, language))
     line = as_called(translate_phrase(text, language))
     label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()

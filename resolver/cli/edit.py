@@ -308,7 +308,7 @@ def _print_staying(results: Sequence[TargetResult], removed: Sequence[str], run:
 def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResult]:
     """Lock an edited stack or, if it has no solution, with the way out of this letter.
 
-    The ways out are those that were shown last, or are looked for if these are not known any more.
+    A remembered way out is applied without a new search.
     """
     run, edit = session.settings, session.edit
     assert edit is not None  # noqa: S101

@@ -90,9 +90,8 @@ def command(run: Settings, stack: str, letter: str | None, all_groups: bool) -> 
 def _apply(letter: str, stack: str, session: Session, *, all_groups: bool) -> int:
     """Write the stack of a way out, and say how it differs from the original one.
 
-    The ways out are those that were shown last, or are looked for if these are not known any more.
-    With `--json`, the explanation is printed, so they are always looked for. Return the exit
-    status.
+    A remembered way out is written without a new search. With `--json`, the explanation is printed,
+    so the search always takes place. Return the exit status.
     """
     run, catalogs = session.settings, session.catalogs
     original = find_stack(stack, run.matrices)

@@ -31,8 +31,8 @@ class _Note(msgspec.Struct, frozen=True):
 
     # The version of the format.
     format: int
-    # The sha256 of each file that was written, by path. An export that was interrupted has two for
-    # a file: its own, and that of the export before.
+    # The sha256 of each file that was written, by path. After an interrupted export, a file may
+    # have the sha256 of the previous export as well.
     files: dict[str, list[str]]
 
 

@@ -260,11 +260,9 @@ class Session:
 
         The changes since the previous lock are not set yet.
         """
-        problem, preferences = job.problem, self.policy.preferences(job.previous)
-        beside = () if job.shared is None else job.shared.beside
-        remembered = RememberedLock(self.catalogs.pool.cache, problem, beside)
+        remembered = self._memory_of_lock(job)
         if not self.ignore_remembered:
-            lock = remembered.get(catalog, preferences)
+            lock = remembered.get(catalog, self.policy.preferences(job.previous))
             if lock is not None:
                 self.settings.progress.trace(message("trace.remembered"))
                 return lock
@@ -298,21 +296,18 @@ class Session:
     def remembered_fixes(self, jobs: Sequence[Job]) -> dict[str, tuple[StackOfFix, ...]] | None:
         """Return the ways out of each target that has no solution, by the name of the target.
 
-        They are those that were shown last for the same inputs and pages, by `lock` or `explain`.
-        None if they are not remembered for a target whose lock is not remembered either.
+        `lock` or `explain` has shown them for the same inputs and pages. None if a target has
+        neither remembered ways out nor a remembered lock.
         """
-        cache = self.catalogs.pool.cache
         found: dict[str, tuple[StackOfFix, ...]] = {}
         for job in jobs:
-            remembered = self._fixes_of(job)
-            fixes = self.catalogs.ask(job.problem, remembered.get)
+            fixes = self.catalogs.ask(job.problem, self._memory_of_fixes(job).get)
             if fixes is not None:
                 found[job.problem.target.name] = fixes
                 continue
-            beside = () if job.shared is None else job.shared.beside
-            lock = RememberedLock(cache, job.problem, beside)
             preferences = self.policy.preferences(job.previous)
-            if self.catalogs.ask(job.problem, partial(lock.get, preferences=preferences)) is None:
+            known = partial(self._memory_of_lock(job).get, preferences=preferences)
+            if self.catalogs.ask(job.problem, known) is None:
                 return None
         return found or None
 
@@ -327,10 +322,15 @@ class Session:
 
         explanation = explanation_of_refutation(refutation, job.compiler, self)
         catalog = refutation.clauses.universe.catalog
-        self._fixes_of(job).keep(catalog, map(stack_of_fix, explanation.fixes))
+        self._memory_of_fixes(job).keep(catalog, map(stack_of_fix, explanation.fixes))
         return explanation
 
-    def _fixes_of(self, job: Job) -> RememberedFixes:
+    def _memory_of_lock(self, job: Job) -> RememberedLock:
+        """Return the memory of a target's locks."""
+        beside = () if job.shared is None else job.shared.beside
+        return RememberedLock(self.catalogs.pool.cache, job.problem, beside)
+
+    def _memory_of_fixes(self, job: Job) -> RememberedFixes:
         """Return the memory of a target's ways out."""
         text = job.compiler.inputs.stack.text
         return RememberedFixes(self.catalogs.pool.cache, job.problem, text)

@@ -1,8 +1,8 @@
 """Find the project on an index that a conda package corresponds to.
 
-The same name may be another project there: anybody may have uploaded a `sqlite` or an `xz`. So a
-package is taken over only if imports.toml maps it to a project, or if its name is that of a project
-in facts, in stacks or among the pins of the matrix.
+An index may have another project of the same name: anybody may have uploaded a `sqlite` or an `xz`.
+So a package becomes a requirement only in two cases: imports.toml maps it to a project, or facts,
+stacks or the pins of the matrix have a project of its name.
 """
 
 from __future__ import annotations
