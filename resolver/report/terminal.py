@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from typing import Final, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -31,6 +31,8 @@ WIDTH: Final = 110
 COLUMNS: Final = 100
 # The width of the gap between two columns of a table.
 _GAP = 2
+# A column of at most this width has labels, such as `to decide`.
+_LABEL = 12
 # The least width of a column with sentences.
 _LEAST = 36
 # On a terminal narrower than this, the origin of a sentence is written below it.
@@ -179,13 +181,14 @@ def table_groups(
 ) -> list[list[str]]:
     """Return the lines of each row of a table. The first row has the names of the columns.
 
-    If the table is too wide, the cells of the widest columns are wrapped. If single words do not
-    fit either, each row is a list of its cells below each other, with the names of the columns.
+    If the table is too wide, the cells of the widest columns are wrapped, and labels only if
+    nothing else helps. If single words do not fit either, each row is a list of its cells below
+    each other, with the names of the columns.
     """
     head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
-    for width_of_gap in range(_GAP, 0, -1):
+    for label, width_of_gap in product((_LABEL, 0), range(_GAP, 0, -1)):
         available = columns - len(indent) - width_of_gap * (len(head) - 1)
-        widths = _column_widths([head, *body], available)
+        widths = _column_widths([head, *body], available, label)
         if widths:
             gap = " " * width_of_gap
             groups = [_row_lines(row, widths, indent, gap) for row in body]
@@ -193,16 +196,20 @@ def table_groups(
     return [[], *(_record(head, row, columns, indent, color) for row in body)]
 
 
-def _column_widths(rows: Sequence[Sequence[str]], available: int) -> list[int]:
+def _column_widths(rows: Sequence[Sequence[str]], available: int, label: int) -> list[int]:
     """Return the widths of columns that are together at most `available` columns wide.
 
-    The widest are shortened first. Empty if a word would have to be broken.
+    The widest are shortened first, and those of at most `label` columns not at all. Empty if a word
+    would have to be broken.
     """
     columns = list(zip(*rows, strict=True))
-    least = [max(map(_longest_word, column)) for column in columns]
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [
+        width if width <= label else max(map(_longest_word, column))
+        for width, column in zip(widths, columns, strict=True)
+    ]
     if sum(least) > available:
         return []
-    widths = [max(map(cell_len, column)) for column in columns]
     limit = max(widths)
     while sum(widths) > available:
         limit -= 1

@@ -76,3 +76,13 @@ def test_table_lines_break_no_word(columns: int, color: bool) -> None:
         for word in words(" ".join(row)):
             if word.isascii():
                 assert [line for line in lines if word in line], word
+
+
+def test_table_lines_keep_labels_whole_beside_a_long_path() -> None:
+    """The sentence is as narrow as its path, and the label stays on one line."""
+    rows = [("result", "why"), ("to decide", f"look it up: {'x' * 40} and add it there")]
+    lines = table_lines(rows, 52)
+    assert lines[1].startswith("to decide  look it up:")
+    assert max(map(len, lines)) <= 52
+    narrow = table_lines(rows, 48)
+    assert narrow[1].startswith("to     ")
