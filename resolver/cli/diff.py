@@ -1,4 +1,4 @@
-"""Run `ascend-lock diff A [B]`: show what differs between two locks."""
+"""Run `ascend-lock diff [A] [B]`: show what differs between locks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from resolver.cli.common import Command
 from resolver.cli.console import for_stream, print_data, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
-from resolver.cli.selection import NamedLock, named_locks
+from resolver.cli.selection import NamedLock, all_locks, named_locks
 from resolver.errors import InputError
 from resolver.lock.difference import Difference, difference
 from resolver.model.message import message
@@ -26,23 +26,27 @@ _formats = click.Choice(["text", "markdown"])
 
 
 @click.command("diff", cls=Command, short_help="Show what differs between two locks.")
-@click.argument("before", metavar="A")
+@click.argument("before", metavar="[A]", required=False)
 @click.argument("after", metavar="[B]", required=False)
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @settings("targets")
-def command(run: Settings, before: str, after: str | None, form: str) -> int:
+def command(run: Settings, before: str | None, after: str | None, form: str) -> int:
     """Show what differs between two locks: pins, files, facts, warnings.
 
     A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as
     a commit of git has it. Without B, A as it is now is compared with A@HEAD, or with the revision
-    that A names. Targets are compared by name; where A and B are one lock each, whatever its name.
+    that A names; without A, all locks are compared with those of HEAD, and those that differ are
+    shown. Targets are compared by name; where A and B are one lock each, whatever its name.
     """
-    if after is None:
-        after, separator, _ = before.partition("@")
-        if not separator:
-            before = f"{before}@HEAD"
-    new_locks = named_locks(after, run)
-    comparisons = _comparisons(named_locks(before, run), new_locks)
+    if before is None:
+        comparisons = _all_comparisons(run)
+    else:
+        if after is None:
+            after, separator, _ = before.partition("@")
+            if not separator:
+                before = f"{before}@HEAD"
+        new_locks = named_locks(after, run)
+        comparisons = _comparisons(named_locks(before, run), new_locks)
     if run.as_json:
         status = "same"
         for comparison in comparisons:
@@ -53,6 +57,8 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     blocks: list[Block] = []
     for comparison in comparisons:
         blocks += comparison.blocks()
+    if not comparisons:
+        blocks.append(Paragraph((line(message("difference.no-lock-differs")),)))
     if form == "markdown":
         print_data(markdown_text(blocks, run.language))
     else:
@@ -89,6 +95,23 @@ class _Comparison(msgspec.Struct, frozen=True):
             yield Paragraph((line(message("difference.no-target-after")),))
         else:
             yield Paragraph((line(message("difference.no-target-before")),))
+
+
+def _all_comparisons(run: Settings) -> list[_Comparison]:
+    """Return the comparisons of all locks with those of the last commit, where they differ.
+
+    Raise InputError if there are no locks, or if they are in no git repository.
+    """
+    new = {named.folder: named for named in all_locks(run)}
+    old = {named.folder: named for named in all_locks(run, "HEAD")}
+    if not new and not old:
+        raise InputError(
+            phrase("there are no locks"),
+            where=str(run.locks),
+            hint=phrase("lock a stack first, or give the folder of locks by --locks DIR"),
+        )
+    compared = [_compared(old.get(folder), new.get(folder)) for folder in sorted(old | new)]
+    return [each for each in compared if each.changes is None or each.changes]
 
 
 def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[_Comparison]:

@@ -186,6 +186,25 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
     ]
 
 
+def all_locks(run: Settings, revision: str = "") -> list[NamedLock]:
+    """Return all locks in the folder of locks, sorted; with a revision, as that commit has them.
+
+    With --target, only the locks of these targets are returned.
+    """
+    if revision:
+        locks = _locks_at(revision, run.locks)
+    else:
+        paths = sorted(path.parent for path in run.locks.glob(f"[!.]*/[!.]*/{lock_file.NAME}"))
+        locks = {path: lock for path in paths if (lock := lock_file.read(path)) is not None}
+    targets = named_targets(run.targets, dict.fromkeys(_target_names(locks)))
+    mark = f"@{revision}" if revision else ""
+    return [
+        NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{mark}")
+        for path, lock in locks.items()
+        if not targets or lock.target.name in targets
+    ]
+
+
 def lock_of_machine(stack: str, run: Settings) -> NamedLock:
     """Return the lock of a stack that is for this machine's processor, or its only lock.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from resolver.lock.previous import changes, without_trust
-from resolver.model.lock import Lock, LockedFact, LockedPin
+from resolver.model.lock import Lock, LockedFact, LockedPin, is_place
 from resolver.model.message import Message, verbatim
 
 # Fields of a lock that are not in `Difference.others`: a `Difference` has a field of its own for
@@ -17,6 +18,8 @@ from resolver.model.message import Message, verbatim
 _NOT_OTHERS = frozenset(
     ("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first")
 )
+# The line in the place of something that a file of TOML says.
+_LINE: Final = re.compile(r"(?<=\.toml):\d+\Z")
 
 
 class DifferenceRow(Struct, frozen=True, omit_defaults=True):
@@ -37,7 +40,7 @@ _Rows = Iterator[DifferenceRow]
 class Difference(Struct, frozen=True, kw_only=True):
     """All differences between two locks, by the parts of a lock in the order of a report.
 
-    A fact or warning that only moved to another line of a file is not a difference.
+    What only moved to another line of a file, such as a fact, is not a difference.
     """
 
     # The properties of the target that changed.
@@ -67,7 +70,11 @@ class Difference(Struct, frozen=True, kw_only=True):
 def difference(before: Lock, after: Lock) -> Difference:
     """Return the differences between an old lock, `before`, and a new one, `after`."""
     fields = [name for name in Lock.__struct_fields__ if name not in _NOT_OTHERS]
-    others = [name for name in fields if getattr(before, name) != getattr(after, name)]
+    others = []
+    for name in fields:
+        old, new = getattr(before, name), getattr(after, name)
+        if _without_places(old) != _without_places(new):
+            others.append(name)
     return Difference(
         target=tuple(_field_rows("", before.target, after.target)),
         lines=tuple(_text_rows(before.requires, after.requires)),
@@ -104,13 +111,22 @@ def _new(before: Iterable[Message], after: Iterable[Message]) -> list[Message]:
 
 
 def _without_places(value: Any) -> Any:
-    """Return a message, or a value of a message, without the files and lines that it names."""
+    """Return a value of a lock without the lines that it names, as something to compare.
+
+    Messages are also without the files.
+    """
     match value:
         case Message(code, values):
             names = [name for name in values if name != "where"]
             return Message(code, {name: _without_places(values[name]) for name in names})
+        case Struct():
+            return tuple(_without_places(getattr(value, n)) for n in value.__struct_fields__)
+        case dict():
+            return tuple((_without_places(key), value[key]) for key in value)
         case tuple():
             return tuple(map(_without_places, value))
+        case str():
+            return _LINE.sub("", value)
         case _:
             return value
 
@@ -172,9 +188,27 @@ def _detail_rows(before: _Pins, after: _Pins) -> _Rows:
     Files are left out, which `_file_rows` compares, and trust in a source, which is a warning.
     """
     for old, new in _same_versions(before, after):
-        old_details = replace(without_trust(old), file=())
-        new_details = replace(without_trust(new), file=())
-        yield from _field_rows(new.name, old_details, new_details)
+        yield from _field_rows(new.name, _details(old), _details(new))
+        old_lines, new_lines = _overrides(old), _overrides(new)
+        removed = [line for line in old_lines if line not in new_lines]
+        added = [line for line in new_lines if line not in old_lines]
+        if removed or added:
+            yield DifferenceRow(f"{new.name}: overrides", ", ".join(removed), ", ".join(added))
+
+
+def _details(pin: LockedPin) -> LockedPin:
+    """Return a pin without its files, trust in its source, and the overrides of the stack."""
+    facts = {origin: lines for origin, lines in pin.fact_requires.items() if not is_place(origin)}
+    return replace(without_trust(pin), file=(), fact_requires=facts)
+
+
+def _overrides(pin: LockedPin) -> list[str]:
+    """Return the requirements that overrides of the stack add to a pin."""
+    requirements: list[str] = []
+    for origin, lines in pin.fact_requires.items():
+        if is_place(origin):
+            requirements.extend(lines)
+    return requirements
 
 
 def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> _Rows:

@@ -136,6 +136,11 @@ class LockedGit(_Row, kw_only=True, frozen=True):
         return tuple(commits)
 
 
+def is_place(origin: str) -> bool:
+    """Return whether the origin of a requirement is file:line of an override, not a fact's id."""
+    return ".toml:" in origin
+
+
 class LockedPin(_Row, kw_only=True, frozen=True):
     """A pin: a project that is installed at one version, with its files or its commit."""
 
@@ -220,7 +225,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
             return
         for line, fact in self._runtime_requirements():
             project = text.requirement(line).name
-            if ".toml:" in fact:
+            if is_place(fact):
                 yield project, message("why.overridden", line=line, package=package, where=fact)
             elif fact:
                 yield project, message("why.needs-fact", line=line, package=package, fact=fact)

@@ -12,7 +12,7 @@ import networkx as nx
 from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model import text
-from resolver.model.lock import Lock
+from resolver.model.lock import Lock, is_place
 from resolver.model.text import Language
 
 # The node of the stack; the other nodes are the names of pins.
@@ -176,7 +176,7 @@ def _requirement_graph(lock: Lock) -> nx.DiGraph:
         for fact, lines in pin.fact_requires.items():
             for line in lines:
                 # A line of the stack's `overrides` has a place in place of the id of a fact.
-                origin = f" ({fact})" if ".toml:" in fact else f" (fact {fact})"
+                origin = f" ({fact})" if is_place(fact) else f" (fact {fact})"
                 _add_requirement(graph, pin.name, line, origin)
     return graph
 

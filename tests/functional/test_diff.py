@@ -130,3 +130,33 @@ def test_outside_of_a_repository(workspace: Workspace) -> None:
     run = workspace.refused("there is no lock of `locks`", "diff", "old", "locks")
     assert run.stderr.endswith("\nhint: it has the locks of several stacks; name one: locks/demo\n")
     assert workspace.run("diff", "old/demo", "locks/demo").status == 0
+
+
+def test_an_override_on_another_line_is_the_same(workspace: Workspace) -> None:
+    """The places of overrides are in pins, in what the lock ignores and in stages."""
+    workspace.serve("a 1.0: old>=2", "old 1.0", "old 2.0")
+    path = workspace.stack("a")
+    path.write_text(path.read_text().replace("requires =", 'overrides = ["old<2"]\nrequires ='))
+    workspace.locked()
+    shutil.copytree(workspace.locks, workspace.root / "old")
+    path.write_text(path.read_text().replace("overrides", "# a comment\noverrides"))
+    workspace.locked()
+    moved = told(workspace, "old/demo", "locks/demo")
+    assert moved == "demo/there -> demo/there Also changed in lock.toml: inputs"
+    path.write_text(path.read_text().replace("old<2", "old<3,!=2"))
+    workspace.locked()
+    changed = told(workspace, "old/demo", "locks/demo")
+    assert "same version what before now a: overrides old<2 old!=2,<3" in changed
+
+
+def test_all_locks_with_those_of_the_last_commit(workspace: Workspace, history: Repository) -> None:
+    workspace.locked_stack("a", name="other")
+    run = told(workspace)
+    assert run.startswith("demo/there@HEAD -> demo/there Lines of the stack + b ")
+    assert run.endswith("other/there The first has no lock for this target.")
+    history.git("add", "locks")
+    history.git("commit", "--quiet", "--message", "both")
+    assert told(workspace) == "No lock differs from the last commit."
+    assert workspace.run("diff", "--json").json["targets"] == []
+    shutil.rmtree(workspace.locks)
+    assert "The second has no lock for this target." in told(workspace, "--target", "there")
