@@ -27,6 +27,7 @@ from resolver.cli.workers import LockOptions, lock_stacks
 from resolver.config.load import find_stack
 from resolver.errors import InputError, ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
+from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.lock import Lock
 from resolver.phrase import literal
 
@@ -109,10 +110,33 @@ def command(
         print_failures(results, run.language)
         return status
     print_results(results, run.language, together=len(names) > 1)
+    _print_day_hint(results, run, is_upgrade=upgrade)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
+
+
+def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrade: bool) -> None:
+    """Print how to keep a day of the command line, or how to upgrade beyond the stack's own day.
+
+    The next run takes the day from the stack's file again.
+    """
+    for result in results:
+        if result.job is None or not isinstance(result.answer, Lock):
+            continue
+        own_day = result.job.compiler.inputs.stack.content.policy.as_of
+        if run.as_of and run.as_of != own_day:
+            is_word = run.as_of in (AUTO, NEWEST)
+            value = f'"{run.as_of}"' if is_word else run.as_of
+            stack = result.job.problem.stack.argument
+            run.print_note("lock.keep-day", value=value, stack=stack)
+            return
+        if is_upgrade and result.answer.as_of.day and not run.as_of:
+            arguments = ("ascend-lock", *sys.argv[1:], "--as-of", NEWEST)
+            day = result.answer.as_of.day
+            run.print_note("lock.beyond-day", day=day, command=shlex.join(arguments))
+            return
 
 
 def _require_stacks(names: Sequence[str], run: Settings, *, is_upgrade: bool) -> None:

@@ -15,10 +15,11 @@ from resolver.model.message import Message, first_of, joined, message
 _NAMED = 5
 
 
-def as_of_sentences(lock: Lock) -> Iterator[Message]:
+def as_of_sentences(lock: Lock, *, in_short: bool = False) -> Iterator[Message]:
     """Yield the sentences about the day of a lock.
 
-    They say which day it is and why, which pins have no upload date, and which pins are newer.
+    They say which day it is and why, which pins have no upload date, and which pins are newer. With
+    `in_short`, only newer pins that lines of the stack name are listed, and the others are counted.
     """
     as_of = lock.as_of
     if as_of.latest is not None:
@@ -33,8 +34,20 @@ def as_of_sentences(lock: Lock) -> Iterator[Message]:
     if as_of.day and as_of.undated:
         yield message("as-of.undated", names=first_of(as_of.undated, _NAMED))
     if lock.newer:
-        pins = joined("comma", map(_newer_pin, lock.newer))
+        pins = _in_short(lock) if in_short else joined("comma", map(_newer_pin, lock.newer))
         yield message("as-of.newer", day=as_of.day, pins=pins)
+
+
+def _in_short(lock: Lock) -> Message:
+    """Return the newer pins that lines of the stack name, and how many others there are."""
+    requested = [pin for pin in lock.newer if pin.project in lock.requested_projects]
+    listed = joined("comma", map(_newer_pin, requested))
+    others = len(lock.newer) - len(requested)
+    if not others:
+        return listed
+    if not requested:
+        return message("as-of.newer-count", count=others)
+    return message("as-of.newer-others", pins=listed, count=others)
 
 
 def _newer_pin(pin: NewerPin) -> Message:

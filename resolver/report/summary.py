@@ -83,7 +83,7 @@ def summary(
     requested = {need.name for need in stack_lines if isinstance(need, Requirement)}
     pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested]
     lines += wrapped(", ".join(pins), "  ", "  ", columns)
-    for sentence in as_of_sentences(lock):
+    for sentence in as_of_sentences(lock, in_short=True):
         # If no day is preferred, only the report says so.
         if sentence.code != "as-of.open":
             lines += wrapped(translate(sentence, language), "", "  ", columns)

@@ -27,8 +27,8 @@ def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
     run = dated.locked_stack("a", "b==2.0")
     assert dated.pins() == {"a": "2.0", "b": "2.0"}
     told = (
-        "As of 2026-03-06: releases uploaded by then are preferred. It is two weeks after b 2.0 "
-        "(2026-02-20), the latest release that the stack pins or takes as a lower bound."
+        "Releases uploaded by 2026-03-06 are preferred: two weeks after b 2.0 (2026-02-20), the"
+        " latest release that the stack pins or takes as a lower bound."
     )
     assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
     assert told in dated.read("report.md")
@@ -139,3 +139,27 @@ def test_why_gives_no_advice_on_days_where_a_line_decides(dated: Workspace) -> N
     run = dated.run("why", "demo", "a")
     assert "allows nothing newer" in run.stdout
     assert "--as-of newest" not in run.stdout
+
+
+def test_a_day_of_the_command_line_says_how_to_keep_it(dated: Workspace) -> None:
+    dated.locked_stack("a", "b==2.0")
+    run = dated.run("lock", "demo", "--upgrade")
+    assert "for newer ones: ascend-lock lock demo --upgrade --as-of newest\n" in run.stdout
+    run = dated.run("lock", "demo", "-U", "--as-of", "newest")
+    assert 'write `as-of = "newest"` below `[policy]` of demo\n' in run.stdout
+    assert "for newer ones" not in run.stdout
+    dated.stack("a", "b==2.0", more="[policy]\nas-of = 'newest'\n")
+    assert "hint:" not in dated.run("lock", "demo", "-U", "--as-of", "newest").stdout
+
+
+def test_a_summary_names_newer_pins_of_the_stacks_lines_only(dated: Workspace) -> None:
+    dated.index.add_wheel("c", "1.0", requires=["a", "b"], uploaded="2026-01-01T00:00:00.000000Z")
+    dated.stack("a", "c", more="[policy]\nas-of = 'newest'\n")
+    dated.locked()
+    dated.stack("a", "c", more="[policy]\nas-of = 2026-02-28\n")
+    newer = "a 3.0 (needed by b 3.0)"
+    run = dated.run("lock", "demo")
+    assert f"Newer than 2026-02-28: {newer} and 1 more (report.md).\n" in run.stdout
+    assert f"{newer}, b 3.0 (kept from the previous lock)." in dated.read("report.md")
+    dated.stack("c", more="[policy]\nas-of = 2026-02-28\n")
+    assert "Newer than 2026-02-28: 2 projects (report.md).\n" in dated.run("lock", "demo").stdout
