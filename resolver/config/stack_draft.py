@@ -31,8 +31,10 @@ from resolver.config.requirement_files.file_requirements import (
     CondaSpec,
     FileLine,
     FileRequirements,
+    NamedIndex,
     OtherSource,
     is_readable,
+    shown_names,
     shown_requirement,
 )
 from resolver.config.schema import ImportRow
@@ -43,6 +45,7 @@ from resolver.model.component import Components
 from resolver.model.constraint import StackKey
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
+from resolver.model.repository import Direct
 from resolver.model.requirement import Requirement
 from resolver.model.target import Platform, Target
 from resolver.model.text import Language
@@ -74,6 +77,7 @@ _LONGEST: Final = 200
 _SETTLED: Final = frozenset(
     (
         TEXT,
+        "import.bound",
         "import.brought",
         "import.build-option",
         "import.cuda",
@@ -258,6 +262,7 @@ class _Drafter:
         lines = [_overridden(line, overrides) for line in self._usable(asked)]
         constraints = self._take_constraints(requirements.constraints, lines)
         self._leave_out_sources()
+        self._leave_out_indexes(requirements.indexes)
         if requirements.hashes:
             why = message("import.hashes", count=requirements.hashes)
             self._rows.append(DraftRow(Outcome.LEFT_OUT, "--hash", "", "", why))
@@ -332,8 +337,32 @@ class _Drafter:
         The user has to decide about them, since other projects may require these projects.
         """
         for name, source in self._elsewhere.items():
-            if name not in self._asked_elsewhere:
+            if self._is_bound(name, source):
+                shown = f"{name}: index {', '.join(shown_names(source.indexes))}".rstrip()
+                self._leave_out(source.line, shown, message("import.bound"))
+            elif name not in self._asked_elsewhere:
                 self._leave_out(source.line, source.line.shown, message("import.uv-source"))
+
+    def _is_bound(self, project: NormalizedName, source: OtherSource) -> bool:
+        """Return whether a source is an index, and indexes.toml says where the project is from."""
+        return bool(source.indexes) and project in self._bound
+
+    def _leave_out_indexes(self, indexes: Iterable[NamedIndex]) -> None:
+        """Record the indexes of the file.
+
+        Nothing is to decide about one that serves only projects that indexes.toml binds.
+        """
+        unneeded: set[str] = set()
+        needed: set[str] = set()
+        for name, source in self._elsewhere.items():
+            into = unneeded if self._is_bound(name, source) else needed
+            into.update(source.indexes)
+        for index in indexes:
+            is_unneeded = index.is_explicit and index.name in unneeded - needed
+            name = ", ".join(shown_names([index.name]))
+            shown = f"{index.line.shown} {name}".rstrip()
+            code = "import.bound" if is_unneeded else "import.uv"
+            self._leave_out(index.line, shown, message(code))
 
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:
         """Yield the projects that replace extras and that no line requires, with the reasons."""
@@ -396,7 +425,7 @@ class _Drafter:
         if texts.extras_in_marker(str(need)):
             return message("import.extra")
         if need.url:
-            return None
+            return _why_moving(need)
         if why := self._why_excluded(need.name):
             return why
         is_replaced = (need.name, "") in self._left_out
@@ -418,7 +447,7 @@ class _Drafter:
         None if the file has no source for it, or only an index and indexes.toml binds the project.
         """
         source = self._elsewhere.get(project)
-        if source is None or (source.is_index and project in self._bound):
+        if source is None or self._is_bound(project, source):
             return None
         self._asked_elsewhere.add(project)
         where = source.line.where
@@ -451,6 +480,22 @@ class _Drafter:
             others = tuple(extra for extra in need.extras if extra not in cuda)
             return replace(need, extras=others), message("import.cuda-extra", extras=cuda)
         return None
+
+
+def _why_moving(need: Requirement) -> Message | None:
+    """Return why a stack cannot have a direct reference to what is most likely a branch; or None.
+
+    No repository is read. A commit has its hash, and a tag is taken for one if it has a digit, as
+    the tags of releases have.
+    """
+    revision = Direct.parse(need.url).revision
+    if any(map(str.isdigit, revision)):
+        return None
+    address, _, fragment = need.url.partition("#")
+    fixed = f"{address.rpartition('@')[0]}@COMMIT"
+    url = f"{fixed}#{fragment}" if fragment else fixed
+    line = without_secrets(str(replace(need, url=url)))
+    return message("import.branch", revision=revision, line=line)
 
 
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:

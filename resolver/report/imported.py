@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from packaging.requirements import InvalidRequirement
+
 from resolver.config.stack_draft import DraftRow, Outcome
 from resolver.i18n import translate
+from resolver.model import text as texts
 from resolver.model.message import TEXT, Message, first_of, message
 from resolver.model.text import Language
 from resolver.report.document import Block, Table, Text
@@ -89,7 +93,7 @@ def _cells(rows: Sequence[DraftRow], folder: Path) -> tuple[Text, ...]:
 
 def _lines(rows: Sequence[DraftRow]) -> Text:
     """Return the lines of a group, as far as they may be shown, and how many there are."""
-    shown = [line for line in map(_line, rows) if line]
+    shown = [line for line in map(_project_or_line, rows) if line]
     hidden = len(rows) - len(shown)
     if not shown:
         return message("imported.hidden", count=hidden)
@@ -97,6 +101,17 @@ def _lines(rows: Sequence[DraftRow]) -> Text:
     if len(shown) > _MANY:
         lines = message("imported.counted", lines=lines, count=len(shown))
     return message("imported.and-hidden", lines=lines, count=hidden) if hidden else lines
+
+
+def _project_or_line(row: DraftRow) -> Text:
+    """Return the project of a requirement that was left out; for any other row, its line.
+
+    Of many lines that are left out for one reason, markers and versions say nothing.
+    """
+    if row.outcome is Outcome.LEFT_OUT:
+        with suppress(InvalidRequirement):
+            return texts.requirement(row.before).name
+    return _line(row)
 
 
 def _line(row: DraftRow) -> Text:

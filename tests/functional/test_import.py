@@ -594,11 +594,53 @@ unasked = {{ path = "../unasked" }}
         "pyproject.toml:3: `my_lib[fast]>=1.0`",
         "pyproject.toml:3",
         "pyproject.toml:5: `My.Lib<2`",
-        "pyproject.toml:8: `tool.uv.sources`",
+        "pyproject.toml:8: `torch: index cu128`",
         "pyproject.toml:9: `tool.uv.sources`",
     ]
     became = reasons(imported_json(workspace, "pyproject.toml"))["My.Lib<2"]
     assert became.startswith("to-decide: `pyproject.toml:7` takes it from elsewhere")
+
+
+def test_import_needs_no_index_of_bound_projects(workspace: Workspace) -> None:
+    """A pyproject.toml as uv's guide for PyTorch has it, with an index of the company's."""
+    write(
+        workspace,
+        matrices__indexes_toml='[[index]]\nname = "pypi"\n\n[[index]]\nname = "wheels"\n'
+        'url = "https://example.org/whl"\npackages = ["torch", "torchvision"]\n',
+        pyproject_toml="""\
+[project]
+name = "demo"
+dependencies = ["my-pkg>=1", "torch==2.9.0", "torchvision"]
+[tool.uv.sources]
+torch = { index = "pytorch-cu128" }
+torchvision = [{ index = "pytorch-cu128", marker = "sys_platform == 'linux'" }]
+my-pkg = { index = "company" }
+[[tool.uv.index]]
+name = "pytorch-cu128"
+url = "https://example.org/whl/cu128"
+explicit = true
+[[tool.uv.index]]
+name = "company"
+url = "https://me:hunter2@example.org/simple"
+explicit = true
+[[tool.uv.index]]
+url = "https://example.org/mirror"
+""",
+    )
+    document = imported_json(workspace, "pyproject.toml")
+    became = reasons(document)
+    bound = "left-out: the lock takes it from the index that matrices/indexes.toml binds it to"
+    for line in (
+        "torch: index pytorch-cu128",
+        "torchvision: index pytorch-cu128",
+        "tool.uv.index pytorch-cu128",
+    ):
+        assert became[line] == bound
+    to_decide = [line for line, why in became.items() if why.startswith("to-decide")]
+    assert sorted(to_decide) == ["my-pkg>=1", "tool.uv.index", "tool.uv.index company"]
+    run = workspace.run("import", "pyproject.toml")
+    assert run.stderr.count("the lock takes it") == 1
+    assert "hunter2" not in run.stdout + run.stderr
 
 
 @pytest.mark.parametrize(
@@ -630,6 +672,30 @@ other = {source}
     assert became["lib>=1"].startswith("to-decide: `pyproject.toml:5` takes it from a git repo")
     assert "write lib @ git+https://git.example/o/lib@COMMIT in the stack" in became["lib>=1"]
     assert became["tool.uv.sources"].startswith("to-decide: it is not one commit or tag")
+
+
+@pytest.mark.parametrize(
+    ("reference", "meant"),
+    [
+        ("-e git+https://git.example/me/foo.git@main#egg=foo", "me/foo.git@COMMIT"),
+        ("foo @ git+https://git.example/me/foo@master", "me/foo@COMMIT"),
+        ("foo @ git+https://git.example/a/b@main#subdirectory=c", "a/b@COMMIT#subdirectory=c"),
+    ],
+)
+def test_import_tells_of_a_branch_in_a_reference(
+    workspace: Workspace, reference: str, meant: str
+) -> None:
+    tags = f"bar @ git+https://git.example/b@v1.0\nbaz @ git+https://git.example/c@{COMMIT}\n"
+    write(workspace, requirements_txt=f"{reference}\n{tags}")
+    stack, changes = imported(workspace, "requirements.txt")
+    assert [line[:3] for line in stack["stack"]["requires"]] == ["bar", "baz"]
+    assert len(changes) == 1
+    (became,) = (
+        line["why"]
+        for line in imported_json(workspace, "requirements.txt")["lines"]
+        if line["outcome"] == "to-decide"
+    )
+    assert f"write foo @ git+https://git.example/{meant} in the stack" in became
 
 
 POETRY = """\
@@ -1449,7 +1515,7 @@ def test_import_shows_addresses_without_secrets(
     "requirement",
     [
         f"x @ git+ssh://git@host.example:2222/o/r@{COMMIT}",
-        "x @ git+ssh://git@host.example:2222/o/r@main",
+        "x @ git+ssh://git@host.example:2222/o/r@v2",
         "x @ git+https://host.example:8443/o/r@v1.0",
         f"x @ git+https://host.example:8443/o/r@{COMMIT}#subdirectory=a/b",
         "x @ git+file:///srv/r@v1.0",

@@ -181,10 +181,21 @@ class OtherSource(msgspec.Struct, frozen=True):
 
     # The line that names the source.
     line: FileLine
-    # Whether the source is an index.
-    is_index: bool = False
+    # The names of the indexes; empty if the source is anything else.
+    indexes: tuple[str, ...] = ()
     # The address of the repository without secrets; empty if the source is no git repository.
     repository: str = ""
+
+
+class NamedIndex(msgspec.Struct, frozen=True):
+    """An index that a file has besides that of pip."""
+
+    # The line that has the index.
+    line: FileLine
+    # Its name; empty without one.
+    name: str
+    # Whether it serves only the projects whose source names it.
+    is_explicit: bool
 
 
 class CondaSpec(msgspec.Struct, frozen=True):
@@ -225,6 +236,8 @@ class FileRequirements(msgspec.Struct):
     # The projects with a source that a stack cannot have. They must not be taken from a public
     # index instead, where anybody may own their names.
     other_sources: dict[NormalizedName, OtherSource] = {}
+    # The indexes that the file has besides that of pip.
+    indexes: list[NamedIndex] = []
     # The number of --hash options. They are ignored, since a lock has hashes itself.
     hashes: int = 0
 
@@ -319,7 +332,7 @@ def require_known(kind: Phrase, names: Iterable[str], known: Collection[str], wh
     """
     for name in names:
         if texts.name(name) not in known:
-            shown = _shown_names(known)
+            shown = shown_names(known)
             hint = did_you_mean(name, shown, known_names(shown))
             complaint = phrase("there is no {kind} `{name}`", kind=kind, name=name)
             raise InputError(complaint, where=where, hint=hint)
@@ -334,10 +347,10 @@ def require_included(
     """
     if not all(texts.name(name) in known for name in names):
         complaint = phrase("there is no such {kind}", kind=kind)
-        raise InputError(complaint, where=where, hint=known_names(_shown_names(known)))
+        raise InputError(complaint, where=where, hint=known_names(shown_names(known)))
 
 
-def _shown_names(names: Iterable[str]) -> list[str]:
+def shown_names(names: Iterable[str]) -> list[str]:
     """Return the names that a group or an extra may have (PEP 685, PEP 735).
 
     A file can have any text as a key. One of these names is what the user has to write.

@@ -311,6 +311,6 @@ def _record_source(placed: _Placed, dependency: _Dependency, result: FileRequire
     elif dependency.path or dependency.file or dependency.url:
         source = OtherSource(line)
     elif dependency.source and dependency.source.lower() != _PYPI:
-        source = OtherSource(line, is_index=True)
+        source = OtherSource(line, indexes=(dependency.source,))
     if source is not None:
         result.other_sources[texts.name(placed.name)] = source

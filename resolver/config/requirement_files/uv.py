@@ -13,6 +13,7 @@ from resolver.config.lines import TomlText
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
+    NamedIndex,
     OtherSource,
     require_included,
 )
@@ -31,7 +32,6 @@ _OTHER_KEYS: Final = (
     "exclude-newer",
     "extra-index-url",
     "find-links",
-    "index",
     "index-url",
     "no-index",
     "prerelease",
@@ -62,6 +62,8 @@ class _Settings(msgspec.Struct, rename="kebab"):
     override_dependencies: tuple[str, ...] = ()
     # The source of each project, or a list of sources for different machines.
     sources: dict[str, Any] = {}
+    # The indexes.
+    index: Any = ()
 
 
 class UvSettings:
@@ -114,6 +116,11 @@ class UvSettings:
         for key in _OTHER_KEYS:
             if key in self._keys:
                 result.leave_out(self._line(key), "import.uv")
+        for number, table in enumerate(_items(content.index) if content.index else ()):
+            where = self._document.line("tool", "uv", "index", number)
+            line = FileLine("tool.uv.index", where, "tool.uv.index")
+            name, is_explicit = str(table.get("name", "")), table.get("explicit") is True
+            result.indexes.append(NamedIndex(line, name, is_explicit))
 
     def _references(self, result: FileRequirements) -> Iterable[tuple[str, str]]:
         """Yield each project with a commit or tag as its source, as name and `git+URL@REVISION`.
@@ -138,9 +145,9 @@ class UvSettings:
 
 
 def _items(source: Any) -> list[dict[str, Any]]:
-    """Return the sources of a project as tables: one, or several for different machines.
+    """Return the tables of a key that may have one or several, such as the source of a project.
 
-    A source that is no table is returned as an empty table.
+    What is no table is returned as an empty table.
     """
     items = source if isinstance(source, list) and source else [source]
     return [item if isinstance(item, dict) else {} for item in items]
@@ -150,7 +157,9 @@ def other_source(line: FileLine, items: Sequence[Mapping[str, Any]]) -> OtherSou
     """Return a source that a stack cannot have. `items` are its tables in `tool.uv.sources`."""
     if all("git" in item for item in items):
         return OtherSource(line, repository=shown_address(str(items[0]["git"])))
-    return OtherSource(line, is_index=all("index" in item for item in items))
+    if all("index" in item for item in items):
+        return OtherSource(line, indexes=tuple(str(item["index"]) for item in items))
+    return OtherSource(line)
 
 
 def git_reference(source: Any) -> str:
