@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -152,26 +153,27 @@ def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int
 
 
 def columns(stream: TextIO, widest: int) -> int:
-    """Return the width of a stream's terminal, at most `widest`.
+    """Return the width of a stream, at most `widest`; `widest` if it has none.
 
-    Without a terminal, return `widest`.
+    It is that of its terminal, or without one COLUMNS.
     """
     width = _terminal_width(stream)
     return widest if width is None else min(width, widest)
 
 
 def _terminal_width(stream: TextIO) -> int | None:
-    """Return the width of a stream's terminal in columns, but not less than the narrowest.
+    """Return the width of a stream in columns, but not less than the narrowest.
 
-    None without a terminal, or if its width is unknown, as on a serial console.
+    Without a terminal, or if its width is unknown, as on a serial console, it is that of the
+    variable COLUMNS; None without the variable.
     """
-    try:
+    width = 0
+    with suppress(OSError, ValueError):
         width = os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        return None
     if not width:
-        return None
-    return max(width, _NARROWEST)
+        with suppress(ValueError):
+            width = int(os.environ.get("COLUMNS", ""))
+    return max(width, _NARROWEST) if width > 0 else None
 
 
 class Progress:

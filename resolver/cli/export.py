@@ -48,6 +48,12 @@ class _FormatChoice(click.Choice[str]):
         """Return the name of the format."""
         if str(value).lower() in _OF_DOCKER:
             return "containerfile"
+        if str(value).lower().startswith("requirements"):
+            raise InputError(
+                phrase("`{value}` is no format of an export", value=value),
+                where="--format",
+                hint=phrase("requirements.txt is in the lock's folder already"),
+            )
         return super().convert(value, param, ctx)
 
 

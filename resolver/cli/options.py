@@ -44,6 +44,8 @@ _PROCESSORS: Final = {
 }
 # The value of an option for a component that the target does not state.
 NONE: Final = "none"
+# Words for the newest releases, in place of a day.
+_NEWEST: Final = ("latest", "now", "today")
 _LOCKS: Final = Path("locks")
 _LOCAL_MATRICES: Final = Path("matrices")
 # The environment variable that names the folder of facts, indexes and stacks.
@@ -288,12 +290,16 @@ def _read_as_of(context: click.Context, parameter: click.Parameter, value: str |
 
     Raise an error if it is not valid.
     """
-    from resolver.model.as_of import read_as_of
+    from resolver.model.as_of import NEWEST, read_as_of
 
     try:
         return read_as_of(value) if value else ""
     except ValueError as error:
-        raise bad_value(context, parameter, cause(error)) from None
+        refusal = bad_value(context, parameter, cause(error))
+        if value in _NEWEST:
+            hint = phrase("did you mean `{name}`?", name=NEWEST)
+            refusal = InputError(**{**refusal.phrases, "hint": hint})
+        raise refusal from None
 
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:

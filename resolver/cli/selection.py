@@ -276,6 +276,11 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
         )
         is_known = stack != location and stack in stacks
         hint = otherwise if is_known else did_you_mean(location, stacks, otherwise)
+    reports = sorted(map(str, (*folder.glob("conflict.md"), *folder.glob("*/conflict.md"))))
+    if reports and not revision:
+        hint = phrase(
+            "there is no solution so far; its report is {reports}", reports=", ".join(reports)
+        )
     what = phrase("there is no lock of `{name}`", name=location)
     if revision:
         what = phrase(

@@ -13,9 +13,9 @@ from typing import Final
 
 import click
 
-from resolver.cli.words import option_answer
+from resolver.cli.words import argument_answer, option_answer
 from resolver.errors import InputError
-from resolver.phrase import Phrase, literal, phrase
+from resolver.phrase import EMPTY, Phrase, literal, phrase
 
 # The sentences of click, the more specific first. Some differ between releases of click.
 SENTENCES: Final = (
@@ -58,6 +58,8 @@ SENTENCES: Final = (
     phrase("Directory {value} is a file."),
     phrase("Directory {value} is not readable."),
 )
+# The beginning of the sentences about arguments that a command does not have.
+_TOO_MANY: Final = "Got unexpected extra argument"
 # The placeholder whose value is another sentence.
 _NESTED: Final = "message"
 _PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
@@ -76,7 +78,10 @@ def usage_error(error: click.ClickException) -> InputError:
             return InputError(phrase("No such option {name}.", name=name), hint=answer)
     # click writes each choice of an option on a line of its own.
     message = " ".join(error.format_message().split())
-    return InputError(sentence(message), hint=_see_help(command))
+    answer = EMPTY
+    if message.startswith(_TOO_MANY):
+        answer = argument_answer(" ".join(command.split()[1:]))
+    return InputError(sentence(message), hint=answer or _see_help(command))
 
 
 def bad_value(context: click.Context, parameter: click.Parameter, why: Phrase) -> InputError:

@@ -221,6 +221,18 @@ _OPTION_ANSWERS: Final[Mapping[str, Phrase]] = {
 }
 
 
+# What to write instead of an argument that a command does not have.
+_ARGUMENT_ANSWERS: Final[Mapping[str, Phrase]] = {
+    "init": phrase("what the stack is for is --for USE, and its file -o NAME.toml"),
+    "tree": phrase("ascend-lock tree STACK --package NAME shows what is below a project"),
+}
+
+
+def argument_answer(command: str) -> Phrase:
+    """Return what to write instead of an argument that a command does not have; or empty."""
+    return _ARGUMENT_ANSWERS.get(command, EMPTY)
+
+
 def option_answer(command: str, option: str) -> Phrase:
     """Return what to use instead of an option that a command does not have; empty if unknown."""
     answers = OPTION_ANSWERS.get(command, {})

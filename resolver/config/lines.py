@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from resolver.ascend.names import ALIASES
 from resolver.errors import InputError, did_you_mean, known_names
 from resolver.phrase import Phrase, cause, literal, phrase
 from resolver.redaction import without_secrets
@@ -21,6 +22,10 @@ from resolver.redaction import without_secrets
 Path = tuple[str | int, ...]
 Value = TypeVar("Value")
 Parsed = TypeVar("Parsed")
+
+# What other tools call a key, and where the key is if another table has it.
+_KEYS_OF_OTHERS: Final = {"dependencies": "requires", "requires-python": "python"}
+_ELSEWHERE: Final = {"requires-python": "[target] python", "system": "[target.system]"}
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -202,10 +207,22 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         """
         names = sorted(str(known_name) for known_name in known)
         all_names = known_names(names)
+        meant = _meant(str(name), names)
         hint = did_you_mean(str(name).lower(), names, all_names)
+        if meant:
+            hint = phrase("did you mean `{name}`?", name=meant)
         return InputError(
             phrase("{what} `{name}`", what=complaint, name=name), where=self.place(*path), hint=hint
         )
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Return the known name that a name of other tools or documents stands for; or empty."""
+    meant = _KEYS_OF_OTHERS.get(name, "")
+    for component, aliases in ALIASES.items():
+        if name in aliases:
+            meant = component
+    return meant if meant in known else _ELSEWHERE.get(name, "")
 
 
 def last_key(path: Path) -> Phrase:

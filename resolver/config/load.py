@@ -577,6 +577,10 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if not known:
         all_names = phrase("it has none: give another folder with --matrices DIR")
     hint = did_you_mean(stack, known, all_names, cutoff=0.5)
+    if Path(stack).is_file():
+        hint = phrase("the name of a stack's file ends in .toml")
+    elif Path(stack).with_suffix(".toml").is_file():
+        hint = phrase("did you mean `{name}`?", name=Path(stack).with_suffix(".toml"))
     where = _display(matrices / "stacks", matrices)
     raise InputError(phrase("there is no stack `{stack}`", stack=stack), where=where, hint=hint)
 

@@ -17,7 +17,7 @@ from resolver.errors import InputError, known_names
 from resolver.model import patterns
 from resolver.model.message import Message, verbatim
 from resolver.model.system import SystemVersion
-from resolver.phrase import cause, phrase
+from resolver.phrase import cause, listed, phrase
 
 # A value of a component: a version by the rules of a vendor, a version by PEP 440, or a name.
 Value = SystemVersion | Version | str
@@ -130,11 +130,23 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         `where` is the file:line that the error shows.
         """
         if self.closed and self.known and value not in self.known:
+            begun = [
+                phrase("{name} is {value}", name=name, value=named)
+                for named, name in self._names_begun_by(str(value)).items()
+            ]
             raise InputError(
                 phrase("`{value}` is not a known {title}", value=value, title=self.title),
                 where=where,
-                hint=known_names(map(str, self.known)),
+                hint=listed(begun) or known_names(map(str, self.known)),
             )
+
+    def _names_begun_by(self, text: str) -> dict[str, str]:
+        """Return the shortest key of `names` that begins with a text, by the value for it."""
+        shortest: dict[str, str] = {}
+        for name, value in self.names.items():
+            if _plain(name).startswith(_plain(text)):
+                shortest[value] = min(shortest.get(value, name), name, key=len)
+        return shortest
 
 
 # The components of targets by name.

@@ -679,7 +679,6 @@ other = {source}
     [
         ("-e git+https://git.example/me/foo.git@main#egg=foo", "me/foo.git@COMMIT"),
         ("foo @ git+https://git.example/me/foo@master", "me/foo@COMMIT"),
-        ("foo @ git+https://git.example/a/b@main#subdirectory=c", "a/b@COMMIT#subdirectory=c"),
     ],
 )
 def test_import_tells_of_a_branch_in_a_reference(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
 from resolver.cli import COMMANDS
 from resolver.cli.former import find_former
 from resolver.cli.words import ANSWERS, OPTION_ANSWERS, SERVE
-from tests.functional.workspace import Workspace
+from tests.functional.workspace import REPOSITORY, Workspace
 
 # From the help of uv, pip, pip-tools, poetry and pixi, without what manages those tools themselves.
 WORDS = """
@@ -234,3 +235,62 @@ def test_short_options_of_uv_are_known(workspace: Workspace) -> None:
     assert workspace.pins() == {"base": "2.0", "top": "1.0"}
     workspace.run("lock", "demo", "-U")
     assert workspace.pins() == {"base": "2.0", "top": "2.0"}
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["tree", "demo", "torch"], "ascend-lock tree STACK --package NAME shows what is below"),
+        (["init", "demo"], "what the stack is for is --for USE, and its file -o NAME.toml"),
+        (["lock", "demo", "--as-of", "today"], "did you mean `newest`?"),
+        (["lock", "demo", "--as-of", "latest"], "did you mean `newest`?"),
+        (["export", "demo", "--format", "requirements-txt"], "requirements.txt is in the lock's"),
+        (["export", "demo", "--format", "requirements.txt"], "requirements.txt is in the lock's"),
+        (["lock", "mine.tml"], "the name of a stack's file ends in .toml"),
+        (["lock", "yours.tml"], "did you mean `yours.toml`?"),
+    ],
+)
+def test_hint_for_what_is_written_otherwise(
+    workspace: Workspace, words: list[str], hint: str
+) -> None:
+    workspace.stack("a")
+    (workspace.root / "mine.tml").touch()
+    (workspace.root / "yours.toml").touch()
+    run = workspace.run(*words)
+    assert run.status == 2
+    assert f"\nhint: {hint}" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("requires =", "dependencies =", "did you mean `requires`?"),
+        ("requires =", "requires-python = '>=3.11'\nrequires =", "`[target] python`?"),
+        ("glibc =", "requires-python = '>=3.11'\nglibc =", "did you mean `python`?"),
+        ("[target.system]", "[system]", "did you mean `[target.system]`?"),
+        ("cann =", "driver =", "did you mean `hdk`?"),
+        ("'A2'", "'910'", "910B is A2; 910C is A3"),
+        ("'A2'", "'Ascend910'", "Ascend910B is A2; Ascend910C is A3"),
+    ],
+)
+def test_hint_for_a_key_or_value_of_others(
+    workspace: Workspace, old: str, new: str, hint: str
+) -> None:
+    shutil.copy(REPOSITORY / "matrices" / "systems.toml", workspace.matrices)
+    system = "glibc = '2.34'\n[target.system]\ncann = '8.5.0'\nsoc = 'A2'\n"
+    path = workspace.stack("a", more=system)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    run = workspace.run("lock", "demo")
+    assert run.status == 2
+    assert run.stderr.rstrip().endswith(hint)
+
+
+def test_tree_without_a_solution_names_the_report(workspace: Workspace) -> None:
+    workspace.serve("a 1.0")
+    workspace.stack("a==2.0")
+    assert workspace.run("lock", "demo").status == 1
+    run = workspace.refused("there is no lock of `demo`", "tree", "demo")
+    report = "locks/demo/there/conflict.md"
+    assert f"hint: there is no solution so far; its report is {report}\n" in run.stderr

@@ -202,3 +202,21 @@ def test_warning_is_above_the_line_of_progress(capsys: pytest.CaptureFixture[str
     line.label("cli.locking", stack="a", target="b")
     line.warn(message("cli.replaced", file="x", was="b", now="c"))
     assert drawn(line, capsys) == "locking a for b"
+
+
+@pytest.mark.parametrize(("set_to", "width"), [("72", 72), ("9", 40), ("0", 100), ("wide", 100)])
+def test_columns_are_those_of_the_variable_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, set_to: str, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", set_to)
+    assert console.columns(io.StringIO(), 100) == width
+
+
+def test_text_in_a_pipe_is_wrapped_to_the_variable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    console.print_line("word " * 30)
+    console.print_data("word " * 30)
+    lines = capsys.readouterr().out.split("\n")
+    assert [len(line) <= 60 for line in lines] == [True, True, True, False]
