@@ -393,6 +393,16 @@ def test_why_lets_a_line_give_way_to_a_release_that_is_asked_for(solvable: Works
     assert "The stack's own line `numpy<2` does not count in what follows." in run.stdout
 
 
+def test_why_says_that_the_stacks_own_line_decides(solvable: Workspace) -> None:
+    run = why(solvable, "numpy")
+    told = " ".join(run.stdout.split())
+    assert told.endswith(
+        "2.1.0 is ruled out by the stack's own line `numpy<2`. What else would stand in its way: "
+        "ascend-lock why demo numpy==2.1.0"
+    )
+    assert "suppose" not in told
+
+
 def test_why_names_the_practice_that_drops_a_requirement(workspace: Workspace) -> None:
     """`kernels` wants an older `image` than `app`; images of the vendor install it last."""
     workspace.serve("app 1.0: image>=2", "app 0.9", "kernels 1.0: image<2", "image 1.0 2.0")

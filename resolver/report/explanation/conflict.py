@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.model.constraint import SUPPOSED, Excluded
+from resolver.model.constraint import SUPPOSED, Excluded, StackLine
 from resolver.model.explanation import (
     Awaited,
     Branch,
@@ -436,7 +437,13 @@ def why_blocks(why: Why) -> Iterator[Block]:
     if why.gave_way:
         gave_way = joined("comma", [f"`{line}`" for line in why.gave_way])
         yield _paragraph(message("conflict.gave-way", count=len(why.gave_way), lines=gave_way))
-    if why.contradictions:
+    own_lines = _own_lines(why)
+    if own_lines:
+        arguments = (why.problem.stack.argument, f"{why.name}=={why.tried}")
+        values = {"lines": own_lines, "version": why.tried, "count": len(own_lines)}
+        command = shlex.join(("ascend-lock", "why", *arguments))
+        yield _paragraph(message("conflict.own-line", name=why.name, command=command, **values))
+    elif why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
         code = "conflict.cannot-take"
         yield Heading(message(code, name=why.name, version=why.tried, claim=claim))
@@ -450,6 +457,21 @@ def why_blocks(why: Why) -> Iterator[Block]:
         code = "conflict.can-take" if others else "conflict.can-take-alone"
         yield Heading(message(code, count=len(others), name=why.name, version=why.tried))
         yield _items([Item(lines=(line(pin_change(*move)),)) for move in others])
+
+
+def _own_lines(why: Why) -> list[str]:
+    """Return the lines of the stack that rule out the release that was tried, without any other.
+
+    Empty if other requirements are needed for that.
+    """
+    for contradiction in why.contradictions:
+        lines = [reason.constraint for reason in contradiction.reasons]
+        own = [
+            each.text for each in lines if isinstance(each, StackLine) and each.where != SUPPOSED
+        ]
+        if all(isinstance(each, StackLine) for each in lines):
+            return [f"`{text}`" for text in dict.fromkeys(own)]
+    return []
 
 
 def _newer(why: Why) -> Iterator[Message]:
