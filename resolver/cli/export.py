@@ -243,8 +243,10 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
         if pins:
             releases = tuple(f"{pin.name} {pin.version}" for pin in pins)
             run.progress.warn(message(code, names=releases))
-    if lock.override:
-        run.progress.warn(message("cli.taken-out"))
+    unmet = lock.unmet
+    if unmet:
+        is_users = all(map(lock.is_overridden, unmet))
+        run.progress.warn(message("cli.overridden" if is_users else "cli.taken-out"))
     return text
 
 

@@ -359,8 +359,7 @@ class _Drafter:
             into.update(source.indexes)
         for index in indexes:
             is_unneeded = index.is_explicit and index.name in unneeded - needed
-            name = ", ".join(shown_names([index.name]))
-            shown = f"{index.line.shown} {name}".rstrip()
+            shown = " ".join([index.line.shown, *shown_names([index.name])])
             code = "import.bound" if is_unneeded else "import.uv"
             self._leave_out(index.line, shown, message(code))
 

@@ -445,6 +445,14 @@ class PinChange(_Row, kw_only=True, frozen=True):
     new: str = ""
 
 
+def _meets(pin: LockedPin, line: str) -> bool:
+    """Return whether a pin meets a requirement on its project."""
+    need = text.requirement(line)
+    if need.url or not set(need.extras) <= set(pin.extras):
+        return False
+    return need.specifier.contains(pin.version, prereleases=True)
+
+
 class Lock(_Row, kw_only=True, frozen=True):
     """The lock of a stack, or of one of its groups, for one target: the content of lock.toml."""
 
@@ -538,6 +546,24 @@ class Lock(_Row, kw_only=True, frozen=True):
             if pin.git is not None:
                 users.setdefault("git", []).append(pin.name)
         return users
+
+    @property
+    def unmet(self) -> tuple[Override, ...]:
+        """Return the ignored requirements that pip would insist on, as the pins do not meet them.
+
+        A requirement that a fact drops counts as not met, since the lock may have only its project.
+        """
+        pins = {pin.name: pin for pin in self.pin}
+        unmet = []
+        for row in self.override:
+            pin = pins.get(row.name)
+            if not is_place(row.fact) or pin is None or not _meets(pin, row.dropped):
+                unmet.append(row)
+        return tuple(unmet)
+
+    def is_overridden(self, row: Override) -> bool:
+        """Return whether a requirement is ignored because of the stack's key `overrides`."""
+        return is_place(row.fact) and all(row.name != absent.name for absent in self.absent)
 
     @property
     def requested_projects(self) -> frozenset[str]:

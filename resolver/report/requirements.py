@@ -69,7 +69,10 @@ def requirements(lock: Lock) -> str:
     built = by_script(lock)
     renamed = variants(lock)
     lines = [*_title(lock), *_commands(lock, pins)]
-    if lock.override:
+    unmet = lock.unmet
+    if unmet and all(map(lock.is_overridden, unmet)):
+        why = "overrides of the stack go against what pip would insist on; see report.md"
+    elif unmet:
         why = "requirements were removed that pip would insist on; see report.md"
     elif built or renamed:
         why = "pip would ask for what is left out here"

@@ -42,6 +42,20 @@ def test_lock_keeps_constraint_and_lists_override(workspace: Workspace, stack: P
     assert f"a 1 needs b<2, by an override of the stack  {where}" in why
 
 
+def test_only_an_unmet_override_needs_no_deps(workspace: Workspace, stack: Path) -> None:
+    warned = "overrides of the stack go against requirements that the metadata states"
+    told = "# (--no-deps, because overrides of the stack go against what pip would insist on;"
+    workspace.locked()
+    assert warned in workspace.run("export", "demo", "--format", "pylock").stderr
+    assert told in workspace.read("requirements.txt")
+    stack.write_text(stack.read_text().replace('"b<2"', '"b<3"'))
+    workspace.locked("--upgrade")
+    assert workspace.pins("demo")["b"] == "2"
+    assert workspace.content()["override"]
+    assert workspace.run("export", "demo", "--format", "pylock").stderr == ""
+    assert "# (--no-deps, because nothing is left to choose" in workspace.read("requirements.txt")
+
+
 def test_way_out_goes_without_constraint(workspace: Workspace, stack: Path) -> None:
     stack.write_text(stack.read_text().replace('"a"', '"a", "e"'))
     run = workspace.run("lock", "demo")

@@ -118,9 +118,9 @@ class UvSettings:
                 result.leave_out(self._line(key), "import.uv")
         for number, table in enumerate(_items(content.index) if content.index else ()):
             where = self._document.line("tool", "uv", "index", number)
-            line = FileLine("tool.uv.index", where, "tool.uv.index")
+            place = FileLine("tool.uv.index", where, "tool.uv.index")
             name, is_explicit = str(table.get("name", "")), table.get("explicit") is True
-            result.indexes.append(NamedIndex(line, name, is_explicit))
+            result.indexes.append(NamedIndex(place, name, is_explicit))
 
     def _references(self, result: FileRequirements) -> Iterable[tuple[str, str]]:
         """Yield each project with a commit or tag as its source, as name and `git+URL@REVISION`.

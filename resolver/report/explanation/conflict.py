@@ -465,12 +465,16 @@ def _own_lines(why: Why) -> list[str]:
     Empty if other requirements are needed for that.
     """
     for contradiction in why.contradictions:
-        lines = [reason.constraint for reason in contradiction.reasons]
-        own = [
-            each.text for each in lines if isinstance(each, StackLine) and each.where != SUPPOSED
-        ]
-        if all(isinstance(each, StackLine) for each in lines):
-            return [f"`{text}`" for text in dict.fromkeys(own)]
+        own = []
+        for reason in contradiction.reasons:
+            stack_line = reason.constraint
+            # Only lines of `requires` give way if the user names a release.
+            if not isinstance(stack_line, StackLine) or stack_line.key != "requires":
+                break
+            if stack_line.where != SUPPOSED:
+                own.append(f"`{stack_line.text}`")
+        else:
+            return list(dict.fromkeys(own))
     return []
 
 
