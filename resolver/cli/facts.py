@@ -20,7 +20,7 @@ from resolver.audit.fact_checks import (
 )
 from resolver.audit.offers import Offers
 from resolver.audit.source_checks import CheckedSource, Said, check_source
-from resolver.cli import import_facts, options, read_archives, read_linkage, scan
+from resolver.cli import import_facts, options, read_archives, read_linkage, scan, show_facts
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.common import Group, other_checks
@@ -183,5 +183,5 @@ def _needs_a_look(checked: CheckedFact, failures: set[str]) -> bool:
     return is_new or checked.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED)
 
 
-for subcommand in (read_archives, scan, read_linkage, import_facts):
+for subcommand in (show_facts, read_archives, scan, read_linkage, import_facts):
     command.add_command(subcommand.command)

@@ -91,6 +91,7 @@ CASES = [
     ("check", "check demo", 0),
     ("check", "check --upstream --files --solve", 4),
     ("facts-check", "facts check demo", 0),
+    ("facts-show", "facts show demo", 0),
     ("facts-check", "facts check --sources", 0),
     ("facts-read", "facts read demo", 0),
     ("facts-read-linkage", "facts read-linkage", 0),
