@@ -31,6 +31,9 @@ settings.register_profile(
 )
 settings.load_profile("ascend-lock")
 
+# pytest-xdist sets it for its workers, and output would be as wide as that.
+os.environ.pop("COLUMNS", None)
+
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         # Unlike SIG_IGN, a function does not survive an exec.

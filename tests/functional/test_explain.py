@@ -397,7 +397,7 @@ def test_why_says_that_the_stacks_own_line_decides(solvable: Workspace) -> None:
     run = why(solvable, "numpy")
     told = " ".join(run.stdout.split())
     assert told.endswith(
-        "2.1.0 is ruled out by the stack's own line `numpy<2`. What else would stand in its way: "
+        "2.1.0 is ruled out by the stack's own line `numpy<2`. What else stands in its way: "
         "ascend-lock why demo numpy==2.1.0"
     )
     assert "suppose" not in told

@@ -23,7 +23,7 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns, component_requirements
-from resolver.model.message import Message, first_of, joined, message
+from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, requirement_of
 from resolver.model.source import brief_text
@@ -442,7 +442,7 @@ def why_blocks(why: Why) -> Iterator[Block]:
         arguments = (why.problem.stack.argument, f"{why.name}=={why.tried}")
         values = {"lines": own_lines, "version": why.tried, "count": len(own_lines)}
         command = shlex.join(("ascend-lock", "why", *arguments))
-        yield _paragraph(message("conflict.own-line", name=why.name, command=command, **values))
+        yield _paragraph(message("conflict.own-line", **values), verbatim(command))
     elif why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
         code = "conflict.cannot-take"
