@@ -199,6 +199,7 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
         elif not together:
             _print_summary(result.answer, result.job, result, language, printed)
     blocks += _differences_of_groups(results)
+    blocks += _differences_of_days(results)
     if blocks:
         difference_text = for_stream(blocks, language, sys.stdout)
         if together:
@@ -279,6 +280,31 @@ def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
             command = shlex.join(("ascend-lock", "explain", stack, "--all-groups"))
             values = {"count": len(projects), "projects": joined("semicolon", projects)}
             yield Paragraph((line(message("group.differ", **values, command=command)),))
+
+
+def _differences_of_days(results: Sequence[TargetResult]) -> Iterator[Block]:
+    """Yield, for each stack, how two targets differ of which only one has a day.
+
+    The index of one target has upload times, and that of the other has none.
+    """
+    locks: dict[tuple[str, str], list[Lock]] = {}
+    for result in results:
+        if result.job is not None and isinstance(result.answer, Lock):
+            stack = result.job.problem.stack
+            locks.setdefault((stack.argument, stack.group), []).append(result.answer)
+    for of_stack in locks.values():
+        dated = [lock for lock in of_stack if lock.as_of.day]
+        undated = [lock for lock in of_stack if not lock.as_of.day and lock.as_of.undated]
+        if not dated or not undated:
+            continue
+        latest = max(dated, key=lambda lock: lock.as_of.day)
+        other = undated[0]
+        versions = {pin.name: pin.version for pin in latest.pin}
+        moved = [pin for pin in other.pin if versions.get(pin.name, pin.version) != pin.version]
+        if moved:
+            names = (latest.target.name, other.target.name)
+            values = {"day": latest.as_of.day, "targets": names, "count": len(moved)}
+            yield Paragraph((line(message("targets.differ", **values)),))
 
 
 def print_failures(results: Sequence[TargetResult], language: Language) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.functional.workspace import Workspace
+from tests.functional.workspace import Workspace, targets
 
 _DAYS = {"1.0": "2026-01-10", "2.0": "2026-02-20", "3.0": "2026-06-01"}
 
@@ -163,3 +163,23 @@ def test_a_summary_names_newer_pins_of_the_stacks_lines_only(dated: Workspace) -
     assert f"{newer}, b 3.0 (kept from the previous lock)." in dated.read("report.md")
     dated.stack("c", more="[policy]\nas-of = 2026-02-28\n")
     assert "Newer than 2026-02-28: 2 projects (report.md).\n" in dated.run("lock", "demo").stdout
+
+
+def test_targets_of_which_one_has_no_day_are_told(dated: Workspace) -> None:
+    """The index gives no upload time for what the second target pins."""
+    dated.serve("u 1.0")
+    lines = (
+        "b==2.0 ; platform_machine == 'aarch64'",
+        "u==1.0 ; platform_machine == 'x86_64'",
+        "a",
+    )
+    run = dated.locked_stack(*lines, target=targets("aarch64", "x86_64"))
+    told = (
+        "1 project has different versions on aarch64 and x86_64, as the day of the second is not "
+        "known; `as-of = 2026-03-06` below `[policy]` of the stack makes them equal"
+    )
+    assert told in " ".join(run.stdout.split())
+    dated.stack(*lines, target=targets("aarch64", "x86_64"), more="[policy]\nas-of = 2026-03-06\n")
+    run = dated.locked("--upgrade")
+    assert run.stdout.count("  a 2.0, ") == 2
+    assert "different versions" not in run.stdout
