@@ -46,7 +46,7 @@ _STATUS_OF_SOURCES = {0: "true", 1: "false", IndexFailure.exit_status: "out-of-r
 @click.group("facts", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Check facts, read archives for them, or scan code for new ones."""
+    """Show or check facts, read archives, or scan code for new ones."""
     return list_commands(context)
 
 
