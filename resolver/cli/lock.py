@@ -19,7 +19,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
-from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.options import ALL, Settings, settings, ships
 from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
 from resolver.cli.selection import named_locks, named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
@@ -130,7 +130,9 @@ def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrad
             is_word = run.as_of in (AUTO, NEWEST)
             value = f'"{run.as_of}"' if is_word else run.as_of
             stack = result.job.problem.stack.argument
-            run.print_note("lock.keep-day", value=value, stack=stack)
+            path = find_stack(stack, run.matrices)
+            code = "lock.keep-day-shipped" if ships(path) else "lock.keep-day"
+            run.print_note(code, value=value, stack=stack, path=path)
             return
         if is_upgrade and result.answer.as_of.day and not run.as_of:
             arguments = ("ascend-lock", *sys.argv[1:], "--as-of", NEWEST)

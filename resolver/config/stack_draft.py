@@ -360,7 +360,7 @@ class _Drafter:
         for index in indexes:
             is_unneeded = index.is_explicit and index.name in unneeded - needed
             shown = " ".join([index.line.shown, *shown_names([index.name])])
-            code = "import.bound" if is_unneeded else "import.uv"
+            code = "import.bound" if is_unneeded else "import.uv-index"
             self._leave_out(index.line, shown, message(code))
 
     def _replacements(self, lines: Sequence[_UsableLine]) -> Iterator[tuple[str, Message]]:

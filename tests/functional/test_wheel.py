@@ -118,3 +118,22 @@ def test_way_out_of_an_installed_stack_goes_to_this_folder(
         f"{installed / COMMAND} lock {CONFLICT}-a.toml\n"
     )
     assert run(installed, anywhere, "lock", f"{CONFLICT}-a.toml", "--offline").returncode == 3
+
+
+def test_a_day_of_the_command_line_is_kept_in_a_copy(installed: Path, anywhere: Workspace) -> None:
+    """A stack that ships is replaced by the next installation."""
+    with_snapshot(anywhere, STACK)
+    locked = run(installed, anywhere, "lock", STACK, "--offline", "--as-of", "2026-02-02")
+    assert locked.returncode == 0, locked.stderr
+    hint = locked.stdout.splitlines()[-1]
+    (path,) = installed.glob(f"lib/python3*/site-packages/resolver/matrices/stacks/{STACK}.toml")
+    assert f"(cp {path} .)" in hint
+    assert hint.endswith("write `as-of = 2026-02-02` below `[policy]` there")
+
+
+def test_a_fact_that_a_message_cites_is_shown(installed: Path, anywhere: Workspace) -> None:
+    shown = run(installed, anywhere, "facts", "show", "vllm-0.13-without-qwen3.5")
+    assert "Qwen3.5" in shown.stdout
+    place = shown.stdout.partition(", ")[2].partition(" ")[0]
+    assert place.startswith("matrices/facts/vllm.toml:")
+    assert run(installed, anywhere, "facts", "show", place).stdout == shown.stdout
