@@ -223,7 +223,7 @@ def _follows(reason: Reason, resolution: Resolution) -> bool:
 
     Then that other release is more of a reason.
     """
-    pin = resolution.pin(reason.subject.partition("[")[0])
+    pin = resolution.pin(reason.project)
     return pin is not None and any(isinstance(line, Requires) for line in pin.exact_because)
 
 

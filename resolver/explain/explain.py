@@ -274,7 +274,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
     for found in contradictions:
         for reason in found.reasons:
             if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
-                names[reason.subject.partition("[")[0]] = None
+                names[reason.project] = None
         # The subject is a message, and no text, if it is a component with a label.
         if found.closing is not None and isinstance(found.closing.subject, str):
             names[found.closing.subject] = None

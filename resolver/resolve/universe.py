@@ -763,7 +763,7 @@ def _unusable(package: Package, rejection: Rejection) -> Edge:
     if reason is RejectionReason.UNOPENED:
         reason = RejectionReason.DYNAMIC
     nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)
-    return Edge(nothing, ReleaseMask(0), Unavailable(str(package), reason))
+    return Edge(nothing, ReleaseMask(0), Unavailable(package, reason))
 
 
 def _split(requirement: Requirement, constraint: Constraint) -> Iterator[Edge]:

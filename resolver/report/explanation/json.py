@@ -177,7 +177,7 @@ def _unavailable(constraint: Unavailable, evidence: Evidence) -> dict[str, Any]:
         for refusal in evidence.refusals
     ]
     data = {
-        "subject": constraint.subject,
+        "subject": str(constraint.package),
         "wanted": constraint.wanted,
         "lack": lack_of(constraint),
         "count": evidence.count,

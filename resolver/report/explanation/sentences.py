@@ -150,7 +150,7 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
         else:
             by_reason.setdefault(_refused_for(refusal, machine), []).append(refusal)
     for glibc, versions in by_glibc.items():
-        named = message("conflict.release", subject=constraint.subject, versions=versions)
+        named = message("conflict.release", subject=str(constraint.package), versions=versions)
         yield message(
             "conflict.newer-glibc",
             count=len(versions),
@@ -212,7 +212,7 @@ def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
     for refusal in evidence.refusals:
         is_dynamic = any(file.reason is RejectionReason.DYNAMIC for file in refusal.files)
         if is_dynamic and not _newer_glibc(refusal, dict(evidence.machine)):
-            project = constraint.subject.partition("[")[0]
+            project = constraint.project
             yield message("conflict.tellable", subject=project, version=refusal.version)
             return
 
@@ -221,7 +221,7 @@ def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
     """Yield which indexes were not asked, because the stack binds the project to other ones."""
     if evidence.left_out:
         names = _quoted(evidence.left_out)
-        project = constraint.subject.partition("[")[0]
+        project = constraint.project
         yield message("conflict.left-out", count=len(names), names=names, subject=project)
 
 
@@ -232,7 +232,7 @@ def _own_index(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
     """
     is_known_elsewhere = evidence.meant or evidence.left_out or evidence.unreachable
     if constraint.why is NoCandidate.PROJECT and not is_known_elsewhere:
-        yield message("conflict.own-index", subject=constraint.subject.partition("[")[0])
+        yield message("conflict.own-index", subject=constraint.project)
 
 
 def _quoted(names: Iterable[str]) -> list[str]:
@@ -517,7 +517,7 @@ def target_line(problem: Problem) -> Message:
 def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
     """Return the sentence that releases cannot be used."""
     about = partial(
-        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
+        message, subject=str(constraint.package), wanted=constraint.wanted, newest=evidence.newest
     )
     match constraint.why:
         case NoCandidate.PROJECT:
@@ -543,7 +543,7 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
 def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
     """Return the sentence that no release meets a specifier, with the nearest ones that exist."""
     about = partial(
-        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
+        message, subject=str(constraint.package), wanted=constraint.wanted, newest=evidence.newest
     )
     if evidence.unread:
         files = joined("conflict.clause", map(_unparsed, evidence.unread))
@@ -565,14 +565,14 @@ def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Me
     """
     about = partial(message, code, cutoff=evidence.cutoff)
     if not evidence.refusals:
-        subject: str | Message = constraint.subject
+        subject: str | Message = str(constraint.package)
         if constraint.wanted:
             subject = message("conflict.within", subject=subject, wanted=constraint.wanted)
         return about(count=1, releases=message("conflict.every", subject=subject))
     versions = [_dated(refusal, evidence.cutoff) for refusal in evidence.refusals]
     if evidence.count > len(versions):
         versions.append(message("conflict.more-releases", count=evidence.count - len(versions)))
-    named = message("conflict.release", subject=constraint.subject, versions=versions)
+    named = message("conflict.release", subject=str(constraint.package), versions=versions)
     return about(count=max(evidence.count, len(evidence.refusals)), releases=named)
 
 

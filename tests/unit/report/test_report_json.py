@@ -15,6 +15,7 @@ from resolver.files import json_text
 from resolver.model.constraint import NoCandidate, RequirementSource, Unavailable
 from resolver.model.explanation import AttemptOutcome, ChangeKind
 from resolver.model.fact import Strength
+from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 from resolver.report.explanation.json import explanation_json, lack_of, why_json
 from tests.unit.report import samples
@@ -59,7 +60,7 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
         for case in defs["statement"]["anyOf"]
     }
     assert listed(kinds["lacks"]["properties"]["lack"]) == {
-        lack_of(Unavailable("x", why)) for why in (*NoCandidate, *RejectionReason)
+        lack_of(Unavailable(Package("x"), why)) for why in (*NoCandidate, *RejectionReason)
     }
     assert listed(kinds["needs"]["properties"]["source"]) == {
         one.value for one in RequirementSource
