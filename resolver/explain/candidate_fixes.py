@@ -17,7 +17,8 @@ from resolver.explain.paired_lines import paired_projects
 from resolver.explain.search_results import FixSearchResults, attempt
 from resolver.explain.trials import Answer, Trials
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.explanation import Attempt, ChangeKind
+from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
+from resolver.model.explanation import Attempt
 from resolver.model.resolution import Resolution
 
 
@@ -112,11 +113,11 @@ class CandidateFixes:
         of a stack whose day is earlier: see `Alternatives.years_behind`.
         """
         alternatives = self._alternatives
-        lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
+        lines = {change.subject for change in changed.changes if isinstance(change, VersionChanged)}
         unlisted = alternatives.unlisted(resolution)
         unmet = [*resolution.unmet_bounds, *resolution.unloadable_pins]
         unnamed = [name for name in unlisted if name not in lines]
-        is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
+        is_shipped = any(isinstance(change, ShippedTaken) for change in changed.changes)
         years = {} if is_shipped else alternatives.years_behind(resolution)
         paired = paired_projects(resolution.problem)
         return replace(
@@ -134,11 +135,11 @@ class CandidateFixes:
 
         A practice is a fact that a stack can turn on, see docs/concepts.md.
         """
-        practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
+        practices = [change for change in changed.changes if isinstance(change, PracticesOn)]
         if not practices:
             return changed, resolution
         used = {practice.id for practice in resolution.used_practices}
-        unused = [practice for practice in practices if practice.subject not in used]
+        unused = [practice for practice in practices if used.isdisjoint(practice.names)]
         for removed in (unused, *([practice] for practice in practices if practice not in unused)):
             fewer = changed.without(removed)
             answer = self._trials.solve(fewer.edits, resolution)

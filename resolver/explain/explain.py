@@ -23,6 +23,7 @@ from resolver.explain.loss import loss_of
 from resolver.explain.split import split
 from resolver.explain.trials import Trials
 from resolver.index.protocol import Catalog
+from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,
@@ -33,7 +34,7 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
-from resolver.model.explanation import Attempt, Awaited, Change, Contradiction, Explanation
+from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses

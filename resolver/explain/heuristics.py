@@ -18,8 +18,8 @@ from resolver.explain.loosening import Loosening
 from resolver.explain.repairs import EACH, Repairs
 from resolver.explain.rows import Rows
 from resolver.explain.shipped import ShippedStacks, lacking_projects
+from resolver.model.change import ComponentChanged, PracticesOn, VersionChanged
 from resolver.model.constraint import ComponentValue, Constraint, Line
-from resolver.model.explanation import ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -60,7 +60,7 @@ def _try_solved_rows(repairs: Repairs, rows: Rows) -> None:
         unused = [
             change
             for change in changed.changes
-            if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
+            if isinstance(change, PracticesOn) and row.practices.isdisjoint(change.names)
         ]
         # First with only the practices that the row needs. The solution may have other releases
         # than the row, for which more practices are needed.
@@ -77,7 +77,7 @@ def _with_fewest_lines(repairs: Repairs, changed: ChangedStack, near: Resolution
     `near` is a solution of the changed stack: its releases are preferred.
     """
     for change in changed.changes:
-        if change.kind is ChangeKind.VERSION:
+        if isinstance(change, VersionChanged):
             fewer = changed.without([change])
             if not fewer.changes:
                 continue
@@ -141,7 +141,7 @@ def _loosen_beside(
         return
     changed = changed.then(loosened)
     for change in changed.changes:
-        if change.kind is ChangeKind.COMPONENT:
+        if isinstance(change, ComponentChanged):
             fewer = changed.without([change])
             if isinstance(repairs.trials.solve(fewer.edits), Resolution):
                 changed = replace(fewer, price=fewer.price - costs.saved_price(change))

@@ -26,8 +26,9 @@ from resolver.explain.contradictions import hidden_contradiction, is_open, user_
 from resolver.explain.proposals import Proposals
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, Trials, Undecided
+from resolver.model.change import ArchiveStated
 from resolver.model.constraint import ComponentValue, Constraint
-from resolver.model.explanation import Attempt, ChangeKind
+from resolver.model.explanation import Attempt
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
@@ -346,7 +347,7 @@ class Repairs:
         """
         proposals, target, earlier = self.proposals, self.trials.target, self.before.changes
         changed = {change.subject for change in earlier if change.target == target}
-        archives = {change.subject for change in earlier if change.kind is ChangeKind.STATE}
+        archives = {change.project for change in earlier if isinstance(change, ArchiveStated)}
         # Releases without a file for the target are in no core, although a line could ask for them
         # if they had one.
         constraints = [*core, *self._alternatives.without_file(given)]

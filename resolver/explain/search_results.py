@@ -9,8 +9,9 @@ import msgspec
 
 from resolver.explain.changed_stack import ChangedStack, EditSet
 from resolver.explain.trials import Undecided
+from resolver.model.change import ChangeKind
 from resolver.model.constraint import Constraint
-from resolver.model.explanation import Attempt, AttemptOutcome, ChangeKind, Contradiction
+from resolver.model.explanation import Attempt, AttemptOutcome, Contradiction
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
