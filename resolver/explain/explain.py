@@ -111,6 +111,7 @@ def explanation_of(
         fixes.append((loss, fix))
     return Explanation(
         problem=problem,
+        text=trials.files.stack.text,
         contradictions=tuple(contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         attempts=_reported(results.attempts),

@@ -170,6 +170,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     # The problem without a solution.
     problem: Problem
+    # The text of the stack's TOML file.
+    text: str
     # The contradictions that were found; there may be others.
     contradictions: tuple[Contradiction, ...]
     # The ways out, the best first.

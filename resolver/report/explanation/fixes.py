@@ -1,8 +1,10 @@
-"""State the changes of a way out and its lock as sentences and as lines of a diff."""
+"""State the changes of a way out and its lock as sentences and as a diff."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from shlex import join, quote
 
 from msgspec.structs import replace
@@ -38,15 +40,14 @@ from resolver.model.explanation import (
 )
 from resolver.model.message import Message, joined, message
 from resolver.model.requirement import Requirement
-from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
 from resolver.resolve.reasons import cutoff_text
 
 # If both environments share more lines than this, these lines are counted and not named.
 _SHARED = 6
-# Kinds of changes that remove nothing from a file.
-_ADDITIONS = (LineAdded, FactsUsed, RequirementRemoved, ArchiveStated)
+# The lines at the beginning of a unified diff that name the two files.
+_FILE_NAMES = 2
 
 
 def change_sentence(change: Change) -> Message:
@@ -373,18 +374,10 @@ def _as_list(names: Iterable[str]) -> str:
     return f"[{quoted}]"
 
 
-def change_diff(change: Change) -> list[str]:
-    """Return a change as lines of a diff, below the place that it is about.
-
-    Empty for a split, which changes no line.
-    """
-    if isinstance(change, LinesDivided):
-        return []
-    before, after = ends(change)
-    lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
-    if not isinstance(change, _ADDITIONS):
-        lines += [f"-{line}" for line in safe_lines(before)]
-    return lines + [f"+{line}" for line in safe_lines(after)]
+def stack_diff(before: str, after: str) -> list[str]:
+    """Return the unified diff of the text of a stack's file, without the lines that name files."""
+    lines = difflib.unified_diff(safe_lines(before), safe_lines(after), lineterm="")
+    return list(islice(lines, _FILE_NAMES, None))
 
 
 def safe_lines(text: str) -> list[str]:

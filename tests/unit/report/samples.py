@@ -150,6 +150,7 @@ def trl() -> Explanation:
     }
     return Explanation(
         problem=problem("trl-vllm-train", OLD, ASCEND),
+        text=_toml(_environment(OLD, ASCEND, pins={}, count=0))[1],
         contradictions=(
             Contradiction(
                 reasons=(
@@ -180,6 +181,7 @@ def trl() -> Explanation:
                 "D",
                 aside,
                 _environment(OLD, ASCEND, pins=both | {"vllm": "0.12.0"}, count=207),
+                more=f'\n[[relax]]\nfact = "{MATRIX_FACT.id}"\nneeds = ["vllm==0.13.0"]\n',
                 risky=True,
             ),
             _alone(
@@ -242,6 +244,7 @@ def _alone(
         environments=(where,),
         files=((stack, text + more),),
         risky=risky,
+        texts=(text + more,),
     )
 
 
@@ -265,8 +268,14 @@ def _split() -> Fix:
     changes = tuple(
         LinesDivided(environment=one.name, lines=one.requires, where=_place(1)) for one in parts
     )
+    texts = tuple(_toml(replace(one, name="trl-vllm-train"))[1] for one in parts)
     return Fix(
-        name="C", changes=changes, environments=parts, files=tuple(map(_toml, parts)), risky=False
+        name="C",
+        changes=changes,
+        environments=parts,
+        files=tuple(map(_toml, parts)),
+        risky=False,
+        texts=texts,
     )
 
 
@@ -275,6 +284,7 @@ def branching() -> Explanation:
     five, two = ReleaseRange("0.27.0", "0.29.1", 5), ReleaseRange("0.25.0", "0.26.0", 2)
     return Explanation(
         problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -377,6 +387,7 @@ def several() -> Explanation:
             where=stack,
             hdk="25.3.rc1.2",
         ),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -419,6 +430,7 @@ def long() -> Explanation:
     """
     return Explanation(
         problem=problem("long", "plugin"),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -495,6 +507,7 @@ def hostile() -> Explanation:
     )
     return Explanation(
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
+        text=f"{HOSTILE}\nonce",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -532,6 +545,7 @@ def hostile() -> Explanation:
                 environments=(environment,),
                 files=((HOSTILE, f'"""\n```\n{HOSTILE}'),),
                 risky=False,
+                texts=(f'"""\n```\n{HOSTILE}',),
             ),
         ),
         attempts=(
