@@ -26,8 +26,8 @@ def extras_removed(before: str, after: str, **more: Any) -> ExtrasRemoved:
     return ExtrasRemoved(before=line(before), after=text.requirement(after), **more)
 
 
-def dropped(before: str) -> LineDropped:
-    return LineDropped(before=line(before))
+def dropped(before: str, **more: Any) -> LineDropped:
+    return LineDropped(before=line(before), **more)
 
 
 def before_of(change: Change) -> str:
