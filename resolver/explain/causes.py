@@ -31,6 +31,21 @@ from resolver.resolve.universe import Universe
 _OF_PROJECTS = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.POLICY)
 
 
+def with_marks(
+    fix: Fix,
+    contradictions: Sequence[Contradiction],
+    resolution: Resolution,
+    universe: Universe,
+) -> Fix:
+    """Return a way out whose changes have their causes and marks. `loss_of` reads them.
+
+    `resolution` and `universe` are as in `with_causes`.
+    """
+    changes = with_causes(fix, contradictions, resolution, universe)
+    changes = _with_older_requirers(changes, contradictions)
+    return replace(fix, changes=_with_left_behind(changes, contradictions))
+
+
 def with_causes(
     fix: Fix,
     contradictions: Iterable[Contradiction],
@@ -74,7 +89,7 @@ def _explained(contradictions: Iterable[Contradiction]) -> set[str]:
     return names
 
 
-def with_left_behind(
+def _with_left_behind(
     changes: Sequence[Change], contradictions: Iterable[Contradiction]
 ) -> tuple[Change, ...]:
     """Return the changes of a way out, with a mark at a line that alone goes back by years.
@@ -92,7 +107,7 @@ def with_left_behind(
     )
 
 
-def with_older_requirers(
+def _with_older_requirers(
     changes: Sequence[Change], contradictions: Iterable[Contradiction]
 ) -> tuple[Change, ...]:
     """Return the changes of a way out, with a mark at older releases of what requires a line.

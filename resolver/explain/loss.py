@@ -87,7 +87,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
 def loss_of(
     fix: Fix, *, years_older: int = 0, others_older: int = 0, unproven: int = 0, price: int = 0
 ) -> Loss:
-    """Return what a fix loses.
+    """Return what a fix loses. Its changes must have their marks (`causes.with_marks`).
 
     `years_older` and `others_older` are the years by which releases that no change names are older.
     The years of the changes are added here. `unproven` and `price` are as in `ChangedStack`. All
