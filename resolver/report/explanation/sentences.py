@@ -41,7 +41,14 @@ from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRang
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
 from resolver.redaction import shown_address
-from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
+from resolver.report.explanation.reasons import (
+    alike,
+    chosen_by,
+    grouped,
+    needs_text,
+    said_once,
+    wanted_text,
+)
 
 # Reasons for a rejection that say nothing about the particular file.
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
@@ -69,10 +76,11 @@ def sentence(reason: Reason) -> Message:
             return message(_line_code(constraint), text=text)
         case ComponentValue(component=component, value=value, label=label):
             return message("conflict.has", component=label or component, value=value)
-        case BuildLine(text=text):
-            return _about_releases("conflict.building", reason, needs=text)
-        case Requires(text=text):
-            return _about_releases(_requirement_code(constraint), reason, needs=text)
+        case BuildLine():
+            return _about_releases("conflict.building", reason, needs=needs_text(reason))
+        case Requires():
+            code = _requirement_code(constraint)
+            return _about_releases(code, reason, needs=needs_text(reason))
         case Excluded(fact=Names(index=index) as fact):
             return _about_releases("conflict.misnamed", reason, reason=reason_of(fact), index=index)
         case Excluded(fact=excluding):
@@ -85,7 +93,7 @@ def sentence(reason: Reason) -> Message:
                 "conflict.shares", package=fact.package, other=fact.other, module=fact.module
             )
         case Unavailable():
-            return _unavailable_sentence(constraint, reason.evidence)
+            return _unavailable_sentence(reason, constraint)
 
 
 def _line_code(line: StackLine) -> str:
@@ -514,8 +522,9 @@ def target_line(problem: Problem) -> Message:
     return joined("conflict.clause", parts)
 
 
-def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return the sentence that releases cannot be used."""
+def _unavailable_sentence(reason: Reason, constraint: Unavailable) -> Message:
+    """Return the sentence that releases cannot be used, as the constraint of a reason says."""
+    evidence = reason.evidence
     about = partial(
         message, subject=str(constraint.package), wanted=constraint.wanted, newest=evidence.newest
     )
@@ -525,7 +534,7 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             code = "conflict.no-project-meant" if meant else "conflict.no-project"
             return about(code, meant=meant)
         case NoCandidate.RELEASE:
-            return _no_release_sentence(constraint, evidence)
+            return _no_release_sentence(reason)
         case NoCandidate.COMMIT:
             return about("conflict.no-release-at-commit")
         case NoCandidate.UNREACHABLE:
@@ -540,15 +549,14 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             return _with_reasons(constraint, evidence)
 
 
-def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
+def _no_release_sentence(reason: Reason) -> Message:
     """Return the sentence that no release meets a specifier, with the nearest ones that exist."""
-    about = partial(
-        message, subject=str(constraint.package), wanted=constraint.wanted, newest=evidence.newest
-    )
+    evidence, wanted = reason.evidence, wanted_text(reason)
+    about = partial(message, subject=reason.subject, wanted=wanted, newest=evidence.newest)
     if evidence.unread:
         files = joined("conflict.clause", map(_unparsed, evidence.unread))
         return about("conflict.no-release-read", files=files)
-    if not constraint.wanted:
+    if not wanted:
         return about("conflict.no-release-at-all")
     match evidence.nearest:
         case (older, newer):

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resolver.files import json_text
+from resolver.model.change import ChangeKind
 from resolver.model.constraint import NoCandidate, RequirementSource, Unavailable
-from resolver.model.explanation import AttemptOutcome, ChangeKind
+from resolver.model.explanation import AttemptOutcome
 from resolver.model.fact import Strength
 from resolver.model.package import Package
 from resolver.model.release import RejectionReason
