@@ -31,7 +31,7 @@ from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, load, load_components, read_stack, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
-from resolver.explain.stack_text import StackText, subject
+from resolver.explain.stack_text import StackText
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
 from resolver.lock.remembered import StackOfFix
@@ -40,7 +40,7 @@ from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.message import message, verbatim
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import Requirement, name_of
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, cause, phrase
 
@@ -159,9 +159,9 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
         for name in names:
             project = text.name(name)
             needs = document.needs(components, group or None)
-            removed = [number for number, need in needs.items() if subject(need) == project]
+            removed = [number for number, need in needs.items() if name_of(need) == project]
             if not removed:
-                subjects = sorted(set(map(subject, needs.values())))
+                subjects = sorted(set(map(name_of, needs.values())))
                 known = phrase("its lines are about {names}", names=", ".join(subjects))
                 raise InputError(
                     phrase("no line of {stack} is about `{name}`", stack=stack, name=name),
