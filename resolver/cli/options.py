@@ -339,7 +339,7 @@ def glibc_version(text: str, glibc: Component) -> str:
             phrase(
                 "`{text}` is no version of glibc, and no system that is known", text=escaped(text)
             ),
-            where="--glibc",
+            where=f"--glibc {text}",
             hint=phrase(
                 "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
             ),

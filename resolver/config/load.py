@@ -36,6 +36,7 @@ from resolver.config.source_text import read_own_reference, read_reference
 from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
+from resolver.model.slips import toml_hint
 from resolver.model.target import Image
 from resolver.phrase import as_phrase, cause, literal, phrase
 from resolver.redaction import without_users
@@ -188,7 +189,11 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
     except toml.DecodeError as error:
         where = f"{name}:{error.lineno}"
         why = phrase("{message}; column {column}", message=as_phrase(error.msg), column=error.colno)
-        raise InputError(phrase("the file is not valid TOML"), where=where, why=why) from None
+        line = text.split("\n")[error.lineno - 1]
+        hint = toml_hint(line, error.colno)
+        raise InputError(
+            phrase("the file is not valid TOML"), where=where, why=why, hint=hint
+        ) from None
     except (ValueError, RecursionError):
         why = phrase("it is nested too deeply")
         raise InputError(phrase("the file cannot be read"), where=name, why=why) from None
