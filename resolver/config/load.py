@@ -38,7 +38,7 @@ from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.slips import toml_hint
 from resolver.model.target import Image
-from resolver.phrase import as_phrase, cause, literal, phrase
+from resolver.phrase import Phrase, as_phrase, cause, literal, phrase
 from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -159,10 +159,19 @@ def as_text(content: bytes, name: str) -> str:
         raise InputError(
             phrase("`{name}` is not UTF-8", name=name),
             where=f"{name}:{line}",
-            why=literal(error.reason),
+            why=wrong_byte(content, error.start, "UTF-8"),
             hint=_FROM_GB18030 if _is_gb18030(content) else _UTF_8,
         ) from None
     return text.replace("\r\n", "\n")
+
+
+def wrong_byte(content: bytes, position: int, encoding: str) -> Phrase:
+    """Return why bytes are not in an encoding: the byte at a position cannot be there."""
+    return phrase(
+        "it has the byte {byte} where {encoding} cannot have it",
+        byte=f"0x{content[position]:02x}",
+        encoding=encoding,
+    )
 
 
 def _is_gb18030(content: bytes) -> bool:

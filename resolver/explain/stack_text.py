@@ -37,6 +37,7 @@ from resolver.model.edit import (
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
 from resolver.model.requirement import Requirement
+from resolver.phrase import Phrase, phrase
 from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
@@ -61,6 +62,15 @@ def with_suffix(name: str, suffix: str) -> str:
 def subject(need: Need) -> str:
     """Return the name of the project or the component that a requirement is about."""
     return need.name if isinstance(need, Requirement) else need.component
+
+
+def way_out_comment(letter: str, original: str) -> Phrase:
+    """Return the comment at the top of the way out of a stack `original` with this letter."""
+    return phrase(
+        "Way out {letter} of `{original}`: what follows was written for that stack.",
+        letter=letter,
+        original=original,
+    )
 
 
 def table_text(key: str, element: Mapping[str, object]) -> str:
@@ -106,8 +116,7 @@ class StackText:
         if as_of:
             value = as_of if as_of in (AUTO, NEWEST) else tomlkit.value(as_of)
             stack = stack.with_key(("policy", "as-of"), value)
-        head = f"# Way out {letter} of `{original}`: what follows was written for that stack."
-        return StackText(f"{head}\n{stack.text}")
+        return StackText(f"# {way_out_comment(letter, original)}\n{stack.text}")
 
     def needs(self, components: Components, group: str | None = None) -> dict[int, Need]:
         """Return the requirements of the stack's lines, by the number of the line.
