@@ -64,5 +64,5 @@ def unavailable(
     subject: str, why: WhyNot, wanted: str = "", *, where: str = "pypi", **evidence: Any
 ) -> Reason:
     """Releases cannot be used; `evidence` are the fields of an `Evidence`."""
-    constraint = Unavailable(subject, why, wanted)
+    constraint = Unavailable(Package(subject), why, wanted)
     return Reason(constraint=constraint, where=where, evidence=Evidence(**evidence))

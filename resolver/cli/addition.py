@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.explain.stack_text import StackText, subject
+from resolver.explain.stack_text import StackText
 from resolver.model import text as texts
 from resolver.model.fact import Need
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import Requirement, name_of
 
 
 class Addition(NamedTuple):
@@ -68,7 +68,7 @@ def _replaces(new: Need, old: Need) -> bool:
     """Return whether a new line replaces an old one."""
     if isinstance(new, Requirement) and isinstance(old, Requirement):
         return new.name == old.name and (new.marker is None or new.marker == old.marker)
-    return subject(new) == subject(old)
+    return name_of(new) == name_of(old)
 
 
 def _stays(old: Need, new: Requirement) -> bool:

@@ -21,9 +21,9 @@ from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
 from resolver.lock.remembered import StackOfFix
+from resolver.model.change import Change
 from resolver.model.explanation import (
     Awaited,
-    Change,
     Contradiction,
     Expected,
     Explanation,

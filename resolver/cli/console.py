@@ -401,7 +401,7 @@ class ConflictPage:
             for reason in contradiction.reasons:
                 constraint = reason.constraint
                 if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT:
-                    missing[f"`{constraint.subject}`"] = None
+                    missing[f"`{constraint.project}`"] = None
         if not missing:
             return
         options = tuple(read_pip_config().ignored_options)

@@ -40,7 +40,7 @@ from resolver.config.load import (
 )
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
-from resolver.explain.stack_text import StackText, subject
+from resolver.explain.stack_text import StackText
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
 from resolver.lock.remembered import StackOfFix
@@ -49,7 +49,7 @@ from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.message import message, verbatim
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import Requirement, name_of
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, cause, phrase
 
@@ -166,11 +166,11 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
             hint = did_you_mean(group, groups, known)
             raise _unknown_group(stack, group, hint)
         needs = document.needs(components, group or None)
-        subjects = sorted(set(map(subject, needs.values())))
+        subjects = sorted(set(map(name_of, needs.values())))
         removed: list[list[int]] = []
         for name in names:
             project = text.name(name)
-            numbers = [number for number, need in needs.items() if subject(need) == project]
+            numbers = [number for number, need in needs.items() if name_of(need) == project]
             if not numbers:
                 known = phrase("its lines are about {names}", names=", ".join(subjects))
                 raise InputError(

@@ -288,7 +288,7 @@ class Session:
         answer = lock_or_refutation(universe, preferences, progress, self.catalogs.verified)
         if isinstance(answer, Refutation):
             return self.explanation(answer, job)
-        if universe.is_answer_final and not _is_commit_unread(answer, problem):
+        if not universe.optional_reads.has_failed and not _is_commit_unread(answer, problem):
             remembered.keep(catalog, answer, own_preferences)
             # If the pins of a lock are preferred, solving gives the same lock again.
             remembered.keep(catalog, answer, KEEP_ALL.preferences(answer))

@@ -26,7 +26,13 @@ from packaging.utils import (
 from resolver.ascend.names import PLUGINS
 from resolver.config.conda_names import CondaNames
 from resolver.config.decode import parse_need
-from resolver.config.load import load_components, load_facts, load_imports, load_indexes
+from resolver.config.load import (
+    load_components,
+    load_facts,
+    load_imports,
+    load_indexes,
+    shipped_stacks,
+)
 from resolver.config.requirement_files.file_requirements import (
     CondaSpec,
     FileLine,
@@ -226,7 +232,7 @@ class _Drafter:
         self._components = load_components(matrices)
         self._states_components = bool(stated)
         brought = _brought_projects(self._components, stated)
-        self._excluded = {**_excluded_projects(matrices), **brought}
+        self._excluded = {**_excluded_projects(matrices, self._components), **brought}
         # The rows of imports.toml by project and extra. The extra is empty for a row about the
         # project itself.
         self._left_out: dict[tuple[NormalizedName, str], ImportRow] = {}
@@ -601,20 +607,33 @@ def _bound_projects(matrices: Path) -> frozenset[NormalizedName]:
     return frozenset(names)
 
 
-def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
+def _excluded_projects(matrices: Path, components: Components) -> dict[NormalizedName, Message]:
     """Return the projects that an import leaves out because of a fact, with the fact's reason.
 
     An `excludes` or `names` fact is about all their releases, or an `absent` fact says that they
-    must not be installed.
+    must not be installed. A project that a shipped stack takes from a commit is not left out:
+    locking explains the fact, and that commit is a way out.
     """
+    from_commits = _projects_from_commits(matrices, components)
     reasons = {}
     for file in load_facts(matrices):
         for fact in (*file.content.of(Excludes), *file.content.of(Names)):
-            if fact.is_about_all:
+            if fact.is_about_all and fact.package not in from_commits:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
         for absence in file.content.of(Absent):
             reasons[absence.other] = verbatim(absence.reason, absence.reason_zh)
     return reasons
+
+
+def _projects_from_commits(matrices: Path, components: Components) -> set[NormalizedName]:
+    """Return the projects that the shipped stacks take from commits of their repositories."""
+    names = set()
+    for stack in shipped_stacks(matrices):
+        for line in stack.content.stack.requires:
+            need = _need(line, line, components)
+            if isinstance(need, Requirement) and need.url:
+                names.add(need.name)
+    return names
 
 
 def _brought_projects(

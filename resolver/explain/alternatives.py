@@ -302,7 +302,7 @@ class Alternatives:
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         needs = [self._needs[line.whole] for line in lines if line.whole in self._needs]
-        lacks = [Unavailable(need.name, NoCandidate.FILE) for need in needs]
+        lacks = [Unavailable(Package(need.name), NoCandidate.FILE) for need in needs]
         return [lack for lack in lacks if lack in self._clauses.ruled_out_releases]
 
     # --- how far from the original stack

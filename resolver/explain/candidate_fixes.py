@@ -6,7 +6,7 @@ nothing that another fix keeps (docs/explaining.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,11 +14,33 @@ from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changed_stack import ChangedStack, EditSet
 from resolver.explain.paired_lines import paired_projects
-from resolver.explain.search_results import FixSearchResults, attempt
-from resolver.explain.trials import Answer, Trials
+from resolver.explain.search_results import FixSearchResults
+from resolver.explain.trials import Answer, NoLock, Trials
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.explanation import Attempt, ChangeKind
+from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
 from resolver.model.resolution import Resolution
+from resolver.resolve.solver import Refutation
+
+
+class Refuted(NamedTuple):
+    """A changed stack that a target of the stack has no solution for."""
+
+    # The changed stack.
+    changed: ChangedStack
+    # Why it has no solution.
+    refutation: Refutation
+    # The trials for the target.
+    trials: Trials
+
+
+class Tried(NamedTuple):
+    """What came of a changed stack that may be a fix."""
+
+    # The answer for the target of the repairs.
+    answer: Answer
+    # The stack, with no more practices than it needs, if another target refutes it and a repair of
+    # it contradicts no fact or metadata yet; None otherwise.
+    elsewhere: Refuted | None = None
 
 
 class CandidateFixes:
@@ -30,19 +52,16 @@ class CandidateFixes:
         results: FixSearchResults,
         alternatives: Alternatives,
         before: ChangedStack | None,
-        repair: Callable[[ChangedStack, Answer, Trials], object],
     ) -> None:
         """Begin with no candidate. Found fixes go into `results`.
 
         `before` has the changes that made the refuted stack from the original one; None if it is
-        the original one. `repair` is called with a changed stack that has a solution for the target
-        of `trials`, and none for another target: with its answer and the trials of that target.
+        the original one.
         """
         self._trials = trials
         self._results = results
         self._alternatives = alternatives
         self._before = before
-        self._repair = repair
 
     def outcome(self, changed: ChangedStack) -> bool | None:
         """Return whether a changed stack has a solution, if that is known; None if not.
@@ -60,48 +79,43 @@ class CandidateFixes:
     def _key(self, changed: ChangedStack) -> tuple[int, EditSet]:
         return self._trials.current_target, changed.key
 
-    def solve(
-        self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
-    ) -> Answer:
-        """Solve a changed stack and return the answer.
+    def solve(self, changed: ChangedStack, near: Resolution | None = None) -> Tried:
+        """Solve a changed stack, and say what came of it.
 
         If it has a solution for every target, and no fix makes it needless, it is added to the
-        fixes. If it has none, it is added to `attempts`. `near` is the lock of a similar stack.
+        fixes. `near` is the lock of a similar stack.
         """
-        results, key = self._results, self._key(changed)
+        results = self._results
         answer = self._trials.solve(changed.edits, near)
-        results.seen[key] = isinstance(answer, Resolution)
+        results.seen[self._key(changed)] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
-            attempts.append(attempt(changed, answer))
-            return answer
+            return Tried(answer)
         changed, answer = self._with_fewest_practices(changed, answer)
         if changed.idle(answer) or self._is_needless(changed) or results.is_lesser(changed, answer):
-            return answer
-        if self._has_solution_elsewhere(changed):
-            explained = self._trials.explained(changed.edits)
-            changed = self._with_doubts(changed, answer)
-            if any(costs.broken_without(changed.dropped, applied_facts(explained))):
-                results.useless[changed.key] = changed, explained
-            else:
-                results.add(changed, explained)
-        return answer
+            return Tried(answer)
+        explained = self._trials.solve_all(changed.edits)
+        if isinstance(explained, NoLock):
+            return Tried(answer, self._refused(changed, explained))
+        changed = self._with_doubts(changed, answer)
+        if any(costs.broken_without(changed.dropped, applied_facts(explained))):
+            results.useless[changed.key] = changed, explained
+        else:
+            results.add(changed, explained)
+        return Tried(answer)
 
-    def _has_solution_elsewhere(self, changed: ChangedStack) -> bool:
-        """Return whether a changed stack has a solution for the stack's other targets as well.
+    def _refused(self, changed: ChangedStack, failure: NoLock) -> Refuted | None:
+        """Record that a changed stack does not lock for another target.
 
-        If it has none for one of them, and contradicts no fact or metadata, it is repaired for that
-        target.
+        Return it if it can be repaired for that target: it is refuted there, and contradicts no
+        fact or metadata.
         """
-        failure = self._trials.elsewhere(changed.edits)
-        if failure is None:
-            return True
         trials, answer = failure
         self._results.refused.add(changed.key)
         if not self._trials.target:
-            self._results.attempts.append(attempt(changed, answer, trials.name))
-        if not changed.risky:
-            self._repair(changed, answer, trials)
-        return False
+            self._results.add_attempt(changed, answer, trials.name)
+        if changed.risky or not isinstance(answer, Refutation):
+            return None
+        return Refuted(changed, answer, trials)
 
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
         """Return a changed stack with the doubts about its lock.
@@ -112,11 +126,11 @@ class CandidateFixes:
         of a stack whose day is earlier: see `Alternatives.years_behind`.
         """
         alternatives = self._alternatives
-        lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
+        lines = {change.subject for change in changed.changes if isinstance(change, VersionChanged)}
         unlisted = alternatives.unlisted(resolution)
         unmet = [*resolution.unmet_bounds, *resolution.unloadable_pins]
         unnamed = [name for name in unlisted if name not in lines]
-        is_shipped = any(change.kind is ChangeKind.SOURCE for change in changed.changes)
+        is_shipped = any(isinstance(change, ShippedTaken) for change in changed.changes)
         years = {} if is_shipped else alternatives.years_behind(resolution)
         paired = paired_projects(resolution.problem)
         return replace(
@@ -134,11 +148,11 @@ class CandidateFixes:
 
         A practice is a fact that a stack can turn on, see docs/concepts.md.
         """
-        practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
+        practices = [change for change in changed.changes if isinstance(change, PracticesOn)]
         if not practices:
             return changed, resolution
         used = {practice.id for practice in resolution.used_practices}
-        unused = [practice for practice in practices if practice.subject not in used]
+        unused = [practice for practice in practices if used.isdisjoint(practice.names)]
         for removed in (unused, *([practice] for practice in practices if practice not in unused)):
             fewer = changed.without(removed)
             answer = self._trials.solve(fewer.edits, resolution)

@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import networkx as nx
 from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.explain.costs import project_of
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text
+from resolver.model.change import Change, ChangeKind, ComponentChanged, VersionChanged
 from resolver.model.constraint import ComponentValue, RequirementSource, Requires, StackLine
-from resolver.model.explanation import Change, ChangeKind, Contradiction, Fix
+from resolver.model.explanation import Contradiction, Fix
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.fact import component_requirements
 from resolver.model.package import Package
@@ -29,6 +29,21 @@ from resolver.resolve.universe import Universe
 
 # The kinds of changes that are about releases of a project.
 _OF_PROJECTS = (ChangeKind.VERSION, ChangeKind.EXTRA, ChangeKind.POLICY)
+
+
+def with_marks(
+    fix: Fix,
+    contradictions: Sequence[Contradiction],
+    resolution: Resolution,
+    universe: Universe,
+) -> Fix:
+    """Return a way out whose changes have their causes and marks. `loss_of` reads them.
+
+    `resolution` and `universe` are as in `with_causes`.
+    """
+    changes = with_causes(fix, contradictions, resolution, universe)
+    changes = _with_older_requirers(changes, contradictions)
+    return replace(fix, changes=_with_left_behind(changes, contradictions))
 
 
 def with_causes(
@@ -48,7 +63,7 @@ def with_causes(
     explained = _explained(contradictions)
     if any(environment.off for environment in fix.environments):
         for change in fix.changes:
-            if change.kind is ChangeKind.COMPONENT:
+            if isinstance(change, ComponentChanged):
                 explained.add(change.subject)
     changed = {change.subject for change in fix.changes}
     return tuple(
@@ -66,7 +81,7 @@ def _explained(contradictions: Iterable[Contradiction]) -> set[str]:
         for reason in contradiction.reasons:
             match reason.constraint:
                 case StackLine(text=line):
-                    names.add(project_of(line))
+                    names.add(_project_of(line))
                 case ComponentValue(component=component):
                     names.add(component)
                 case _:
@@ -74,7 +89,7 @@ def _explained(contradictions: Iterable[Contradiction]) -> set[str]:
     return names
 
 
-def with_left_behind(
+def _with_left_behind(
     changes: Sequence[Change], contradictions: Iterable[Contradiction]
 ) -> tuple[Change, ...]:
     """Return the changes of a way out, with a mark at a line that alone goes back by years.
@@ -92,7 +107,7 @@ def with_left_behind(
     )
 
 
-def with_older_requirers(
+def _with_older_requirers(
     changes: Sequence[Change], contradictions: Iterable[Contradiction]
 ) -> tuple[Change, ...]:
     """Return the changes of a way out, with a mark at older releases of what requires a line.
@@ -130,9 +145,9 @@ def _asked_and_needed(contradiction: Contradiction) -> tuple[set[str], set[str]]
     for reason in contradiction.reasons:
         match reason.constraint:
             case StackLine(text=line):
-                asked.add(project_of(line))
+                asked.add(_project_of(line))
             case Requires(text=line):
-                needed.add(project_of(line))
+                needed.add(_project_of(line))
             case _:
                 pass
     return asked, needed
@@ -162,7 +177,7 @@ def _projects_in(reason: Reason) -> set[str]:
     constraint = reason.constraint
     if not isinstance(constraint, Requires):
         return set()
-    return {constraint.package.name, project_of(constraint.text)}
+    return {constraint.package.name, _project_of(constraint.text)}
 
 
 def _cause(
@@ -176,25 +191,22 @@ def _cause(
     if change.target or change.shipped:
         return None
     candidates: list[Reason] = []
-    match change.kind:
-        case ChangeKind.COMPONENT:
+    match change:
+        case ComponentChanged():
             candidates += _needs_on_component(change, resolution)
-        case ChangeKind.VERSION if project_of(change.before) == change.subject:
-            before = text.requirement(change.before).specifier
-            candidates += _needs_of_others(change.subject, before, resolution)
+        case VersionChanged() if not change.is_renaming:
+            candidates += _needs_of_others(change.subject, change.asked.specifier, resolution)
         case _:
             return None
     candidates.sort(key=lambda reason: (_follows(reason, resolution), reason.subject in changed))
-    if change.kind is ChangeKind.VERSION:
+    if isinstance(change, VersionChanged):
         candidates += _needs_of_before(change, resolution, universe)
     return next(iter(candidates), None)
 
 
-def _needs_on_component(change: Change, resolution: Resolution) -> Iterator[Reason]:
+def _needs_on_component(change: ComponentChanged, resolution: Resolution) -> Iterator[Reason]:
     """Yield the requirements of facts on a component that its value before does not meet."""
     component = change.component
-    if component is None:
-        return
     before = component.parse(change.before)
     for fact in applied_facts(resolution):
         if not isinstance(fact, RequiresFact):
@@ -223,7 +235,7 @@ def _follows(reason: Reason, resolution: Resolution) -> bool:
 
     Then that other release is more of a reason.
     """
-    pin = resolution.pin(reason.subject.partition("[")[0])
+    pin = resolution.pin(reason.project)
     return pin is not None and any(isinstance(line, Requires) for line in pin.exact_because)
 
 
@@ -237,14 +249,14 @@ def _are_apart(before: SpecifierSet, needed: SpecifierSet) -> bool:
 
 
 def _needs_of_before(
-    change: Change, resolution: Resolution, universe: Universe
+    change: VersionChanged, resolution: Resolution, universe: Universe
 ) -> Iterator[Reason]:
     """Yield the requirements of the release that a line pinned before which a lock does not meet.
 
     There are none if that release was not read.
     """
-    version = text.pinned_version(text.requirement(change.before).specifier)
-    project = universe.project(canonicalize_name(change.subject))
+    version = text.pinned_version(change.asked.specifier)
+    project = universe.project(change.asked.name)
     versions: Sequence[Version] = project.versions
     if version is None or version not in versions:
         return
@@ -258,7 +270,7 @@ def _needs_of_before(
 
 def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:
     """Return whether a requirement is on a project whose pin in a lock does not meet it."""
-    if not project_of(constraint.text):
+    if not _project_of(constraint.text):
         return False
     need = text.requirement(constraint.text)
     pin: Pin | None = resolution.pin(need.name)
@@ -271,3 +283,11 @@ def _reason(constraint: Requires, version: Version) -> Reason:
         constraint=constraint,
         versions=(ReleaseRange(oldest=str(version), newest=str(version), count=1),),
     )
+
+
+def _project_of(need: str) -> str:
+    """Return the project that a requirement is about; empty if the text is no such requirement."""
+    try:
+        return text.requirement(need).name
+    except InvalidRequirement:
+        return ""

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
 
 from resolver.explain import costs
+from resolver.model.change import (
+    ArchiveStated,
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    LineAdded,
+    LineDropped,
+    PracticesOn,
+    VersionChanged,
+)
 from resolver.model.edit import Edit, Edits, place_of
-from resolver.model.explanation import Change, ChangeKind
 from resolver.model.resolution import Resolution
 
 # Identifies a changed stack: two with the same edits are the same.
@@ -47,15 +58,12 @@ class ChangedStack(msgspec.Struct, frozen=True):
     @property
     def reported(self) -> tuple[Change, ...]:
         """Return the changes, with all practices that are turned on merged into one change."""
-        practices = [change for change in self.changes if change.kind is ChangeKind.PRACTICE]
+        practices = [change for change in self.changes if isinstance(change, PracticesOn)]
         if not practices:
             return self.changes
-        names = sorted(change.subject for change in practices)
-        merged = replace(
-            practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}"
-        )
+        names = sorted(chain.from_iterable(change.names for change in practices))
         others = [change for change in self.changes if change not in practices]
-        return (merged, *others)
+        return (replace(practices[0], names=tuple(names)), *others)
 
     @property
     def subjects(self) -> set[tuple[ChangeKind, str, str]]:
@@ -65,7 +73,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
     @property
     def dropped(self) -> set[str]:
         """Return the projects and components whose lines are dropped."""
-        return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
+        return {change.subject for change in self.changes if isinstance(change, LineDropped)}
 
     def without(self, changes: Collection[Change]) -> ChangedStack:
         """Return this changed stack without some of its changes. The price stays as it is."""
@@ -77,11 +85,11 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
         Such a change states what an archive without static metadata requires.
         """
-        idle = []
+        idle: list[Change] = []
         for change in self.changes:
-            if change.kind is ChangeKind.STATE:
-                pin = resolution.pin(change.subject)
-                if pin is None or pin.release.file.filename != change.before:
+            if isinstance(change, ArchiveStated):
+                pin = resolution.pin(change.project)
+                if pin is None or pin.release.file.filename != change.archive:
                     idle.append(change)
         return idle
 
@@ -98,10 +106,10 @@ class ChangedStack(msgspec.Struct, frozen=True):
         steps = {
             change.subject: abs(change.steps)
             for change in other.changes
-            if change.kind is ChangeKind.VERSION
+            if isinstance(change, VersionChanged)
         }
         return any(
-            change.kind is ChangeKind.VERSION and abs(change.steps) < steps.get(change.subject, 0)
+            isinstance(change, VersionChanged) and abs(change.steps) < steps.get(change.subject, 0)
             for change in self.changes
         )
 
@@ -120,7 +128,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
                 changes[place] = later
                 continue
             price -= costs.saved_price(earlier)
-            if earlier.edit != later.edit and earlier.before == later.after:
+            if _restores(later, earlier):
                 price -= costs.saved_price(later)
                 del changes[place]
             else:
@@ -142,23 +150,42 @@ def edit_of(change: Change) -> Edit:
     return change.edit
 
 
-def _joined(change: Change, later: Change) -> Change:
+def _restores(later: Change, earlier: Change) -> bool:
+    """Return whether a change of what another one changed restores what the stack had first."""
+    if later.edit == earlier.edit:
+        return False
+    match earlier, later:
+        case LineAdded(), LineDropped():
+            return True
+        case VersionChanged() | ExtrasRemoved(), VersionChanged() | ExtrasRemoved():
+            return earlier.before.origin.text == str(later.after)
+        case ComponentChanged(), ComponentChanged():
+            return earlier.before == later.after
+        case _:
+            return False
+
+
+def _joined(earlier: Change, later: Change) -> Change:
     """Return two successive changes of the same line or component as one change."""
-    is_extra = change.kind is ChangeKind.EXTRA or later.kind is ChangeKind.DROP
+    match earlier, later:
+        case LineAdded(), VersionChanged() | ExtrasRemoved():
+            joined: Change = LineAdded(
+                need=later.after, absent=earlier.absent, where=later.where, edit=later.edit
+            )
+        case VersionChanged(), ExtrasRemoved():
+            joined = VersionChanged(
+                before=earlier.before, after=later.after, where=later.where, edit=later.edit
+            )
+        case VersionChanged() | ExtrasRemoved(), VersionChanged() | ExtrasRemoved() | LineDropped():
+            joined = replace(later, before=earlier.before)
+        case ComponentChanged(), ComponentChanged():
+            joined = replace(later, before=earlier.before)
+        case _:
+            # The same edit, made twice.
+            return later
     return replace(
-        later,
-        kind=later.kind if is_extra else change.kind,
-        before=change.before,
-        steps=change.steps + later.steps,
-        years=change.years + later.years,
-        days=change.days + later.days,
+        joined,
+        steps=earlier.steps + later.steps,
+        years=earlier.years + later.years,
+        days=earlier.days + later.days,
     )
-
-
-def as_list(names: Iterable[str]) -> str:
-    """Return names as a TOML array of strings on one line.
-
-    The names must need no escaping: they are names of facts.
-    """
-    quoted = ", ".join(f'"{name}"' for name in names)
-    return f"[{quoted}]"

@@ -15,10 +15,25 @@ from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
 from resolver.explain.alternatives import NO_DISTANCE, Alternatives
 from resolver.explain.changed_stack import ChangedStack, edit_of
-from resolver.explain.stack_text import CUTOFF, subject, table_text
+from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
 from resolver.model import fact as facts
 from resolver.model import text as texts
+from resolver.model.change import (
+    CUTOFF,
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ConstraintDropped,
+    CutoffDropped,
+    ExtrasRemoved,
+    FactSetAside,
+    LineChanged,
+    LineDropped,
+    PrereleasesAdmitted,
+    RequirementRemoved,
+    VersionChanged,
+)
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
@@ -44,14 +59,12 @@ from resolver.model.edit import (
     SetComponent,
     SetLine,
 )
-from resolver.model.explanation import Change, ChangeKind
 from resolver.model.package import Package
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import Requirement, name_of
 from resolver.model.source import Document
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.reasons import cutoff_text
 
 
 def is_cutoff(constraint: Constraint) -> bool:
@@ -81,8 +94,9 @@ class Changes:
         self._places: dict[object, int] = {
             root.origin: place for place, root in enumerate(self._requirements)
         }
-        self._constraints: dict[object, int] = {
-            root.origin: place for place, root in enumerate(trials.problem.stack.constraints)
+        # The lines of `constraints`.
+        self._constraints: dict[object, RootRequirement] = {
+            root.origin: root for root in trials.problem.stack.constraints
         }
 
     # --- prices
@@ -152,9 +166,9 @@ class Changes:
                     changed.add((constraint.component, self._trials.target, False))
                 case StackLine() | BuildLine() if constraint.whole in self._places:
                     root = self._requirements[self._places[constraint.whole]]
-                    changed.add((subject(root.need), "", False))
+                    changed.add((name_of(root.need), "", False))
                     if costs.drops(constraint):
-                        changed.add((subject(root.need), "", True))
+                        changed.add((name_of(root.need), "", True))
                 case _:
                     pass
         return changed
@@ -202,7 +216,8 @@ class Changes:
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         changes = list(self._changes_of_lines(lines, choice))
-        changes += [self._of_constraint(line) for line in lines if line in self._constraints]
+        bounds = [self._constraints[line] for line in lines if line in self._constraints]
+        changes += map(_of_bound, bounds)
         for constraint in changing:
             match constraint:
                 case ComponentValue():
@@ -210,7 +225,7 @@ class Changes:
                 case Requires() if _is_override(constraint):
                     changes.append(self._of_metadata(constraint, changes))
                 case Requires() | Excluded():
-                    changes.append(_of_fact(constraint))
+                    changes.append(self._of_fact(constraint))
                 case Unavailable():
                     changes.append(self._of_policy(constraint))
                 case _:
@@ -229,14 +244,12 @@ class Changes:
     def _of_component(self, constraint: ComponentValue, after: str) -> Change:
         """Return the change that gives a component of the target the value `after`."""
         trials = self._trials
-        return Change(
-            ChangeKind.COMPONENT,
-            constraint.component,
-            constraint.value,
-            after,
-            constraint.where,
-            target=trials.target,
+        return ComponentChanged(
             component=self._problem.target.components[constraint.component],
+            before=constraint.value,
+            after=after,
+            where=constraint.where,
+            target=trials.target,
             edit=SetComponent(trials.problem.target_number, constraint.component, after),
         )
 
@@ -244,21 +257,28 @@ class Changes:
         """Return the change that removes the cut-off, or admits pre-releases of a project."""
         if is_cutoff(constraint):
             stack = self._trials.files.stack
-            cutoff = cutoff_text(stack.content.policy.exclude_newer).replace("T", " ")
+            cutoff = stack.content.policy.exclude_newer
+            # Without a cut-off, no constraint rests on it.
+            assert cutoff is not None  # noqa: S101
             where = stack.line("policy", CUTOFF)
-            before = f"{CUTOFF} = {cutoff}"
-            return Change(ChangeKind.POLICY, CUTOFF, before, where=where, edit=DropCutoff())
+            return CutoffDropped(cutoff=cutoff, where=where, edit=DropCutoff())
         project, where = constraint.project, self._problem.stack.where
-        after = f'prereleases-of.{project} = "allow"'
-        edit = AllowPrereleases(project)
-        return Change(ChangeKind.POLICY, project, after=after, where=where, edit=edit)
+        return PrereleasesAdmitted(project=project, where=where, edit=AllowPrereleases(project))
 
-    def _of_constraint(self, line: Line) -> Change:
-        """Return the change that removes a line of the stack's `constraints`."""
-        project = texts.requirement(line.text).name
-        before = f"constraints: {line.text}"
-        edit = DropConstraint(line.text)
-        return Change(ChangeKind.POLICY, project, before, where=line.where, edit=edit)
+    def _of_fact(self, constraint: Requires | Excluded) -> FactSetAside:
+        """Return the change that sets aside a fact, or one requirement that it states."""
+        fact = constraint.fact
+        # Requirements of metadata are removed by `_of_metadata`.
+        assert fact is not None  # noqa: S101
+        text = constraint.text if isinstance(constraint, Requires) else ""
+        need = parse_need(text, self._problem.target.components, direct=True) if text else None
+        return FactSetAside(
+            fact=fact.id,
+            need=text,
+            removed=need.name if isinstance(need, Requirement) else None,
+            where=fact.where,
+            edit=SetAside(fact.id, text, "To be confirmed: say why this fact does not hold here."),
+        )
 
     # --- lines
 
@@ -273,18 +293,16 @@ class Changes:
             elif parts:
                 yield self._change_of_line(root, parts, choice)
 
-    def dropped(self, root: RootRequirement) -> Change:
+    def dropped(self, root: RootRequirement) -> LineDropped:
         """Return the change that drops a line of the stack."""
-        name, origin = subject(root.need), root.origin
-        edit = SetLine(root.number, "")
-        return Change(ChangeKind.DROP, name, origin.text, where=origin.where, edit=edit)
+        return LineDropped(before=root, where=root.origin.where, edit=SetLine(root.number, ""))
 
     def _change_of_line(
         self,
         root: RootRequirement,
         parts: Sequence[Line],
         choice: Mapping[Constraint, Candidate],
-    ) -> Change:
+    ) -> LineChanged:
         """Return the change of a line to the release in `choice`, or without some extras.
 
         `parts` are the parts of the line that change.
@@ -293,30 +311,29 @@ class Changes:
         # A line about a component is only ever dropped.
         assert isinstance(need, Requirement)  # noqa: S101
         removed: set[str] = set()
-        kind, specifier, distance = ChangeKind.EXTRA, str(need.specifier), NO_DISTANCE
+        specifier, distance = None, NO_DISTANCE
         for part in parts:
             if part.part == VERSION_PART:
-                kind = ChangeKind.VERSION
-                specifier = f"=={choice[part].version}"
+                specifier = SpecifierSet(f"=={choice[part].version}")
                 distance = self.alternatives.distance(part.whole, choice[part])
                 removed.update(self._lost_extras(part, choice))
             else:
                 removed.add(part.part.removeprefix(extra_part("")))
-        extras = ",".join(extra for extra in need.extras if extra not in removed)
-        after = f"{need.name}[{extras}]" if extras else need.name
-        after += f" @ {need.url}" if need.url else specifier
-        if need.marker:
-            after += f" ; {need.marker}"
-        return Change(
-            kind,
-            need.name,
-            root.origin.text,
-            after,
-            where=root.origin.where,
+        extras = tuple(extra for extra in need.extras if extra not in removed)
+        where = root.origin.where
+        if specifier is None:
+            after = replace(need, extras=extras)
+            edit = SetLine(root.number, str(after))
+            return ExtrasRemoved(before=root, after=after, where=where, edit=edit)
+        after = replace(need, extras=extras, specifier=specifier)
+        return VersionChanged(
+            before=root,
+            after=after,
+            where=where,
             steps=distance.releases,
             years=distance.years,
             days=distance.days,
-            edit=SetLine(root.number, after),
+            edit=SetLine(root.number, str(after)),
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
@@ -372,8 +389,14 @@ class Changes:
             "reason": f"To be confirmed: this stack goes against upstream, "
             f"which asks for {upstream}.",
         }
-        change = Change(ChangeKind.ADD, str(package), upstream)
-        return with_new_fact(change, self._problem, "replaces", fact)
+        rows = new_fact(self._problem, "replaces", fact)
+        return RequirementRemoved(
+            package=str(package),
+            removed=needed,
+            needs=tuple(sorted(stated)),
+            rows=rows,
+            edit=AddRows(rows),
+        )
 
     def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
         """Return the requirements that one `replaces` fact removes, by the version with them."""
@@ -412,20 +435,14 @@ def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
     return isinstance(constraint.fact, (facts.Builds, facts.Metadata))
 
 
-def _of_fact(constraint: Requires | Excluded) -> Change:
-    """Return the change that sets aside a fact, or one requirement that it states."""
-    fact = constraint.fact
-    # Requirements of metadata are removed by `_of_metadata`.
-    assert fact is not None  # noqa: S101
-    need = constraint.text if isinstance(constraint, Requires) else ""
-    edit = SetAside(fact.id, need, "To be confirmed: say why this fact does not hold here.")
-    return Change(ChangeKind.RELAX, fact.id, need, where=fact.where, edit=edit)
+def _of_bound(root: RootRequirement) -> ConstraintDropped:
+    """Return the change that removes a line of the stack's `constraints`."""
+    line = root.origin
+    return ConstraintDropped(before=root, where=line.where, edit=DropConstraint(line.text))
 
 
-def with_new_fact(
-    change: Change, problem: Problem, kind: str, keys: Mapping[str, object], source: str = ""
-) -> Change:
-    """Return a change whose edit adds a fact of this kind, which the user must confirm.
+def new_fact(problem: Problem, kind: str, keys: Mapping[str, object], source: str = "") -> str:
+    """Return a new fact of this kind as TOML, which the user must confirm.
 
     `keys` has the keys of the fact. Without a `source`, the source is the command that proposes the
     fact. The fact is dated like the newest known fact, as no output depends on the clock.
@@ -433,5 +450,4 @@ def with_new_fact(
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     keys = {**keys, "strength": "observed", "source": source, "checked": checked}
-    toml = table_text(f"fact.{kind}", keys)
-    return replace(change, after=toml, edit=AddRows(toml))
+    return table_text(f"fact.{kind}", keys)

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from packaging.requirements import InvalidRequirement
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.errors import UndecidedError
 from resolver.index.protocol import poll_once
-from resolver.model import text
+from resolver.model.change import (
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    FactSetAside,
+    LineAdded,
+    LineDropped,
+    PracticesOn,
+    PrereleasesAdmitted,
+    RequirementRemoved,
+    VersionChanged,
+)
 from resolver.model.component import Component
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
-from resolver.model.edit import AllowPrereleases
-from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact, Strength, Warns, component_requirements, projects_of
 from resolver.model.fact import Requires as RequiresFact
 from resolver.phrase import phrase
@@ -209,12 +218,12 @@ def saved_price(change: Change) -> int:
 
     It is 0, too, if the line names another project, or a commit from a shipped stack.
     """
-    match change.kind:
-        case ChangeKind.COMPONENT:
-            return component_price(change.component) if change.component is not None else 0
-        case ChangeKind.VERSION if not (_is_renaming(change) or " @ " in change.after):
+    match change:
+        case ComponentChanged():
+            return component_price(change.component)
+        case VersionChanged() if not (change.is_renaming or change.after.url):
             return VERSION
-        case ChangeKind.EXTRA:
+        case ExtrasRemoved():
             return EXTRA
         case _:
             return 0
@@ -226,12 +235,9 @@ def keeps_intent(change: Change) -> bool:
     That is so for a practice, for a line about something that is installed anyway, and for the
     corrected name of a project.
     """
-    return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or _is_renaming(change)
-
-
-def _is_renaming(change: Change) -> bool:
-    """Return whether a change makes a line name another project."""
-    return change.kind is ChangeKind.VERSION and project_of(change.before) != change.subject
+    if isinstance(change, VersionChanged):
+        return change.is_renaming
+    return isinstance(change, (PracticesOn, LineAdded))
 
 
 def takes_prerelease(change: Change) -> bool:
@@ -242,14 +248,12 @@ def takes_prerelease(change: Change) -> bool:
     """
     if change.has_no_final:
         return False
-    if isinstance(change.edit, AllowPrereleases):
+    if isinstance(change, PrereleasesAdmitted):
         return True
-    if change.kind is not ChangeKind.VERSION or project_of(change.after) != change.subject:
+    if not isinstance(change, VersionChanged):
         return False
-    if not project_of(change.before):
-        return False
-    asked_before = names_prerelease(text.requirement(change.before).specifier)
-    return not asked_before and names_prerelease(text.requirement(change.after).specifier)
+    asked_before = names_prerelease(change.asked.specifier)
+    return not asked_before and names_prerelease(change.after.specifier)
 
 
 def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
@@ -266,7 +270,7 @@ def is_less(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -
     False if `changed` is empty, unless all changes are practices: these change nothing that the
     stack asks for.
     """
-    is_practice = all(change.kind is ChangeKind.PRACTICE for change in changes)
+    is_practice = all(isinstance(change, PracticesOn) for change in changes)
     return (bool(changed) or is_practice) and changed_constraints(changes) <= set(changed)
 
 
@@ -279,25 +283,14 @@ def changed_constraints(changes: Sequence[Change]) -> set[ChangedConstraint]:
     for change in changes:
         if change.kind not in _NOT_CONSTRAINTS:
             changed.add((change.subject, change.target, False))
-            if change.kind is ChangeKind.DROP:
+            if isinstance(change, LineDropped):
                 changed.add((change.subject, change.target, True))
     return changed
 
 
-def no_longer_needed(change: Change) -> list[str]:
-    """Return the projects that another project no longer requires after a change."""
-    if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):
-        return []
-    projects = [project_of(need) for need in change.before.split(", ")]
-    return [project for project in projects if project]
-
-
-def project_of(need: str) -> str:
-    """Return the project that a requirement is about; empty if the text is no such requirement."""
-    try:
-        return text.requirement(need).name
-    except InvalidRequirement:
-        return ""
+def no_longer_needed(change: Change) -> str | None:
+    """Return the project that another one no longer requires after a change; None without one."""
+    return change.removed if isinstance(change, (FactSetAside, RequirementRemoved)) else None
 
 
 def risky(constraint: Constraint) -> bool:

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
-from resolver.explain.causes import with_causes, with_left_behind, with_older_requirers
+from resolver.explain.causes import with_marks
 from resolver.explain.clock import Clock
 from resolver.explain.contradictions import contradiction, cores, explore, is_open
 from resolver.explain.fix_search import find_fixes
@@ -23,6 +23,7 @@ from resolver.explain.loss import loss_of
 from resolver.explain.split import split
 from resolver.explain.trials import Trials
 from resolver.index.protocol import Catalog
+from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,
@@ -33,7 +34,7 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
-from resolver.model.explanation import Attempt, Awaited, Change, Contradiction, Explanation
+from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses
@@ -96,10 +97,8 @@ def explanation_of(
         text = trials.text(changed.edits)
         resolution = trials.exact(changed.edits, locked)
         fix = fix_of(problem, changed, text, resolution, concerned)
-        caused = with_causes(fix, contradictions, resolution, clauses.universe)
-        marked = with_older_requirers(caused, contradictions)
-        changes = with_left_behind(marked, contradictions)
-        fix = replace(fix, changes=changes, twin=trials.twin(changed.edits))
+        fix = with_marks(fix, contradictions, resolution, clauses.universe)
+        fix = replace(fix, twin=trials.twin(changed.edits))
         loss = loss_of(
             fix,
             years_older=changed.years_older,
@@ -110,6 +109,7 @@ def explanation_of(
         fixes.append((loss, fix))
     return Explanation(
         problem=problem,
+        text=trials.files.stack.text,
         contradictions=tuple(contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         attempts=_reported(results.attempts),
@@ -274,7 +274,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
     for found in contradictions:
         for reason in found.reasons:
             if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
-                names[reason.subject.partition("[")[0]] = None
+                names[reason.project] = None
         # The subject is a message, and no text, if it is a component with a label.
         if found.closing is not None and isinstance(found.closing.subject, str):
             names[found.closing.subject] = None

@@ -16,8 +16,8 @@ from resolver.explain.repairs import Repairs, Step
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.shipped import lacking_projects
 from resolver.explain.trials import Trials
+from resolver.model.change import Change
 from resolver.model.constraint import Constraint
-from resolver.model.explanation import Change
 from resolver.resolve.clauses import Clauses
 
 # At most this many steps are taken in one search for fixes.

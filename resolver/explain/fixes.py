@@ -13,7 +13,6 @@ from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.costs import (
     changes_less,
     no_longer_needed,
-    project_of,
     takes_prerelease,
 )
 from resolver.explain.loss import Loss
@@ -21,8 +20,20 @@ from resolver.explain.paired_lines import paired_projects
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.lock.applied_facts import applied_facts
 from resolver.lock.warnings import unmet_soft_requirements
-from resolver.model import text as texts
-from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
+from resolver.model.change import (
+    ArchiveStated,
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    LineAdded,
+    LinesDivided,
+    PrereleasesAdmitted,
+    RequirementRemoved,
+    ShippedTaken,
+    VersionChanged,
+)
+from resolver.model.explanation import Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
@@ -46,7 +57,7 @@ def fix_of(
     `text` is the TOML of the changed stack, and `concerned` are the projects that the
     contradictions are about.
     """
-    versions = [each.subject for each in changed.changes if each.kind is ChangeKind.VERSION]
+    versions = [each.subject for each in changed.changes if isinstance(each, VersionChanged)]
     environment = environment_of(resolution, problem, concerned, versions)
     gone = _gone(changed, resolution, concerned)
     off = _switched_off(problem, resolution)
@@ -70,10 +81,12 @@ def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str
     expected = {pin.name for pin in resolution.pins}.union(components, changed.dropped)
     removed: list[str] = []
     for change in changed.changes:
-        removed += no_longer_needed(change)
-        if change.kind is ChangeKind.VERSION:
+        project = no_longer_needed(change)
+        if project is not None:
+            removed.append(project)
+        if isinstance(change, VersionChanged):
             # The line may name another project now.
-            expected.add(project_of(change.before))
+            expected.add(change.asked.name)
     names = dict.fromkeys([*concerned, *removed])
     extras = [f"{pin.name}[{extra}]" for pin, extra in lost_extras(resolution)]
     return [name for name in names if name not in expected] + extras
@@ -220,17 +233,36 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
         is_early = any(map(takes_prerelease, fix.changes))
         if is_early and not any(map(takes_prerelease, better.changes)):
             return True
-        alike = {(change.subject, change.after) for change in better.changes}
-        others = [one for one in fix.changes if (one.subject, one.after) not in alike]
+        alike = {(change.subject, _result_of(change)) for change in better.changes}
+        others = [one for one in fix.changes if (one.subject, _result_of(one)) not in alike]
         if all(change.cause is not None for change in others):
             return True
     loses_more = fix.risky or loss.years_older > better_loss.years_older
     return loses_more and changes_less(better.changes, fix.changes)
 
 
-def _edits_of(fix: Fix) -> set[tuple[ChangeKind, str, str, str]]:
-    """Return what a fix changes: for each change what it is about, and the text after it."""
-    return {(change.kind, change.subject, change.target, change.after) for change in fix.changes}
+def _edits_of(fix: Fix) -> set[object]:
+    """Return what a fix changes: for each change what it is about, and what that becomes."""
+    return {
+        (change.kind, change.subject, change.target, _result_of(change)) for change in fix.changes
+    }
+
+
+def _result_of(change: Change) -> object:
+    """Return what a change makes of its subject; None if the kind of the change says so."""
+    match change:
+        case VersionChanged() | ExtrasRemoved() | ComponentChanged():
+            return change.after
+        case LineAdded():
+            return change.need
+        case LinesDivided():
+            return change.lines
+        case RequirementRemoved() | ArchiveStated() | ShippedTaken():
+            return change.rows
+        case PrereleasesAdmitted():
+            return change.edit
+        case _:
+            return None
 
 
 def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
@@ -247,20 +279,19 @@ def _apart_from_components(fix: Fix) -> frozenset[object]:
     gone = set(chain.from_iterable(environment.gone for environment in fix.environments))
     changed: set[object] = set()
     for change in fix.changes:
-        after: str | bool = change.after
-        if change.kind is ChangeKind.COMPONENT:
-            after = True
-        elif change.kind is ChangeKind.VERSION and project_of(change.after):
+        after = _result_of(change)
+        if isinstance(change, ComponentChanged):
+            after = None
+        elif isinstance(change, VersionChanged):
             after = _without_extras(change.after, gone)
         changed.add((change.kind, change.subject, change.target, after))
     return frozenset(changed)
 
 
-def _without_extras(line: str, gone: Collection[str]) -> str:
-    """Return a line about a project without the extras that are in `gone` as `name[extra]`."""
-    need = texts.requirement(line)
+def _without_extras(need: Requirement, gone: Collection[str]) -> Requirement:
+    """Return a requirement without the extras that are in `gone` as `name[extra]`."""
     kept = tuple(extra for extra in need.extras if f"{need.name}[{extra}]" not in gone)
-    return str(replace(need, extras=kept))
+    return replace(need, extras=kept)
 
 
 def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:
@@ -272,7 +303,8 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions)
         numbers = range(1, len(fix.files) + 1)
         names = [with_suffix(stack_name, f"{suffix}{number}") for number in numbers]
         changes = tuple(
-            replace(change, subject=name) for change, name in zip(changes, names, strict=True)
+            replace(change, environment=name) if isinstance(change, LinesDivided) else change
+            for change, name in zip(changes, names, strict=True)
         )
     files = []
     for name, (_, text) in zip(names, fix.files, strict=True):

@@ -12,14 +12,15 @@ from itertools import islice
 from msgspec.structs import replace
 
 from resolver.explain import costs
+from resolver.explain.candidate_fixes import Refuted
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.loosening import Loosening
 from resolver.explain.repairs import EACH, Repairs
 from resolver.explain.rows import Rows
 from resolver.explain.shipped import ShippedStacks, lacking_projects
+from resolver.model.change import ComponentChanged, PracticesOn, VersionChanged
 from resolver.model.constraint import ComponentValue, Constraint, Line
-from resolver.model.explanation import ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -34,7 +35,7 @@ def try_practices(repairs: Repairs) -> None:
     """
     for changed in repairs.proposals.enabled_practices():
         # A failed attempt with practices would tell the reader nothing.
-        repairs.propose(changed, [])
+        repairs.propose(changed, is_reported=False)
 
 
 def try_rows(repairs: Repairs) -> list[ChangedStack]:
@@ -43,8 +44,8 @@ def try_rows(repairs: Repairs) -> list[ChangedStack]:
     Does nothing if no core is about a line of these projects. See `rows`. If none is a fix because
     no row can be had with the target's Python, return the stack for other Pythons, nearest first.
     """
-    repairs.learn()
-    rows = Rows(repairs.clauses, repairs.trials, repairs.changes, repairs.proposals)
+    clauses = repairs.learned_clauses()
+    rows = Rows(clauses, repairs.trials, repairs.changes, repairs.proposals)
     if not any(map(rows.concerns, repairs.cores)):
         return []
     with repairs.trials.time_for_rows.spending():
@@ -60,13 +61,13 @@ def _try_solved_rows(repairs: Repairs, rows: Rows) -> None:
         unused = [
             change
             for change in changed.changes
-            if change.kind is ChangeKind.PRACTICE and change.subject not in row.practices
+            if isinstance(change, PracticesOn) and row.practices.isdisjoint(change.names)
         ]
         # First with only the practices that the row needs. The solution may have other releases
         # than the row, for which more practices are needed.
         for stack in (changed.without(unused), changed):
             fewest = _with_fewest_lines(repairs, stack, row.solution)
-            repairs.propose(fewest, repairs.results.attempts, row.solution)
+            repairs.propose(fewest, row.solution)
             if len(repairs.results.fixes) > known:
                 return
 
@@ -77,7 +78,7 @@ def _with_fewest_lines(repairs: Repairs, changed: ChangedStack, near: Resolution
     `near` is a solution of the changed stack: its releases are preferred.
     """
     for change in changed.changes:
-        if change.kind is ChangeKind.VERSION:
+        if isinstance(change, VersionChanged):
             fewer = changed.without([change])
             if not fewer.changes:
                 continue
@@ -116,11 +117,12 @@ def _first_fix(
     known = len(repairs.results.fixes)
     last: tuple[ChangedStack, Refutation] | None = None
     for changed in suggested:
-        answer = repairs.candidates.solve(changed, repairs.results.attempts)
+        answer = repairs.solve(changed)
+        repairs.results.add_attempt(changed, answer)
         if len(repairs.results.fixes) > known:
             return None
-        repairs.repair(changed, answer, repairs.trials)
         if isinstance(answer, Refutation):
+            repairs.repair_later(Refuted(changed, answer, repairs.trials))
             last = changed, answer
     return last
 
@@ -141,11 +143,11 @@ def _loosen_beside(
         return
     changed = changed.then(loosened)
     for change in changed.changes:
-        if change.kind is ChangeKind.COMPONENT:
+        if isinstance(change, ComponentChanged):
             fewer = changed.without([change])
             if isinstance(repairs.trials.solve(fewer.edits), Resolution):
                 changed = replace(fewer, price=fewer.price - costs.saved_price(change))
-    repairs.propose(changed, repairs.results.attempts)
+    repairs.propose(changed)
 
 
 def try_dropping_together(repairs: Repairs) -> None:
@@ -163,7 +165,8 @@ def try_dropping_together(repairs: Repairs) -> None:
         return
     while changes.keeps_a_line(list(dropping)):
         changed = changes.apply(list(dropping), {})
-        answer = repairs.candidates.solve(changed, repairs.results.attempts)
+        answer = repairs.solve(changed)
+        repairs.results.add_attempt(changed, answer)
         if not isinstance(answer, Refutation):
             return
         others = [line for line in changes.lines_of(answer.core) if line not in dropping]
@@ -192,14 +195,17 @@ def try_pythons(repairs: Repairs, pythons: Iterable[ChangedStack]) -> None:
         if repairs.trials.clock.expired():
             return
         stack = changed if practices is None else changed.then(practices)
-        if repairs.candidates.outcome(stack) is not None:
+        if repairs.is_known(stack):
             continue
         # A failed attempt with practices would tell the reader nothing.
-        answer = repairs.candidates.solve(stack, [])
+        answer = repairs.solve(stack)
         if len(repairs.results.fixes) > known:
             return
-        further = repairs.repair(stack, answer, repairs.trials)
-        if suitable is None and further is not None:
+        if not isinstance(answer, Refutation):
+            continue
+        further = repairs.repairs_of(Refuted(stack, answer, repairs.trials))
+        repairs.queue.append(further)
+        if suitable is None:
             (core,) = further.cores
             suitable = None if any(further.proposals.other_pythons(core)) else further
     if suitable is not None:
@@ -215,7 +221,7 @@ def try_loosening(repairs: Repairs) -> None:
     loosening = Loosening(repairs.clauses, repairs.trials, repairs.changes)
     changed = loosening.changed_stack()
     if changed is not None:
-        repairs.propose(repairs.before.then(changed), repairs.results.attempts)
+        repairs.propose(repairs.before.then(changed))
 
 
 def try_dropping(repairs: Repairs, constraints: Iterable[Constraint]) -> None:
@@ -223,4 +229,4 @@ def try_dropping(repairs: Repairs, constraints: Iterable[Constraint]) -> None:
     for constraint in dict.fromkeys(constraints):
         if costs.drops(constraint) and repairs.changes.keeps_a_line([constraint]):
             changed = repairs.changes.apply([constraint], {})
-            repairs.propose(changed, repairs.results.attempts)
+            repairs.propose(changed)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import msgspec
 
 from resolver.explain.causes import families
 from resolver.explain.costs import keeps_intent, no_longer_needed, takes_prerelease
-from resolver.model.explanation import Change, ChangeKind, Fix
+from resolver.model.change import (
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    LineDropped,
+    PracticesOn,
+)
+from resolver.model.explanation import Fix
 from resolver.model.fact import Warns, component_requirements
 from resolver.model.target import DEFAULT_GLIBC
 
@@ -77,7 +87,7 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
 def loss_of(
     fix: Fix, *, years_older: int = 0, others_older: int = 0, unproven: int = 0, price: int = 0
 ) -> Loss:
-    """Return what a fix loses.
+    """Return what a fix loses. Its changes must have their marks (`causes.with_marks`).
 
     `years_older` and `others_older` are the years by which releases that no change names are older.
     The years of the changes are added here. `unproven` and `price` are as in `ChangedStack`. All
@@ -92,11 +102,12 @@ def loss_of(
         gone += environment.gone
         off += environment.off
     changes = [change for change in fix.changes if _counts(change)]
-    kinds = [change.kind for change in changes]
+    extras = [change for change in changes if isinstance(change, ExtrasRemoved)]
+    practices = [change for change in fix.changes if isinstance(change, PracticesOn)]
     missing_extras = [name for name in gone if "[" in name]
-    stranded = [change for change in changes if not set(gone).isdisjoint(no_longer_needed(change))]
+    stranded = [change for change in changes if no_longer_needed(change) in gone]
     if len(gone) > len(missing_extras):
-        stranded += [change for change in changes if change.kind is ChangeKind.EXTRA]
+        stranded += extras
     related = families(changes)
     for family in related:
         years_older += max(max(-change.years, 0) for change in family)
@@ -106,7 +117,7 @@ def loss_of(
         broken=any(fact.grave and fact.unless for fact in warnings),
         doubled=bool(fix.twin),
         against_facts=fix.risky,
-        other_hardware=any(change.is_other_machine for change in changes),
+        other_hardware=any(map(_is_other_machine, changes)),
         left_behind=sum(change.left_behind for change in changes),
         lost=2 * (lines_lost + years_older) + others_older + unproven,
         unproven=unproven,
@@ -117,8 +128,8 @@ def loss_of(
         prereleases=sum(map(takes_prerelease, changes)),
         changes=len(related) + is_warned,
         beyond_lines=sum(_is_beyond_lines(change) for change in changes),
-        extras=kinds.count(ChangeKind.EXTRA) + len(missing_extras),
-        practices=sum(map(_count_practices, fix.changes)),
+        extras=len(extras) + len(missing_extras),
+        practices=sum(len(change.names) for change in practices),
         older_requirers=sum(change.is_older_requirer for change in changes),
         days_older=sum(max(max(-change.days, 0) for change in family) for family in related),
         releases_older=sum(max(-change.steps, 0) for change in fix.changes),
@@ -142,12 +153,17 @@ def _counts(change: Change) -> bool:
 
 def _drops(change: Change) -> bool:
     """Return whether a change drops a line, unless a shipped stack must not have its project."""
-    return change.kind is ChangeKind.DROP and not change.shipped
+    return isinstance(change, LineDropped) and not change.shipped
 
 
-def _is_about_glibc(change: Change) -> bool:
+def _is_other_machine(change: Change) -> bool:
+    """Return whether a change means another machine, such as another chip."""
+    return isinstance(change, ComponentChanged) and change.is_other_machine
+
+
+def _is_about_glibc(change: Change) -> TypeGuard[ComponentChanged]:
     """Return whether a change is about the glibc of a target."""
-    return change.kind is ChangeKind.COMPONENT and change.subject == "glibc"
+    return isinstance(change, ComponentChanged) and change.component.name == "glibc"
 
 
 def _is_assumed(change: Change) -> bool:
@@ -166,8 +182,3 @@ def _is_beyond_lines(change: Change) -> bool:
 def _is_about_machines(warning: Warns) -> bool:
     """Return whether a warning depends on a component whose values are machines, as the SoC is."""
     return any(need.names_machines for need in component_requirements(warning.unless))
-
-
-def _count_practices(change: Change) -> int:
-    """Return how many practices a change turns on: it has the ids of all that a stack turns on."""
-    return len(change.subject.split(", ")) if change.kind is ChangeKind.PRACTICE else 0

@@ -23,12 +23,19 @@ from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changed_stack import ChangedStack
-from resolver.explain.changes import Changes, with_new_fact
+from resolver.explain.changes import Changes, new_fact
 from resolver.explain.costs import ADD, BUILD, FREE
 from resolver.explain.trials import Trials
 from resolver.index.parse.informal import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
+from resolver.model.change import (
+    ArchiveStated,
+    FactsUsed,
+    LineAdded,
+    PracticesOn,
+    VersionChanged,
+)
 from resolver.model.constraint import (
     ComponentValue,
     Constraint,
@@ -39,8 +46,7 @@ from resolver.model.constraint import (
     Unavailable,
 )
 from resolver.model.dependency import Candidate
-from resolver.model.edit import SetLine, TurnOnPractice, UseFacts
-from resolver.model.explanation import Change, ChangeKind
+from resolver.model.edit import AddRows, SetLine, TurnOnPractice, UseFacts
 from resolver.model.fact import Absent, Builds, Metadata, Practice
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, Rejection, RejectionReason, Release
@@ -84,21 +90,15 @@ class Proposals:
         }
         changes = []
         for root in self._problem.stack.requirements:
-            need, origin = root.need, root.origin
+            need = root.need
             if not isinstance(need, Requirement):
                 continue
             name = known.get(need.name)
             if name and is_slip(need.name, name):
-                line = str(replace(need, name=text.name(name)))
+                meant = replace(need, name=text.name(name))
+                edit = SetLine(root.number, str(meant))
                 changes.append(
-                    Change(
-                        ChangeKind.VERSION,
-                        text.name(name),
-                        origin.text,
-                        line,
-                        where=origin.where,
-                        edit=SetLine(root.number, line),
-                    )
+                    VersionChanged(before=root, after=meant, where=root.origin.where, edit=edit)
                 )
         if changes:
             yield ChangedStack(tuple(changes), FREE * len(changes), risky=False)
@@ -118,7 +118,7 @@ class Proposals:
         if practices:
             where = self._trials.files.stack.line("stack")
             changes = [
-                Change(ChangeKind.PRACTICE, name, where=where, edit=TurnOnPractice(name))
+                PracticesOn(names=(name,), where=where, edit=TurnOnPractice(name))
                 for name in practices
             ]
             yield ChangedStack(tuple(changes), FREE, risky=False)
@@ -158,9 +158,9 @@ class Proposals:
                 continue
             if (fact.package, fact.other) in pairs:
                 versions = fact.versions[0] if len(fact.versions) == 1 else ""
-                line = f"{fact.package}{versions}"
-                edit = SetLine(self._trials.next_number, line, self._problem.stack.group)
-                change = Change(ChangeKind.LINE, fact.package, fact.other, line, where, edit=edit)
+                need = text.requirement(f"{fact.package}{versions}")
+                edit = SetLine(self._trials.next_number, str(need), self._problem.stack.group)
+                change = LineAdded(need=need, absent=fact.other, where=where, edit=edit)
                 yield ChangedStack((change,), FREE, risky=False)
 
     # --- Pythons
@@ -395,11 +395,12 @@ class Proposals:
         """Return the stack with a spare file of facts."""
         name = PurePosixPath(file.name).stem
         where = self._trials.files.stack.line("stack", "facts")
-        edit = UseFacts(name)
-        change = Change(ChangeKind.FACTS, name, after=file.name, where=where, edit=edit)
+        change = FactsUsed(project=name, file=file.name, where=where, edit=UseFacts(name))
         return ChangedStack((change,), ADD, risky=False)
 
-    def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
+    def _with_notes(
+        self, name: NormalizedName, release: Release, notes: InformalRequirements
+    ) -> ChangedStack:
         """Return the stack with a new fact that states the requirements an archive notes."""
         fact: dict[str, object] = {
             "package": name,
@@ -408,9 +409,11 @@ class Proposals:
             "reason": "To be confirmed from its setup.py: "
             f"it has no static metadata, and {notes.how}",
         }
-        change = Change(ChangeKind.STATE, name, release.file.filename)
-        change = with_new_fact(change, self._problem, "metadata", fact, notes.source)
-        project = self._clauses.universe.project(text.name(name))
+        rows = new_fact(self._problem, "metadata", fact, notes.source)
+        change = ArchiveStated(
+            project=name, archive=release.file.filename, rows=rows, edit=AddRows(rows)
+        )
+        project = self._clauses.universe.project(name)
         if project.wheels_set_aside(release.position):
             # The release has wheels for other machines. To change to one of these machines, or to
             # another release, is a smaller change.

@@ -11,7 +11,6 @@ that has a solution is a fix (docs/explaining.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
@@ -19,15 +18,15 @@ from typing import NamedTuple
 from resolver.errors import UndecidedError
 from resolver.explain import costs
 from resolver.explain.alternatives import Choice, free_of
-from resolver.explain.candidate_fixes import CandidateFixes
+from resolver.explain.candidate_fixes import CandidateFixes, Refuted
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, Trials, Undecided
+from resolver.model.change import ArchiveStated
 from resolver.model.constraint import ComponentValue, Constraint
-from resolver.model.explanation import Attempt, ChangeKind
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation
@@ -63,23 +62,27 @@ class Step(NamedTuple):
     take: Callable[[], None]
 
 
-@dataclass
-class _Tries:
-    """What happened when releases for one set of changes were tried."""
+class _Try(NamedTuple):
+    """What happened when one choice of releases for a set of changes was tried."""
 
-    # The changed stacks that have no solution.
-    attempts: list[Attempt] = field(default_factory=list)
-    # Whether the stack has a solution with some choice of releases.
-    solved: bool = False
+    # The changed stack.
+    changed: ChangedStack
+    # Whether it has a solution.
+    is_solved: bool
     # Whether it has one with releases that are all in the compatibility tables of their projects.
-    solved_listed: bool = False
-    # Whether a stack failed for a reason that the clauses do not contain.
-    failed: bool = False
-    # The refutation of the changed stack that was refuted last; None if none was.
-    refuted: Refutation | None = None
+    is_listed: bool = False
+    # Why it has none; None if it has one, or if it was known before that it has none.
+    answer: Refutation | Undecided | None = None
     # A core that holds whichever releases are chosen, and that another conflict had hidden; None if
     # none was found.
     hidden: list[Constraint] | None = None
+    # Whether the next choice in the same order is worth a try.
+    is_next_worth: bool = True
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the stack failed for a reason that the clauses do not contain."""
+        return not self.is_solved and not isinstance(self.answer, Refutation)
 
 
 class Repairs:
@@ -101,9 +104,9 @@ class Repairs:
         """Begin with the cores of a refuted stack.
 
         `before` has the changes that made this stack from the original one; None if it is the
-        original one. Found fixes go into `results`. If a changed stack is refuted, its own
-        `Repairs` is added to `queue`. `known` are the clauses of a similar stack: before the first
-        set of changes is tried, the releases that they have opened are opened here, too.
+        original one. Found fixes go into `results`. The repairs of changed stacks are added to
+        `queue`. `known` are the clauses of a similar stack: before the first set of changes is
+        tried, the releases that they have opened are opened here, too.
         """
         self.clauses = clauses
         self.trials = trials
@@ -115,8 +118,9 @@ class Repairs:
         self.proposals = Proposals(clauses, trials, self.changes)
         self._alternatives = self.changes.alternatives
         # The changed stacks that may be fixes.
-        self.candidates = CandidateFixes(trials, results, self._alternatives, before, self.repair)
-        self._queue = queue
+        self._candidates = CandidateFixes(trials, results, self._alternatives, before)
+        # The repairs that the search takes steps of; these may be among them.
+        self.queue = queue
         self._known_elsewhere = known
         self._is_original = before is None
         # Whether the stack still asks for the same: practices, added lines and corrected names of
@@ -230,49 +234,65 @@ class Repairs:
     # --- changed stacks
 
     def propose(
-        self, changed: ChangedStack, attempts: list[Attempt], near: Resolution | None = None
+        self, changed: ChangedStack, near: Resolution | None = None, *, is_reported: bool = True
     ) -> None:
         """Solve a changed stack, unless it was tried before. If it is refuted, repair it later.
 
-        `near` is the lock of a similar stack. A failure is added to `attempts`.
+        `near` is the lock of a similar stack. A failure is reported as an attempt if `is_reported`.
         """
-        if self.candidates.outcome(changed) is None:
-            answer = self.candidates.solve(changed, attempts, near)
-            self.repair(changed, answer, self.trials)
+        if self.is_known(changed):
+            return
+        answer = self.solve(changed, near)
+        if is_reported:
+            self.results.add_attempt(changed, answer)
+        if isinstance(answer, Refutation):
+            self.repair_later(Refuted(changed, answer, self.trials))
+
+    def is_known(self, changed: ChangedStack) -> bool:
+        """Return whether it is known if a changed stack has a solution."""
+        return self._candidates.outcome(changed) is not None
+
+    def solve(self, changed: ChangedStack, near: Resolution | None = None) -> Answer:
+        """Solve a changed stack, and return the answer for the target of these repairs.
+
+        A fix is added to the results. A stack that only another target refutes is repaired later;
+        whether one is worth repairs that this target refutes, the caller decides. `near` is the
+        lock of a similar stack.
+        """
+        tried = self._candidates.solve(changed, near)
+        if tried.elsewhere is not None:
+            self.repair_later(tried.elsewhere)
+        return tried.answer
+
+    def repair_later(self, refuted: Refuted) -> None:
+        """Let the search repair a changed stack."""
+        self.queue.append(self.repairs_of(refuted))
+
+    def repairs_of(self, refuted: Refuted) -> Repairs:
+        """Return the repairs of a changed stack. The search takes steps of those in its `queue`."""
+        changed, refutation, trials = refuted
+        return Repairs(
+            refutation.clauses,
+            [refutation.core],
+            trials.after(changed.edits, refutation.clauses.universe),
+            self.results,
+            self.queue,
+            changed,
+            self.clauses,
+        )
 
     def _try_proposed(self, changed: ChangedStack) -> None:
         """Solve a proposed stack, unless a fix changes the same lines and components."""
         self._proposed.remove(changed)
         if all(fix.subjects != changed.subjects for fix, _ in self.results.fixes):
-            is_reported = changed in self._suggested
-            self.propose(changed, self.results.attempts if is_reported else [])
+            self.propose(changed, is_reported=changed in self._suggested)
 
-    def repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> Repairs | None:
-        """Add the repairs of a changed stack to the search, and return them.
-
-        None if `answer` is no refutation of it. `trials` belong to the target for which it was
-        refuted.
-        """
-        if not isinstance(answer, Refutation):
-            return None
-        clauses = answer.clauses
-        repairs = Repairs(
-            clauses,
-            [answer.core],
-            trials.after(changed.edits, clauses.universe),
-            self.results,
-            self._queue,
-            changed,
-            self.clauses,
-        )
-        self._queue.append(repairs)
-        return repairs
-
-    def learn(self) -> None:
-        """Open the releases that the clauses of a similar stack have opened, if not done before."""
+    def learned_clauses(self) -> Clauses:
+        """Return the clauses, with the releases open that those of a similar stack have opened."""
         if self._known_elsewhere is not None:
             self.clauses.learn_from(self._known_elsewhere)
             self._known_elsewhere = None
+        return self.clauses
 
     # --- sets of changes
 
@@ -283,15 +303,14 @@ class Repairs:
         cut-off by date, only that is changed: the clauses do not know newer releases, so the
         repairs of that changed stack find the other changes.
         """
-        clauses, corrections, changes = self.clauses, self._corrections, self.changes
-        self.learn()
+        clauses, corrections, changes = self.learned_clauses(), self._corrections, self.changes
         self._next = None
         self._rounds_left -= 1
         cutoff = [constraint for constraint in changing if is_cutoff(constraint)]
         if cutoff:
             corrections.exclude(cutoff)
             self._sets_left -= 1
-            self.propose(self.before.then(changes.apply(cutoff, {})), self.results.attempts)
+            self.propose(self.before.then(changes.apply(cutoff, {})))
             return
         relaxed = chain.from_iterable(map(changes.changed_together, changing))
         with clauses.without(relaxed):
@@ -346,7 +365,7 @@ class Repairs:
         """
         proposals, target, earlier = self.proposals, self.trials.target, self.before.changes
         changed = {change.subject for change in earlier if change.target == target}
-        archives = {change.subject for change in earlier if change.kind is ChangeKind.STATE}
+        archives = {change.project for change in earlier if isinstance(change, ArchiveStated)}
         # Releases without a file for the target are in no core, although a line could ask for them
         # if they had one.
         constraints = [*core, *self._alternatives.without_file(given)]
@@ -375,81 +394,98 @@ class Repairs:
         Newest releases are not tried for a set that contradicts a fact or metadata. Return False if
         neither the set nor a larger one is of any use, or if time is up.
         """
-        tries = _Tries()
+        tries: list[_Try] = []
         directions = (False,) if any(map(costs.risky, changing)) else (False, True)
         for newest in directions:
             for choice in islice(self._alternatives.choices(changing, newest=newest), _TRIES):
                 if self.trials.clock.expired():
                     return False
                 changed = self.before.then(self.changes.apply(changing, choice))
-                is_worth_more = self._try_choice(changed, choice, tries)
-                if tries.hidden is not None:
-                    self._report(tries.hidden)
-                    return self._add_core(tries.hidden)
-                if not is_worth_more:
+                tried = self._try_choice(changed, choice)
+                if tried.hidden is not None:
+                    self._report(tried.hidden)
+                    return self._add_core(tried.hidden)
+                tries.append(tried)
+                if not tried.is_next_worth:
                     break
         return self._conclude(changing, tries)
 
-    def _try_choice(self, changed: ChangedStack, choice: Choice, tries: _Tries) -> bool:
-        """Solve a changed stack, whose lines and components become what `choice` says.
+    def _try_choice(self, changed: ChangedStack, choice: Choice) -> _Try:
+        """Solve a changed stack, whose lines and components become what `choice` says."""
+        is_solved = self._candidates.outcome(changed)
+        if is_solved is None:
+            answer = self.solve(changed)
+            if isinstance(answer, Undecided):
+                return self._undecided(changed, choice, answer)
+            if isinstance(answer, Refutation):
+                hidden = self._hidden_by(answer)
+                return _Try(changed, is_solved=False, answer=answer, hidden=hidden)
+            is_solved = True
+        return _Try(
+            changed,
+            is_solved=is_solved,
+            is_listed=is_solved and not self._alternatives.count_unlisted(choice),
+            is_next_worth=changed.key in self.results.refused,
+        )
 
-        What happens is recorded in `tries`. Return whether the next choice in the same order is
-        worth a try.
+    def _undecided(self, changed: ChangedStack, choice: Choice, answer: Undecided) -> _Try:
+        """Return what happened if it is unknown whether a changed stack has a solution.
+
+        The releases of the choice that could not be opened are not chosen again.
+        """
+        is_opened = self.clauses.universe.opened
+        unread = [candidate for candidate in choice.values() if not is_opened(candidate)]
+        self._alternatives.unreadable.update(unread)
+        # Without a reason time was up, and another release may take as long.
+        return _Try(changed, is_solved=False, answer=answer, is_next_worth=bool(answer.why))
+
+    def _hidden_by(self, refutation: Refutation) -> list[Constraint] | None:
+        """Return a core that holds whichever releases are chosen; None if there is none.
+
+        What the refutation of a changed stack has read is added to the clauses.
         """
         clauses = self.clauses
-        is_solved = self.candidates.outcome(changed)
-        if is_solved is None:
-            answer = self.candidates.solve(changed, tries.attempts)
-            if isinstance(answer, Undecided):
-                tries.failed = True
-                self._alternatives.unreadable.update(
-                    candidate
-                    for candidate in choice.values()
-                    if not clauses.universe.opened(candidate)
-                )
-                # Without a reason time was up, and another release may take as long.
-                return bool(answer.why)
-            if isinstance(answer, Refutation):
-                tries.refuted = answer
-                excludes = clauses.learn_from(answer.clauses)
-                if not clauses.satisfiable([excludes]):
-                    tries.hidden = clauses.minimal([excludes])
-                return True
-            is_solved = True
-        if is_solved:
-            tries.solved = True
-            tries.solved_listed |= not self._alternatives.count_unlisted(choice)
-        else:
-            tries.failed = True
-        return changed.key in self.results.refused
+        excludes = clauses.learn_from(refutation.clauses)
+        return None if clauses.satisfiable([excludes]) else clauses.minimal([excludes])
 
-    def _conclude(self, changing: Sequence[Constraint], tries: _Tries) -> bool:
-        """Draw the conclusion from the `tries` for a set of changes.
+    def _conclude(self, changing: Sequence[Constraint], tries: Sequence[_Try]) -> bool:
+        """Draw the conclusion from the tries for a set of changes.
 
         Either more changes are demanded together with the set, or the set is excluded. Return False
         if neither the set nor a larger one is of any use.
         """
         clauses, free = self.clauses, free_of(changing)
-        if tries.solved_listed:
+        if any(tried.is_listed for tried in tries):
             return False
-        if tries.solved:
+        is_solved = any(tried.is_solved for tried in tries)
+        if is_solved:
             self._alternatives.met_unlisted.append(frozenset(changing))
         options = self._alternatives.options(changing, newest=False)
         offered = [clauses.any_of(candidates) for candidates in options.values()]
         if not clauses.satisfiable(offered):
             # By what the tries added to the clauses, no release or value on offer works.
             core = clauses.minimal(offered)
-            if tries.solved:
+            if is_solved:
                 core = [constraint for constraint in core if not costs.risky(constraint)]
             return self._add_core(core, free)
-        if not tries.solved:
-            if self._is_original:
-                self.results.attempts += tries.attempts[:1]
-            # More than the releases that were tried must change.
-            if tries.refuted is not None and self._add_core(self._known(tries.refuted.core), free):
-                return True
-        self._corrections.exclude(changing, exactly=tries.failed and not tries.solved)
+        if not is_solved and self._demand_more(tries, free):
+            return True
+        has_failed = any(tried.has_failed for tried in tries)
+        self._corrections.exclude(changing, exactly=has_failed and not is_solved)
         return True
+
+    def _demand_more(self, tries: Sequence[_Try], free: Sequence[Constraint]) -> bool:
+        """Demand that more changes than the releases that were tried without a solution.
+
+        `free` are the constraints that change. Return False if nothing more can be demanded. For
+        the original stack, the first of the tries is reported as an attempt.
+        """
+        answers = [(tried.changed, tried.answer) for tried in tries if tried.answer is not None]
+        if self._is_original:
+            for changed, answer in answers[:1]:
+                self.results.add_attempt(changed, answer)
+        refutations = [answer for _, answer in answers if isinstance(answer, Refutation)]
+        return bool(refutations) and self._add_core(self._known(refutations[-1].core), free)
 
     def _known(self, core: Iterable[Constraint]) -> list[Constraint]:
         """Return the constraints of a changed stack's core that the stack repaired here has, too.

@@ -8,9 +8,10 @@ from math import inf
 import msgspec
 
 from resolver.explain.changed_stack import ChangedStack, EditSet
-from resolver.explain.trials import Undecided
+from resolver.explain.trials import Answer, Undecided
+from resolver.model.change import ChangeKind
 from resolver.model.constraint import Constraint
-from resolver.model.explanation import Attempt, AttemptOutcome, ChangeKind, Contradiction
+from resolver.model.explanation import Attempt, AttemptOutcome, Contradiction
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -58,6 +59,15 @@ class FixSearchResults(msgspec.Struct):
         ]
         self.fixes.append((changed, resolution))
 
+    def add_attempt(self, changed: ChangedStack, answer: Answer, target: str = "") -> None:
+        """Add a changed stack that did not lock to the attempts; one that did is left out.
+
+        `answer` is the answer for the target with the name `target`; for the explained target it is
+        empty.
+        """
+        if not isinstance(answer, Resolution):
+            self.attempts.append(_attempt(changed, answer, target))
+
     @property
     def safe(self) -> int:
         """Return how many fixes contradict no fact and no metadata."""
@@ -93,7 +103,7 @@ class FixSearchResults(msgspec.Struct):
         )
 
 
-def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str = "") -> Attempt:
+def _attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str) -> Attempt:
     """Return the report of a changed stack that did not lock.
 
     `answer` says why it did not. `target` is the name of the target for which it did not lock;

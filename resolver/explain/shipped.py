@@ -26,10 +26,10 @@ from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
 from resolver.model import text
+from resolver.model.change import Change, LineAdded, ShippedTaken, VersionChanged
 from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable
 from resolver.model.edit import AddRows, SetLine
-from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import KINDS, Names
 from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
@@ -51,16 +51,15 @@ class _Shipped:
         self.name = stack.content.stack.name
         targets = stack.content.target
         self.machines = (targets,) if isinstance(targets, TargetTable) else targets
-        # The lines without their markers, by project; and those of them that name a commit.
-        self.lines: dict[NormalizedName, str] = {}
-        self.commits: dict[NormalizedName, str] = {}
+        # The lines without their markers, by project; and the projects whose lines name a commit.
+        self.lines: dict[NormalizedName, Requirement] = {}
+        self.commits: dict[NormalizedName, None] = {}
         for line in stack_lines(stack.content):
             need = parse_need(line.text, target.components, direct=True)
             if isinstance(need, Requirement) and need.applies(target.markers):
-                plain_line = need.without_marker()
-                self.lines[need.name] = plain_line
+                self.lines[need.name] = replace(need, marker=None)
                 if need.url:
-                    self.commits[need.name] = plain_line
+                    self.commits[need.name] = None
         # For each of its machines, the values of components other than Python, platform and glibc.
         self.values = [
             {
@@ -79,7 +78,7 @@ class _Shipped:
         A line that names neither a commit nor an extra nor versions says nothing about where one is
         from.
         """
-        return any(name in projects and line != name for name, line in self.lines.items())
+        return any(name in projects and str(line) != name for name, line in self.lines.items())
 
     def rows(self, projects: Collection[NormalizedName]) -> str:
         """Return its own facts about some projects, and its `absent` entries, as TOML."""
@@ -134,7 +133,7 @@ class ShippedStacks:
     def _taking(
         self,
         stack: _Shipped,
-        lines: Mapping[NormalizedName, str],
+        lines: Mapping[NormalizedName, Requirement],
         wanted: Collection[NormalizedName],
         *,
         drops_others: bool = False,
@@ -154,9 +153,9 @@ class ShippedStacks:
             if not isinstance(need, Requirement) or not need.applies(problem.target.markers):
                 continue
             if need.name in lines:
-                line = _with_marker(lines[need.name], need)
-                if line != root.origin.text:
-                    changes.append(replace(self._replaced(root, line), shipped=stack.name))
+                after = replace(lines[need.name], marker=need.marker)
+                if str(after) != root.origin.text:
+                    changes.append(_replaced(root, after, stack.name))
                     price += 0 if need.name in stack.commits else costs.VERSION
             elif need.name in stack.absent:
                 changes.append(replace(self._changes.dropped(root), shipped=stack.name))
@@ -168,15 +167,15 @@ class ShippedStacks:
         number = self._trials.next_number
         where = self._trials.files.stack.line("stack", "requires")
         for position, name in enumerate(added):
-            line = lines[name]
-            edit = SetLine(number + position, line, problem.stack.group)
-            changes.append(Change(ChangeKind.LINE, name, "", line, where, edit=edit))
+            need = lines[name]
+            edit = SetLine(number + position, str(need), problem.stack.group)
+            changes.append(LineAdded(need=need, where=where, edit=edit))
         taken = {name for name in stack.commits if name in lines and name in self._named}
         taken.update(added)
         rows = stack.rows(taken)
-        subject = ", ".join(sorted(taken))
+        names = tuple(sorted(taken))
         changes.append(
-            Change(ChangeKind.SOURCE, subject, stack.name, rows, where, edit=AddRows(rows))
+            ShippedTaken(stack=stack.name, names=names, rows=rows, where=where, edit=AddRows(rows))
         )
         return ChangedStack(tuple(changes), price, risky=False)
 
@@ -207,20 +206,16 @@ class ShippedStacks:
                 yield changed.then(others[0])
                 return
 
-    def _replaced(self, root: RootRequirement, line: str) -> Change:
-        """Return the change that replaces a line about a project by a line of a shipped stack."""
-        edit = SetLine(root.number, line)
-        origin = root.origin
-        need = root.need
-        assert isinstance(need, Requirement)  # noqa: S101  the line is about a project
-        return Change(
-            ChangeKind.VERSION, need.name, origin.text, line, where=origin.where, edit=edit
-        )
 
-
-def _with_marker(line: str, need: Requirement) -> str:
-    """Return a line with the marker that a requirement has, if it has one."""
-    return line if need.marker is None else f"{line} ; {need.marker}"
+def _replaced(root: RootRequirement, after: Requirement, stack: str) -> VersionChanged:
+    """Return the change that replaces a line about a project by a line of a shipped stack."""
+    return VersionChanged(
+        before=root,
+        after=after,
+        where=root.origin.where,
+        shipped=stack,
+        edit=SetLine(root.number, str(after)),
+    )
 
 
 def lacking_projects(constraints: Iterable[Constraint]) -> set[NormalizedName]:

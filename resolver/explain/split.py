@@ -13,9 +13,10 @@ from resolver.explain.costs import broken_without
 from resolver.explain.fixes import environment_of
 from resolver.explain.trials import Trials
 from resolver.lock.applied_facts import applied_facts
+from resolver.model.change import LinesDivided
 from resolver.model.constraint import Constraint, StackLine
 from resolver.model.edit import Edits, SetLine
-from resolver.model.explanation import Change, ChangeKind, Fix
+from resolver.model.explanation import Fix
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 
@@ -64,8 +65,8 @@ def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -
     first, second = (environment.requires for environment in environments)
     changes = []
     for lines, others in ((first, second), (second, first)):
-        only_here = ", ".join(line for line in lines if line not in others)
-        changes.append(Change(ChangeKind.SPLIT, stack.name, after=only_here, where=stack.where))
+        only_here = tuple(line for line in lines if line not in others)
+        changes.append(LinesDivided(environment=stack.name, lines=only_here, where=stack.where))
     return Fix(
         name="",
         changes=tuple(changes),

@@ -20,6 +20,7 @@ from resolver.config.decode import parse_need
 from resolver.config.stack_lines import FileLine, number_lines
 from resolver.errors import InputError
 from resolver.model.as_of import AUTO, NEWEST
+from resolver.model.change import CUTOFF
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.edit import (
     AddRows,
@@ -36,7 +37,6 @@ from resolver.model.edit import (
 )
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
-from resolver.model.requirement import Requirement
 from resolver.phrase import Phrase, phrase
 from resolver.resolve.reasons import cutoff_text
 
@@ -47,8 +47,6 @@ _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of
 _HEADER = re.compile(r"^\[+", re.MULTILINE)
 # The longest name of a stack, in characters.
 _LONGEST_NAME = 80
-# The key in [policy] of the cut-off by upload date.
-CUTOFF = "exclude-newer"
 
 # The keys and indexes that lead to a value, such as ("target", "system", "cann").
 Path = Sequence[str | int]
@@ -57,11 +55,6 @@ Path = Sequence[str | int]
 def with_suffix(name: str, suffix: str) -> str:
     """Return a stack's name with a suffix. The name is shortened if it would be too long."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
-
-
-def subject(need: Need) -> str:
-    """Return the name of the project or the component that a requirement is about."""
-    return need.name if isinstance(need, Requirement) else need.component
 
 
 def way_out_comment(letter: str, original: str) -> Phrase:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_target
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from packaging.utils import NormalizedName
@@ -57,6 +58,15 @@ class Undecided(NamedTuple):
 
 # The answer to the question whether a stack has a solution.
 Answer = Resolution | Refutation | Undecided
+
+
+class NoLock(NamedTuple):
+    """The answer for a changed stack that does not lock for one of its targets."""
+
+    # The trials for the first target without a lock.
+    trials: Trials
+    # The answer for that target.
+    answer: Refutation | Undecided
 
 
 class Trials:
@@ -265,36 +275,16 @@ class Trials:
             self._compiled[edits] = list(map(with_sources_of_facts, problems))
         return self._compiled[edits]
 
-    def elsewhere(self, edits: Edits) -> tuple[Trials, Refutation | Undecided] | None:
-        """Return trials for the first other target for which edits do not lock, and the answer.
+    def solve_all(self, edits: Edits) -> Resolution | NoLock:
+        """Solve a changed stack for all targets, the current one first.
 
-        None if the edited stack locks for all other targets.
+        Return the lock for the explained target; or the first target that has none.
         """
-        for target in range(len(self._problems)):
-            if target == self.current_target:
-                continue
-            trials = self._for_target(target)
+        others = [number for number in range(len(self._problems)) if number != self.current_target]
+        for trials in chain([self], map(self._for_target, others)):
             answer = trials.solve(edits)
             if not isinstance(answer, Resolution):
-                return trials, answer
-        return None
-
-    def solve_all(self, edits: Edits) -> Answer:
-        """Solve a changed stack for all targets.
-
-        Return the lock for the current target; or the first answer that is no lock.
-        """
-        answer = self.solve(edits)
-        if not isinstance(answer, Resolution):
-            return answer
-        failure = self.elsewhere(edits)
-        return answer if failure is None else failure[1]
-
-    def explained(self, edits: Edits) -> Resolution:
-        """Return the lock that a changed stack has for the explained target.
-
-        Raise KeyError if `solve` has not locked it for that target.
-        """
+                return NoLock(trials, answer)
         return self._locked[self._explained, frozenset(edits)]
 
     def twin(self, edits: Edits) -> str:

@@ -40,6 +40,19 @@ class _Reference(NamedTuple):
     direct: Direct
     # The file and line that has the reference.
     where: str
+    # The commits of the project that facts describe, in any repository, as `REPOSITORY@COMMIT`.
+    described: tuple[str, ...]
+
+    @classmethod
+    def of(cls, need: Requirement, root: RootRequirement, problem: Problem) -> _Reference:
+        """Return the direct reference in `need`, the requirement of the line `root` of a stack."""
+        described = [
+            f"{fact.git}@{fact.commit}"
+            for fact in problem.facts
+            if isinstance(fact, Sources) and fact.package == need.name
+        ]
+        direct = Direct.parse(need.url)
+        return cls(need.name, direct, root.origin.where, tuple(described))
 
 
 def with_resolved_sources(
@@ -67,8 +80,8 @@ def with_sources_of_facts(problem: Problem) -> Problem:
         need = root.need
         if not isinstance(need, Requirement) or not need.url or need.url in sources:
             continue
-        direct = Direct.parse(need.url)
-        reference = _Reference(need.name, direct, root.origin.where)
+        reference = _Reference.of(need, root, problem)
+        direct = reference.direct
         facts = _facts_about(reference, problem)
         matching = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
         if not matching:
@@ -89,7 +102,7 @@ def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Rep
         if not isinstance(need, Requirement) or not need.url:
             continue
         if need.url not in sources:
-            reference = _Reference(need.name, Direct.parse(need.url), root.origin.where)
+            reference = _Reference.of(need, root, problem)
             facts = _facts_about(reference, problem)
             sources[need.url] = _source(reference, facts, repositories)
         if root not in problem.requirements_on(need.name):
@@ -107,7 +120,9 @@ def _add_sources(sources: dict[str, Source], problem: Problem, repositories: Rep
 def _facts_about(reference: _Reference, problem: Problem) -> list[Sources]:
     """Return the `[[sources]]` facts about the project of a reference in its repository.
 
-    They may be about any commit. If the reference names a subdirectory, they are about that one.
+    They may be about any commit. If the reference names a subdirectory, they are about that one. A
+    full hash names the same files in every copy of a repository, so a fact about that commit may
+    name another address, for example if the reference is to a mirror.
     """
     direct = reference.direct
     facts = []
@@ -115,7 +130,8 @@ def _facts_about(reference: _Reference, problem: Problem) -> list[Sources]:
         if not isinstance(fact, Sources) or fact.package != reference.name:
             continue
         is_there = direct.subdirectory in ("", fact.subdirectory)
-        if is_there and same_repository(fact.git, direct.url):
+        is_named = fact.commit == direct.revision or same_repository(fact.git, direct.url)
+        if is_there and is_named:
             facts.append(fact)
     return facts
 
@@ -146,7 +162,11 @@ def _source(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     if not facts_of_commit:
         return _static_source(reference, commit, repositories)
     fact = facts_of_commit[0]
-    return Source.of_fact(fact, why_unverified(fact, repositories), _ref(direct, commit))
+    ref = _ref(direct, commit)
+    if same_repository(fact.git, direct.url):
+        return Source.of_fact(fact, why_unverified(fact, repositories), ref)
+    there = replace(fact, git=direct.url)
+    return replace(Source.of_fact(fact, why_unverified(there, repositories), ref), url=there.git)
 
 
 def _ref(direct: Direct, commit: str) -> str:
@@ -207,7 +227,7 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
                 url=direct.url,
                 cause=cause(error),
             ),
-            hint=phrase("give the full commit hash, or describe it in a [[sources]] fact"),
+            hint=_hint_for_commit(reference),
         ) from None
     if tag:
         if facts and facts[0].commit != tag:
@@ -244,6 +264,16 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
         where=reference.where,
         why=literal(direct.url),
         hint=phrase("give a full commit hash, or a tag"),
+    )
+
+
+def _hint_for_commit(reference: _Reference) -> Phrase:
+    """Return the hint for an unknown commit: the commits of the project that facts describe."""
+    if not reference.described:
+        return phrase("give the full commit hash, or describe it in a [[sources]] fact")
+    return phrase(
+        "give the full commit hash; facts describe {commits}",
+        commits=listed(map(literal, reference.described)),
     )
 
 
@@ -327,13 +357,20 @@ def _unknown(reference: _Reference, commit: str, why: Phrase) -> InputError:
         'reason = "…"',
         'strength = "documented"',
         'source = "…"',
-        "checked = 2026-01-31",
+        "checked = …",
     ]
+    hint = phrase("describe it in a fact:\n  {fact}", fact="\n  ".join(lines))
+    if reference.described:
+        hint = phrase(
+            "facts describe {commits}; describe another commit in a fact:\n  {fact}",
+            commits=listed(map(literal, reference.described)),
+            fact="\n  ".join(lines),
+        )
     return InputError(
         phrase(
             "nothing is known about `{name}` at {commit}", name=reference.name, commit=commit[:12]
         ),
         where=reference.where,
         why=why,
-        hint=phrase("describe it in a fact:\n  {fact}", fact="\n  ".join(lines)),
+        hint=hint,
     )

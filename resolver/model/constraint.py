@@ -220,8 +220,8 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
     have no static metadata, so these are assumed to have none either.
     """
 
-    # The project, or the package `project[extra]`.
-    subject: str
+    # The project, or one of its extras.
+    package: Package
     # Why the releases cannot be used.
     why: WhyNot
     # For RELEASE and COMMIT of `NoCandidate`, the specifier that no release meets; empty for any
@@ -230,8 +230,8 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def project(self) -> NormalizedName:
-        """Return the name of the project, without the extra of `subject`."""
-        return text.name(self.subject.partition("[")[0])
+        """Return the project of the package."""
+        return text.name(self.package.name)
 
     @property
     def is_unusable(self) -> bool:

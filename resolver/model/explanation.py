@@ -12,8 +12,7 @@ from enum import Enum
 
 import msgspec
 
-from resolver.model.component import Component
-from resolver.model.edit import Edit
+from resolver.model.change import Change
 from resolver.model.fact import Practice, Warns
 from resolver.model.message import Message
 from resolver.model.problem import Problem, Recorded
@@ -57,94 +56,6 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     branches: tuple[Branch, ...] = ()
     # The warnings of facts about the releases in the reasons.
     notes: tuple[Warns, ...] = ()
-
-
-class ChangeKind(Enum):
-    """The kinds of changes. Names in backticks are fields of `Change`."""
-
-    # Practices are turned on. `subject` has their ids.
-    PRACTICE = "practice"
-    # The line `after` about the project `subject` is added. If `before` is not empty, a fact says
-    # that the project `before` must be absent if a line names `subject`.
-    LINE = "line"
-    # A line of the stack gets another specifier.
-    VERSION = "version"
-    # A line of the stack loses an extra.
-    EXTRA = "extra"
-    # A line of the stack is removed.
-    DROP = "drop"
-    # A component of the target gets another value, such as another Python or driver.
-    COMPONENT = "component"
-    # The stack gets another policy.
-    POLICY = "policy"
-    # The stack uses one more file of facts, `after`.
-    FACTS = "facts"
-    # A fact that contradicts metadata is added to the stack. `after` is its TOML. This is a risk.
-    ADD = "add"
-    # A fact is added that states what a source archive without static metadata requires. `before`
-    # is the name of the archive.
-    STATE = "state"
-    # Lines and facts of the shipped stack `before` about the projects `subject` are added. `after`
-    # is their TOML.
-    SOURCE = "source"
-    # A fact is set aside. This is a risk.
-    RELAX = "relax"
-    # The lines are divided between two environments.
-    SPLIT = "split"
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One change of a stack.
-
-    A split has one change for each environment, with the environment's name as `subject` and its
-    lines as `after`.
-    """
-
-    # What kind of change it is.
-    kind: ChangeKind
-    # The project, the component or the id of the fact that the change is about.
-    subject: str
-    # The text before the change. For a fact that is set aside or added: the requirement that no
-    # longer counts.
-    before: str = ""
-    # The text after the change.
-    after: str = ""
-    # file:line of what changes.
-    where: str = ""
-    # The number of releases from the requested version to the new one; negative if the new one is
-    # older.
-    steps: int = 0
-    # The full years between the uploads of these two releases, with the same sign; 0 if unknown.
-    years: int = 0
-    # The days between these uploads, with the same sign; 0 if unknown.
-    days: int = 0
-    # The name of the target whose component changes; empty for the target that is explained.
-    target: str = ""
-    # The component that changes; None for other kinds of changes.
-    component: Component | None = None
-    # Whether a line that others of the stack depend on goes back by years while the others stay.
-    left_behind: bool = False
-    # Whether an older release is taken of what requires another line of its contradiction, and that
-    # line stays as it is.
-    is_older_requirer: bool = False
-    # Whether a line takes a pre-release since tables pair no final release with the machine.
-    has_no_final: bool = False
-    # The requirement because of which a line or component changes, if no contradiction is about it;
-    # None if there is none, or if it is unknown.
-    cause: Reason | None = None
-    # The shipped stack that the new line is from, or that must not have the project of a dropped
-    # line; empty for other changes.
-    shipped: str = ""
-    # How the change edits the stack; None for a split, which makes two stacks.
-    edit: Edit | None = None
-
-    @property
-    def is_other_machine(self) -> bool:
-        """Return whether the change means another machine.
-
-        It does if the values of the component have no order, as the names of chips.
-        """
-        return self.component is not None and not self.component.grammar.is_ordered
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +170,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     # The problem without a solution.
     problem: Problem
+    # The text of the stack's TOML file.
+    text: str
     # The contradictions that were found; there may be others.
     contradictions: tuple[Contradiction, ...]
     # The ways out, the best first.

@@ -149,16 +149,23 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
         the target, and two distributions that exclude each other.
         """
         match self.constraint:
-            case Requires(package=package):
+            case Requires(package=package) | Unavailable(package=package):
                 return str(package)
             case BuildLine(package=name):
                 return name
             case Excluded(project=project):
                 return project
-            case Unavailable(subject=subject):
-                return subject
             case StackLine() | ComponentValue() | Exclusive():
                 return ""
+
+    @property
+    def project(self) -> str:
+        """Return the project of `subject`, without an extra; empty if there is none."""
+        match self.constraint:
+            case Requires(package=package) | Unavailable(package=package):
+                return package.name
+            case _:
+                return self.subject
 
     @property
     def fact(self) -> Fact | None:

@@ -269,3 +269,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
         if self.url:
             return f"{self.name}{extras} @ {self.url}"
         return f"{self.name}{extras}{self.specifier}"
+
+
+def name_of(need: Requirement | ComponentRequirement) -> str:
+    """Return the name of the project or the component that a requirement is about."""
+    return need.name if isinstance(need, Requirement) else need.component

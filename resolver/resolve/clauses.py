@@ -252,7 +252,7 @@ class Clauses(SatSolver):
 
         The releases are also permitted if a literal of `unless` is true.
         """
-        constraint = Unavailable(policy.package.name, policy.why)
+        constraint = Unavailable(policy.package, policy.why)
         permitted = self.new_variable()
         # A line that is relaxed now may permit the releases when it is not.
         relaxed_lines = [
@@ -528,18 +528,18 @@ class Clauses(SatSolver):
         """
         project = self.universe.project(text.name(base.name))
         if not project.exists:
-            yield self._nonexistent(base, "", Unavailable(base.name, NoCandidate.PROJECT))
+            yield self._nonexistent(base, "", Unavailable(base, NoCandidate.PROJECT))
             return
         mask = project.all if allows is None else project.mask(allows)
         if project.unreachable and mask and (allows is None or not pins(allows)):
-            yield self._nonexistent(base, "", Unavailable(base.name, NoCandidate.UNREACHABLE))
+            yield self._nonexistent(base, "", Unavailable(base, NoCandidate.UNREACHABLE))
         if not mask:
             specifier = str(allows) if isinstance(allows, SpecifierSet) else ""
-            because: list[Constraint] = [Unavailable(base.name, NoCandidate.RELEASE, specifier)]
+            because: list[Constraint] = [Unavailable(base, NoCandidate.RELEASE, specifier)]
             if project.source is not None:
                 # Without the line that names the commit, an index might have such a release.
                 root, _ = self.universe.sources[project.name]
-                at_commit = Unavailable(base.name, NoCandidate.COMMIT, specifier)
+                at_commit = Unavailable(base, NoCandidate.COMMIT, specifier)
                 because = [at_commit, root.origin]
             yield self._nonexistent(base, specifier, *because)
         for position, variable in self._set_aside.get(base, {}).items():
@@ -561,16 +561,17 @@ class Clauses(SatSolver):
 
 def _why_absent(project: Project, position: int) -> Constraint:
     """Return the constraint that rules out a release without a usable file."""
+    package = Package(project.name)
     files = project.release(position)
     if isinstance(files, Release):
-        return Unavailable(project.name, NoCandidate.PRERELEASE)  # excluded by the policy
+        return Unavailable(package, NoCandidate.PRERELEASE)  # excluded by the policy
     reasons = {file.reason for file in files}
     excluding = project.exclusions(position)
     if excluding and RejectionReason.FACT in reasons:
         return Excluded(project.name, excluding[0])
     if not reasons.isdisjoint((RejectionReason.NEWER, RejectionReason.NO_DATE)):
-        return Unavailable(project.name, RejectionReason.NEWER)
-    return Unavailable(project.name, NoCandidate.FILE)
+        return Unavailable(package, RejectionReason.NEWER)
+    return Unavailable(package, NoCandidate.FILE)
 
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple, Protocol
 
 from packaging.utils import NormalizedName
 
-from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.release import Release
 from resolver.model.resolution import Pin, Resolution
@@ -50,8 +49,7 @@ def without_fallbacks(universe: Universe, resolution: Resolution, search: Search
     """Return a resolution with fewer fallbacks; the given one if no better one is found.
 
     First all projects with fallbacks are decided first in a search, and then only the project with
-    the oldest fallback. If an index fails in a search, the given resolution is returned, and
-    `is_answer_final` of the universe is set to False: with the index, there may be another answer.
+    the oldest fallback. A search in which an index fails finds nothing (see `OptionalReads`).
     """
     fallbacks = [fallback.project for fallback in _fallbacks(universe, resolution)]
     pins = {pin.name: pin.version for pin in resolution.pins}
@@ -59,11 +57,9 @@ def without_fallbacks(universe: Universe, resolution: Resolution, search: Search
     if len(fallbacks) > 1:
         attempts.append(fallbacks[:1])
     for attempt in attempts:
-        try:
+        other = None
+        with universe.optional_reads.allowing_failure():
             other = search(universe, among=universe.deciding_first(attempt, pins))
-        except IndexFailure:
-            universe.is_answer_final = False
-            break
         if other is not None and _is_better(universe, resolution, other, attempt):
             return other
     return resolution

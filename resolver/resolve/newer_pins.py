@@ -64,7 +64,8 @@ def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
     for position in islice(project.by_preference(project.stable, day), _LOOKED_AT):
         if project.is_later(position, day):
             return False
-        with suppress(ResolverError):  # a release that cannot be read does not fit
+        # A release that cannot be read does not fit.
+        with suppress(ResolverError), universe.optional_reads.allowing_failure():
             if _would_fit(universe, resolution, pin, position):
                 return True
     return False

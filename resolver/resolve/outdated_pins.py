@@ -289,6 +289,6 @@ def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
         case Excluded(project=project, fact=fact):
             return 3, (project, fact.id)
         case Unavailable():
-            return 4, (constraint.subject, constraint.why.name, constraint.wanted)
+            return 4, (str(constraint.package), constraint.why.name, constraint.wanted)
         case Requires(package=package, source=source, fact=fact):
             return 5, (*package[:2], source.name, constraint.text, fact.id if fact else "")

@@ -26,7 +26,6 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.linkage import TORCH
 from resolver.model.package import Package
@@ -89,38 +88,27 @@ def with_soft_requirements(
 
     It meets all soft requirements that the given resolution meets. If `search` finds no better
     resolution, the given one is returned. Requirements that are not met are in `unmet_bounds` and
-    `unloadable_pins` of the result. If an index fails in a search, the requirement is given up as
-    well, and `is_answer_final` of the universe is set to False: with the index, there may be
-    another answer.
+    `unloadable_pins` of the result. A search in which an index fails finds nothing (see
+    `OptionalReads`).
     """
-    asked = universe
     best = resolution
-
-    def search_or_none(stricter: Universe) -> Resolution | None:
-        try:
-            return search(stricter)
-        except IndexFailure:
-            asked.is_answer_final = False
-            return None
-
     given_up: set[SoftPair] = set()
     broken = _broken(universe, best)
     while broken:
-        improved = _improved(universe, best, broken, search_or_none)
+        improved = _improved(universe, best, broken, search)
         if improved is not None:
             universe, best = improved
         else:  # try them one by one
             for number, judged in enumerate(broken):
                 improved = None
                 if number < _ATTEMPTS:
-                    improved = _improved(universe, best, [judged], search_or_none)
+                    improved = _improved(universe, best, [judged], search)
                 if improved is None:
                     given_up.add(judged.pair)
                 else:
                     universe, best = improved
         broken = [judged for judged in _broken(universe, best) if judged.pair not in given_up]
     unmet = _broken(universe, best)
-    asked.is_answer_final = asked.is_answer_final and universe.is_answer_final
     binaries = PinnedBinaries(universe)
     unread = [pin.name for pin in best.pins if binaries.is_left_unread(pin)]
     return replace(
@@ -156,7 +144,9 @@ def _improved(
         else:
             linked[judged.pair.project] = judged.there
     stricter = universe.with_soft_requirements(bounds, linked)
-    better = search(stricter)
+    better = None
+    with universe.optional_reads.allowing_failure():
+        better = search(stricter)
     if better is None or not broken_pairs(stricter, better) < broken_pairs(universe, best):
         return None
     return stricter, better
@@ -222,11 +212,8 @@ def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
                 continue
             if name not in pin.extras:
                 yield from _judged_bounds(universe, pin, other)
-            try:
+            with universe.optional_reads.allowing_failure():
                 yield from _judged_by_later_release(universe, pin, other)
-            except IndexFailure:
-                # What cannot be read says nothing: there is a solution all the same.
-                universe.is_answer_final = False
         if torch is not None and pin is not torch and binaries.may_be_linked(pin):
             required = [pins[name] for name in pin.needs if name in pins and name != TORCH]
             yield _judged_wheel(binaries, pin, torch, required)

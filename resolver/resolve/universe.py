@@ -7,6 +7,7 @@ and the complete engine both use it. The independent check does not.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
 from typing import ClassVar, Final, NamedTuple
@@ -17,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import ResolverError, WrongRelease
+from resolver.errors import IndexFailure, ResolverError, WrongRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
@@ -54,6 +55,23 @@ from resolver.resolve.project import Project
 # How many archives of a project without static metadata are opened. After these, all other archives
 # of the project count as unusable without being opened.
 _IN_VAIN: Final = 3
+
+
+class OptionalReads:
+    """What is read to improve an answer, and may be left unread if an index fails."""
+
+    def __init__(self) -> None:
+        """Begin without a failure."""
+        # Whether an index has failed. If so, another run may give another answer.
+        self.has_failed = False
+
+    @contextmanager
+    def allowing_failure(self) -> Iterator[None]:
+        """End the block silently if an index fails, and set `has_failed`."""
+        try:
+            yield
+        except IndexFailure:
+            self.has_failed = True
 
 
 class ExtraBound(NamedTuple):
@@ -113,9 +131,8 @@ class Universe(Candidates):
         self.linked: dict[NormalizedName, frozenset[str]] = {}
         # Projects that the search decides before all others (see `deciding_first`).
         self.decided_first: frozenset[NormalizedName] = frozenset()
-        # False if an index failed in an optional search, so that another run with the same pages
-        # may give another answer.
-        self.is_answer_final = True
+        # Shared by all variants of this universe.
+        self.optional_reads = OptionalReads()
         self.linkage = LinkageRules(self)
 
     def for_problem(
@@ -746,7 +763,7 @@ def _unusable(package: Package, rejection: Rejection) -> Edge:
     if reason is RejectionReason.UNOPENED:
         reason = RejectionReason.DYNAMIC
     nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)
-    return Edge(nothing, ReleaseMask(0), Unavailable(str(package), reason))
+    return Edge(nothing, ReleaseMask(0), Unavailable(package, reason))
 
 
 def _split(requirement: Requirement, constraint: Constraint) -> Iterator[Edge]:

@@ -197,7 +197,9 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
         "tensordict==0.9.0\n",
     )
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
-    assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
+    # verl-sglang, which ships as well, takes torch-memory-saver from a commit.
+    assert stack["stack"]["requires"] == ["torch-memory-saver==0.0.9", "tensordict==0.9.0"]
+    assert len(left_out) == 2
 
 
 def test_import_leaves_out_what_components_bring(workspace: Workspace) -> None:

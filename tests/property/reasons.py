@@ -218,7 +218,7 @@ def taken_away(world: World, reason: Reason) -> Iterator[tuple[str, str]]:
             for version in within(world, name, reason.versions):
                 if fact.applies_to(Version(version)):
                     yield name, version
-        case Unavailable(subject=name):
+        case Unavailable(project=name):
             for refusal in reason.evidence.refusals:
                 yield name, refusal.version
 

@@ -24,6 +24,17 @@ from resolver.explain.contradictions import (
     user_constraint_of,
 )
 from resolver.explain.explain import explanation_of
+from resolver.model.change import (
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    FactSetAside,
+    LineDropped,
+    LinesDivided,
+    RequirementRemoved,
+    VersionChanged,
+)
 from resolver.model.constraint import (
     ComponentValue,
     Excluded,
@@ -32,7 +43,7 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
-from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.model.explanation import Branch, Contradiction, Explanation, Fix
 from resolver.model.reason import Reason, requirement_of
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.conflict import further_blocks
@@ -344,7 +355,7 @@ def it_locks_and_its_pins_are_right(case: Case) -> None:
 
 def undoing_any_one_change_brings_the_conflict_back(case: Case) -> None:
     for fix in case.explanation.fixes:
-        if fix.changes[0].kind is ChangeKind.SPLIT:
+        if isinstance(fix.changes[0], LinesDivided):
             continue
         for change in fix.changes:
             (problem,) = compile_problems(stack_inputs(undone(fix, change)))
@@ -354,7 +365,7 @@ def undoing_any_one_change_brings_the_conflict_back(case: Case) -> None:
 def it_changes_what_it_says_and_nothing_else(case: Case) -> None:
     before = table(case.inputs.stack.text)
     for fix in case.explanation.fixes:
-        if fix.changes[0].kind is ChangeKind.SPLIT:
+        if isinstance(fix.changes[0], LinesDivided):
             parts = [table(text) for _, text in fix.files]
             assert {*parts[0].pop("lines"), *parts[1].pop("lines")} == {*before["lines"]}
             for part in parts:
@@ -379,7 +390,7 @@ def an_enforced_fact_is_never_relaxed_and_risks_come_last(case: Case) -> None:
     fixes = case.explanation.fixes
     for fix in fixes:
         assert not enforced & {
-            change.subject for change in fix.changes if change.kind is ChangeKind.RELAX
+            change.fact for change in fix.changes if isinstance(change, FactSetAside)
         }
     assert [fix.risky for fix in fixes] == sorted(fix.risky for fix in fixes)
     assert [fix.name for fix in fixes] == list("ABCDEFGHIJ"[: len(fixes)])
@@ -397,15 +408,15 @@ def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
     strengths = {fact.id: fact.strength.value for fact in case.world.facts}
 
     def cost(change: Change) -> int:
-        if change.kind is ChangeKind.RELAX:
-            return _RELAXED[strengths[change.subject]]
+        if isinstance(change, FactSetAside):
+            return _RELAXED[strengths[change.fact]]
         return (
             _COMPONENTS[change.subject]
-            if change.kind is ChangeKind.COMPONENT
+            if isinstance(change, ComponentChanged)
             else _COSTS[change.kind.value]
         )
 
-    fixes = [fix for fix in case.explanation.fixes if fix.changes[0].kind is not ChangeKind.SPLIT]
+    fixes = [fix for fix in case.explanation.fixes if not isinstance(fix.changes[0], LinesDivided)]
     cheapest = min((sum(map(cost, fix.changes)) for fix in fixes), default=10_000)
     for price, changed in changed_worlds(case, cheapest):
         assert not BruteForce(changed).satisfiable(), (price, changed.asks, changed.system)
@@ -484,27 +495,27 @@ def test_ways_out_hold() -> None:
 def undone(fix: Fix, change: Change, text: str = "") -> str:
     raw: dict[str, Any] = tomli.loads(text or fix.files[0][1])
     requires = raw["stack"]["requires"]
-    match change.kind:
-        case ChangeKind.VERSION | ChangeKind.EXTRA:
-            requires[requires.index(change.after)] = change.before
-        case ChangeKind.COMPONENT:
+    match change:
+        case VersionChanged() | ExtrasRemoved():
+            requires[requires.index(str(change.after))] = change.before.origin.text
+        case ComponentChanged():
             own = change.subject in ("python", "glibc")
             table = raw["target"] if own else raw["target"]["system"]
             assert table[change.subject] == change.after
             table[change.subject] = change.before
-        case ChangeKind.RELAX:
-            rows = [row for row in raw["relax"] if row["fact"] == change.subject]
-            rows = [row for row in rows if row.get("needs", [""]) == [change.before]]
+        case FactSetAside():
+            rows = [row for row in raw["relax"] if row["fact"] == change.fact]
+            rows = [row for row in rows if row.get("needs", [""]) == [change.need]]
             raw["relax"].remove(rows[0])
             if not raw["relax"]:
                 del raw["relax"]
-        case ChangeKind.ADD:
-            (row,) = tomli.loads(change.after)["fact"]["replaces"]
+        case RequirementRemoved():
+            (row,) = tomli.loads(change.rows)["fact"]["replaces"]
             raw["fact"]["replaces"].remove(row)
             if not raw["fact"]["replaces"]:
                 del raw["fact"]["replaces"]
-        case ChangeKind.DROP:
-            requires.append(change.before)
+        case LineDropped():
+            requires.append(change.before.origin.text)
         case _:
             raise AssertionError(change)
     return tomli_w.dumps(raw)

@@ -361,7 +361,8 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
             ]
         )
     if whole:
-        yield from map(_details, explanation.fixes)
+        for fix in explanation.fixes:
+            yield _details(fix, explanation.text)
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
@@ -388,14 +389,12 @@ def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
     )
 
 
-def _details(fix: Fix) -> Details:
-    """Return the changes of a way out as diffs, and the whole changed files."""
+def _details(fix: Fix, original: str) -> Details:
+    """Return the changes of a way out as diffs of the `original` file, and the whole new files."""
     label, changes = message("conflict.fix", name=fix.name), fixes.changes_sentence(fix.changes)
-    blocks: list[Paragraph | Code] = []
-    for change in fix.changes:
-        diff = fixes.change_diff(change)
-        if diff:
-            blocks.append(Code(tuple(diff), "diff"))
+    blocks: list[Paragraph | Code] = [
+        Code(tuple(fixes.stack_diff(original, text)), "diff") for text in fix.texts
+    ]
     for name, text in fix.files:
         blocks.append(_paragraph(message("conflict.file", name=name)))
         blocks.append(Code(tuple(fixes.safe_lines(text)), "toml"))

@@ -1,33 +1,53 @@
-"""State the changes of a way out and its lock as sentences and as lines of a diff."""
+"""State the changes of a way out and its lock as sentences and as a diff."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from shlex import join, quote
 
 from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
 
 from resolver.errors import escaped
+from resolver.model.change import (
+    CUTOFF,
+    ArchiveStated,
+    Change,
+    ComponentChanged,
+    ConstraintDropped,
+    CutoffDropped,
+    ExtrasRemoved,
+    FactSetAside,
+    FactsUsed,
+    LineAdded,
+    LineChanged,
+    LineDropped,
+    LinesDivided,
+    PracticesOn,
+    PrereleasesAdmitted,
+    RequirementRemoved,
+    ShippedTaken,
+    VersionChanged,
+)
 from resolver.model.explanation import (
     Attempt,
     AttemptOutcome,
-    Change,
-    ChangeKind,
     Environment,
     Explanation,
     Fix,
 )
 from resolver.model.message import Message, joined, message
-from resolver.model.text import requirement
-from resolver.report.document import one_line
+from resolver.model.requirement import Requirement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
+from resolver.resolve.reasons import cutoff_text
 
 # If both environments share more lines than this, these lines are counted and not named.
 _SHARED = 6
-# Kinds of changes that remove nothing from a file.
-_ADDITIONS = (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE)
+# The lines at the beginning of a unified diff that name the two files.
+_FILE_NAMES = 2
 
 
 def change_sentence(change: Change) -> Message:
@@ -41,10 +61,11 @@ def change_sentence(change: Change) -> Message:
         remarks.append(message(code, count=abs(change.years)))
     if change.left_behind:
         remarks.append(message("conflict.left-behind"))
-    if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
-        remarks.append(message("conflict.a-prerelease"))
-    if change.kind is ChangeKind.VERSION and _removed_extras(change):
-        remarks.append(_without_extras(change))
+    if isinstance(change, VersionChanged):
+        if _pins_prerelease(change.after):
+            remarks.append(message("conflict.a-prerelease"))
+        if _removed_extras(change):
+            remarks.append(_without_extras(change))
     text = _change(change)
     if remarks:
         extra = joined("conflict.clause", remarks)
@@ -64,11 +85,11 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
     parts = 0
     archives = []
     for change in changes:
-        match change.kind:
-            case ChangeKind.SPLIT:
+        match change:
+            case LinesDivided():
                 parts += 1
-            case ChangeKind.STATE:
-                archives.append(change.before)
+            case ArchiveStated():
+                archives.append(change.archive)
             case _:
                 effect = replace(change, target="", where="", cause=None, edit=None)
                 by_effect.setdefault(effect, []).append(change)
@@ -104,11 +125,11 @@ def changes_sentence(changes: Sequence[Change]) -> Message:
 
 def risk_sentence(fix: Fix) -> Message | None:
     """Return what a way out contradicts; None if it contradicts no fact and no metadata."""
-    kinds = {change.kind for change in fix.changes}
     if fix.risky:
-        is_fact = ChangeKind.RELAX in kinds
+        is_fact = any(isinstance(change, FactSetAside) for change in fix.changes)
         return message("conflict.risk-fact" if is_fact else "conflict.risk-metadata")
-    return message("conflict.risk-practice") if ChangeKind.PRACTICE in kinds else None
+    is_practice = any(isinstance(change, PracticesOn) for change in fix.changes)
+    return message("conflict.risk-practice") if is_practice else None
 
 
 def twin_sentence(fix: Fix) -> Message | None:
@@ -193,45 +214,46 @@ def _has_make(explanation: Explanation, *, in_checkout: bool) -> bool:
 
 def _change(change: Change) -> Message:
     """Return the sentence about a change, without how far it is from the original release."""
-    before, after, subject = change.before, change.after, change.subject
-    match change.kind:
-        case ChangeKind.COMPONENT:
-            return _component(change)
-        case ChangeKind.POLICY:
-            return _policy(before, after)
-        case ChangeKind.LINE:
-            code = "conflict.line-added" if before else "conflict.line-added-alone"
-            return message(code, line=after, absent=before)
-        case ChangeKind.SOURCE | ChangeKind.FACTS | ChangeKind.STATE:
-            return _knowledge(change)
-        case ChangeKind.ADD | ChangeKind.RELAX:
-            return _risk(change)
-        case ChangeKind.PRACTICE:
-            names = [f"`{name}`" for name in subject.split(", ")]
+    match change:
+        case PracticesOn():
+            names = [f"`{name}`" for name in change.names]
             listed = joined("comma", names)
             return message("conflict.practices-on", count=len(names), names=listed)
-        case ChangeKind.SPLIT:
-            return message("conflict.environment", name=subject, requires=after)
-        case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
+        case LineAdded():
+            code = "conflict.line-added" if change.absent else "conflict.line-added-alone"
+            return message(code, line=str(change.need), absent=change.absent)
+        case VersionChanged() | ExtrasRemoved() | LineDropped():
             return _line(change)
+        case ComponentChanged():
+            return _component(change)
+        case ConstraintDropped() | CutoffDropped() | PrereleasesAdmitted():
+            return _policy(*ends(change))
+        case FactsUsed() | ArchiveStated() | ShippedTaken():
+            return _knowledge(change)
+        case RequirementRemoved() | FactSetAside():
+            return _risk(change)
+        case LinesDivided():
+            lines = ", ".join(change.lines)
+            return message("conflict.environment", name=change.environment, requires=lines)
 
 
-def _knowledge(change: Change) -> Message:
+def _knowledge(change: FactsUsed | ArchiveStated | ShippedTaken) -> Message:
     """Return the sentence about facts that are added or used without contradicting others."""
-    if change.kind is ChangeKind.STATE:
-        return _facts_stated([change.before])
-    if change.kind is ChangeKind.FACTS:
-        return message("conflict.facts-used", subject=change.subject, file=change.after)
-    code = "conflict.from-shipped" if change.subject else "conflict.as-shipped"
-    return message(code, stack=change.before, names=change.subject)
+    match change:
+        case ArchiveStated():
+            return _facts_stated([change.archive])
+        case FactsUsed():
+            return message("conflict.facts-used", subject=change.project, file=change.file)
+        case ShippedTaken():
+            code = "conflict.from-shipped" if change.names else "conflict.as-shipped"
+            return message(code, stack=change.stack, names=", ".join(change.names))
 
 
-def _component(change: Change) -> Message:
+def _component(change: ComponentChanged) -> Message:
     """Return the sentence about another value of a component."""
-    component = change.component
     text = message(
         "conflict.machine-instead" if change.is_other_machine else "conflict.component-instead",
-        component=change.subject if component is None else component.label,
+        component=change.component.label,
         before=change.before,
         after=change.after,
     )
@@ -244,73 +266,118 @@ def _policy(before: str, after: str) -> Message:
     """Return the sentence about a change of a policy."""
     if not after:
         return message("conflict.policy-dropped", before=before)
-    code = "conflict.policy-instead" if before else "conflict.policy-added"
-    return message(code, before=before, after=after)
+    return message("conflict.policy-added", before=before, after=after)
 
 
-def _risk(change: Change) -> Message:
+def _risk(change: RequirementRemoved | FactSetAside) -> Message:
     """Return the sentence about a fact that is set aside or a requirement that is removed."""
+    before, _ = ends(change)
     code = "conflict.fact-added-against"
-    if change.kind is ChangeKind.RELAX:
-        code = "conflict.fact-relaxed-with" if change.before else "conflict.fact-relaxed"
-    return message(code, subject=change.subject, before=change.before)
+    if isinstance(change, FactSetAside):
+        code = "conflict.fact-relaxed-with" if before else "conflict.fact-relaxed"
+    return message(code, subject=change.subject, before=before)
 
 
-def _line(change: Change) -> Message:
+def _line(change: LineChanged | LineDropped) -> Message:
     """Return the sentence about a change of a line."""
-    ends = {"before": change.before, "after": change.after}
-    if change.shipped and not change.after:
-        return message("conflict.line-dropped-as-shipped", stack=change.shipped, **ends)
-    if not change.after:
-        return message("conflict.line-dropped", **ends)
-    if change.kind is not ChangeKind.EXTRA:
-        return message("conflict.ask-instead", **ends)
-    if len(_extras(change.before)) == 1:
-        return message("conflict.without-extra", **ends)
-    return message("conflict.instead-without", without=_without_extras(change), **ends)
+    before, after = ends(change)
+    if isinstance(change, LineDropped):
+        code = "conflict.line-dropped-as-shipped" if change.shipped else "conflict.line-dropped"
+        return message(code, stack=change.shipped, before=before, after=after)
+    if isinstance(change, VersionChanged):
+        return message("conflict.ask-instead", before=before, after=after)
+    if len(change.asked.extras) == 1:
+        return message("conflict.without-extra", before=before, after=after)
+    without = _without_extras(change)
+    return message("conflict.instead-without", without=without, before=before, after=after)
 
 
-def _without_extras(change: Change) -> Message:
+def _without_extras(change: LineChanged) -> Message:
     """Return the words that name the extras which a line loses."""
     extras = _removed_extras(change)
     return message("conflict.without-extras", count=len(extras), extras=joined("comma", extras))
 
 
-def _removed_extras(change: Change) -> list[str]:
+def _removed_extras(change: LineChanged) -> list[NormalizedName]:
     """Return the extras that a line had before a change and has no longer, sorted."""
-    return sorted(_extras(change.before) - _extras(change.after))
+    return sorted({*change.asked.extras} - {*change.after.extras})
 
 
-def _is_prerelease(line: str) -> bool:
-    """Return whether a line pins one release, which is a pre-release."""
-    try:
-        specifiers = list(requirement(line).specifier)
-    except InvalidRequirement:
-        return False
+def _pins_prerelease(need: Requirement) -> bool:
+    """Return whether a requirement pins one release, which is a pre-release."""
+    specifiers = list(need.specifier)
     if len(specifiers) != 1 or specifiers[0].operator != "==":
         return False
     return specifiers[0].prereleases is True
 
 
-def _extras(line: str) -> set[str]:
-    """Return the normalized extras (PEP 685) of a line; empty if it is about a component."""
-    try:
-        return set(requirement(line).extras)
-    except InvalidRequirement:
-        return set()
+def ends(change: Change) -> tuple[str, str]:
+    """Return what a report shows as the text before a change, and as the text after it.
 
-
-def change_diff(change: Change) -> list[str]:
-    """Return a change as lines of a diff, below the place that it is about.
-
-    Empty for a split, which changes no line.
+    docs/conflict-report.md says what they are for each kind of change.
     """
-    if change.kind is ChangeKind.SPLIT:
-        return []
-    lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
-    if change.kind not in _ADDITIONS:
-        lines += [f"-{line}" for line in safe_lines(change.before)]
-    return lines + [f"+{line}" for line in safe_lines(change.after)]
+    match change:
+        case LineAdded():
+            return change.absent, str(change.need)
+        case VersionChanged() | ExtrasRemoved():
+            return change.before.origin.text, str(change.after)
+        case LineDropped():
+            return change.before.origin.text, ""
+        case ComponentChanged():
+            return change.before, change.after
+        case ConstraintDropped() | CutoffDropped() | PrereleasesAdmitted():
+            return _ends_of_policy(change)
+        case LinesDivided():
+            return "", ", ".join(change.lines)
+        case PracticesOn():
+            return "", f"practices = {_as_list(change.names)}"
+        case FactsUsed() | RequirementRemoved() | ArchiveStated() | ShippedTaken() | FactSetAside():
+            return _ends_of_facts(change)
+
+
+def _ends_of_policy(
+    change: ConstraintDropped | CutoffDropped | PrereleasesAdmitted,
+) -> tuple[str, str]:
+    """Return what `ends` does for a change of the policy."""
+    match change:
+        case ConstraintDropped():
+            return f"constraints: {change.before.origin.text}", ""
+        case CutoffDropped():
+            return f"{CUTOFF} = {cutoff_text(change.cutoff).replace('T', ' ')}", ""
+        case PrereleasesAdmitted():
+            return "", f'prereleases-of.{change.project} = "allow"'
+
+
+def _ends_of_facts(
+    change: FactsUsed | RequirementRemoved | ArchiveStated | ShippedTaken | FactSetAside,
+) -> tuple[str, str]:
+    """Return what `ends` does for a change of the facts that count."""
+    match change:
+        case FactsUsed():
+            return "", change.file
+        case RequirementRemoved():
+            return ", ".join(change.needs), change.rows
+        case ArchiveStated():
+            return change.archive, change.rows
+        case ShippedTaken():
+            return change.stack, change.rows
+        case FactSetAside():
+            return change.need, ""
+
+
+def _as_list(names: Iterable[str]) -> str:
+    """Return names as a TOML array of strings on one line.
+
+    The names must need no escaping: they are names of facts.
+    """
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"[{quoted}]"
+
+
+def stack_diff(before: str, after: str) -> list[str]:
+    """Return the unified diff of the text of a stack's file, without the lines that name files."""
+    lines = difflib.unified_diff(safe_lines(before), safe_lines(after), lineterm="")
+    return list(islice(lines, _FILE_NAMES, None))
 
 
 def safe_lines(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from resolver.i18n import translate
+from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,
@@ -22,7 +23,6 @@ from resolver.model.constraint import (
 from resolver.model.explanation import (
     Attempt,
     Branch,
-    Change,
     Closing,
     Contradiction,
     Environment,
@@ -177,7 +177,7 @@ def _unavailable(constraint: Unavailable, evidence: Evidence) -> dict[str, Any]:
         for refusal in evidence.refusals
     ]
     data = {
-        "subject": constraint.subject,
+        "subject": str(constraint.package),
         "wanted": constraint.wanted,
         "lack": lack_of(constraint),
         "count": evidence.count,
@@ -256,33 +256,26 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
     }
 
 
-# Fields of a change that only decide the order of ways out, or that are told in another form.
-_NOT_REPORTED = (
-    "component",
-    "edit",
-    "cause",
-    "shipped",
-    "days",
-    "left_behind",
-    "is_older_requirer",
-    "has_no_final",
-)
-
-
 def _change(change: Change, language: Language) -> dict[str, Any]:
     """Return a change of a way out.
 
     `target` is there only if it changes another target, and `because` only if it has a cause.
     """
-    plain = replace(change, component=None, edit=None, cause=None)
-    view: dict[str, Any] = to_builtins(plain)
-    for key in _NOT_REPORTED:
-        del view[key]
+    before, after = fixes.ends(change)
+    view: dict[str, Any] = {
+        "kind": change.kind.value,
+        "subject": change.subject,
+        "before": before,
+        "after": after,
+        "where": change.where,
+        "steps": change.steps,
+        "years": change.years,
+    }
+    if change.target:
+        view["target"] = change.target
     if change.cause is not None:
         view["because"] = _statements([change.cause], language)
     view["text"] = translate(fixes.change_sentence(change), language)
-    if not change.target:
-        del view["target"]
     return view
 
 

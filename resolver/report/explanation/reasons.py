@@ -42,6 +42,38 @@ _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
 
 
+class GroupedReasons(Reason, frozen=True, kw_only=True):
+    """Reasons with the same cause, which are stated in one sentence.
+
+    The constraint and the place are those of the reason about the newest releases; the releases are
+    those of all reasons.
+    """
+
+    # The reasons, those about the newest releases first.
+    members: tuple[Reason, ...]
+
+
+def members_of(reason: Reason) -> tuple[Reason, ...]:
+    """Return the reasons that are stated with a reason: those of a group, or itself alone."""
+    return reason.members if isinstance(reason, GroupedReasons) else (reason,)
+
+
+def needs_text(reason: Reason) -> str:
+    """Return the requirements that a reason states, as one text.
+
+    Those of a group are `cann in A | B` if they list values, or joined by `|`. Empty if the reason
+    states no requirement.
+    """
+    needs = [need for need in map(requirement_of, members_of(reason)) if need is not None]
+    return _any_of(needs) if len(needs) > 1 else "".join(needs)
+
+
+def wanted_text(reason: Reason) -> str:
+    """Return the specifiers for which a reason says that there is no release, as one text."""
+    constraints = [member.constraint for member in members_of(reason)]
+    return _OR.join(lack.wanted for lack in constraints if isinstance(lack, Unavailable))
+
+
 def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
     """Return contradictions. Those that only repeat another one for other lines are left out.
 
@@ -49,9 +81,7 @@ def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
     `vllm-ascend` needs the `vllm` of a line, so it clashes with everything that the line clashes
     with.
     """
-    known = [
-        set(map(_known_of, contradiction.reasons)) - {None} for contradiction in contradictions
-    ]
+    known = [_known_of(contradiction) for contradiction in contradictions]
     kept: list[int] = []
     for number, facts in enumerate(known):
         if not any(known[other] and known[other] <= facts for other in kept):
@@ -60,11 +90,10 @@ def said_once(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
     return [contradictions[number] for number in kept]
 
 
-def _known_of(reason: Reason) -> Constraint | None:
-    """Return the constraint of a reason; None for a line or a component, which the user chose."""
-    if isinstance(reason.constraint, StackLine | ComponentValue):
-        return None
-    return reason.constraint
+def _known_of(contradiction: Contradiction) -> set[Constraint]:
+    """Return the constraints of a contradiction that the user did not choose (see `chosen_by`)."""
+    members = chain.from_iterable(map(members_of, contradiction.reasons))
+    return {reason.constraint for reason in members} - chosen_by(contradiction)
 
 
 def alike(contradictions: Sequence[Contradiction]) -> list[list[Contradiction]]:
@@ -146,10 +175,11 @@ def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
     constraint = reason.constraint
     match constraint:
         case StackLine() | Requires():
-            is_about_subject = needed_name(constraint.text) == subject
+            stated = constraint.text if isinstance(constraint, StackLine) else needs_text(reason)
+            is_about_subject = needed_name(stated) == subject
             owner = reason.subject if isinstance(constraint, Requires) else ""
             is_of_subject = owner == subject
-            return sort_of(reason), is_of_subject or owner, is_about_subject or constraint.text
+            return sort_of(reason), is_of_subject or owner, is_about_subject or stated
         case Excluded():
             return sort_of(reason), constraint.project == subject, type(constraint.fact)
         case Unavailable():
@@ -208,37 +238,22 @@ def needed_name(requirement: str) -> str:
 
 
 def _together(reasons: Sequence[Reason]) -> Reason:
-    """Return reasons with the same cause as one reason.
-
-    It has the place of the reason about the newest releases.
-    """
+    """Return reasons with the same cause as one, which has the place of the newest of them."""
     if len(reasons) == 1:
         return reasons[0]
-    reasons = sorted(reasons, key=_newest, reverse=True)
-    newest = reasons[0]
-    match newest.constraint:
-        case Requires() | BuildLine():
-            texts = [need for need in map(requirement_of, reasons) if need is not None]
-            return replace(
-                newest,
-                constraint=replace(newest.constraint, text=_any_of(texts)),
-                versions=_spans(reason.versions for reason in reasons),
-            )
-        case Unavailable():
-            constraints = [reason.constraint for reason in reasons]
-            wanted = [lack.wanted for lack in constraints if isinstance(lack, Unavailable)]
-            return replace(
-                newest,
-                constraint=replace(newest.constraint, wanted=_OR.join(wanted)),
-                evidence=replace(newest.evidence, nearest=()),
-            )
-        case _:
-            # `_cause` puts no other reasons together.
-            raise AssertionError(newest)
+    newest, *others = sorted(reasons, key=_newest, reverse=True)
+    return GroupedReasons(
+        constraint=newest.constraint,
+        versions=_spans(reason.versions for reason in reasons),
+        where=newest.where,
+        # What is nearest to one specifier is not nearest to another.
+        evidence=replace(newest.evidence, nearest=()),
+        members=(newest, *others),
+    )
 
 
 def _any_of(needs: Sequence[str]) -> str:
-    """Return requirements as one text: `cann in A | B` if they list values, or joined by `|`."""
+    """Return requirements as one text, see `needs_text`."""
     component, _, _ = needs[0].partition(" in ")
     values = [need.partition(" in ")[2] for need in needs]
     if not all(values):

@@ -41,7 +41,14 @@ from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRang
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
 from resolver.redaction import shown_address
-from resolver.report.explanation.reasons import alike, chosen_by, grouped, said_once
+from resolver.report.explanation.reasons import (
+    alike,
+    chosen_by,
+    grouped,
+    needs_text,
+    said_once,
+    wanted_text,
+)
 
 # Reasons for a rejection that say nothing about the particular file.
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
@@ -69,10 +76,11 @@ def sentence(reason: Reason) -> Message:
             return message(_line_code(constraint), text=text)
         case ComponentValue(component=component, value=value, label=label):
             return message("conflict.has", component=label or component, value=value)
-        case BuildLine(text=text):
-            return _about_releases("conflict.building", reason, needs=text)
-        case Requires(text=text):
-            return _about_releases(_requirement_code(constraint), reason, needs=text)
+        case BuildLine():
+            return _about_releases("conflict.building", reason, needs=needs_text(reason))
+        case Requires():
+            code = _requirement_code(constraint)
+            return _about_releases(code, reason, needs=needs_text(reason))
         case Excluded(fact=Names(index=index) as fact):
             return _about_releases("conflict.misnamed", reason, reason=reason_of(fact), index=index)
         case Excluded(fact=excluding):
@@ -85,7 +93,7 @@ def sentence(reason: Reason) -> Message:
                 "conflict.shares", package=fact.package, other=fact.other, module=fact.module
             )
         case Unavailable():
-            return _unavailable_sentence(constraint, reason.evidence)
+            return _unavailable_sentence(reason, constraint)
 
 
 def _line_code(line: StackLine) -> str:
@@ -150,7 +158,7 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
         else:
             by_reason.setdefault(_refused_for(refusal, machine), []).append(refusal)
     for glibc, versions in by_glibc.items():
-        named = message("conflict.release", subject=constraint.subject, versions=versions)
+        named = message("conflict.release", subject=str(constraint.package), versions=versions)
         yield message(
             "conflict.newer-glibc",
             count=len(versions),
@@ -212,7 +220,7 @@ def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
     for refusal in evidence.refusals:
         is_dynamic = any(file.reason is RejectionReason.DYNAMIC for file in refusal.files)
         if is_dynamic and not _newer_glibc(refusal, dict(evidence.machine)):
-            project = constraint.subject.partition("[")[0]
+            project = constraint.project
             yield message("conflict.tellable", subject=project, version=refusal.version)
             return
 
@@ -221,7 +229,7 @@ def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
     """Yield which indexes were not asked, because the stack binds the project to other ones."""
     if evidence.left_out:
         names = _quoted(evidence.left_out)
-        project = constraint.subject.partition("[")[0]
+        project = constraint.project
         yield message("conflict.left-out", count=len(names), names=names, subject=project)
 
 
@@ -232,7 +240,7 @@ def _own_index(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
     """
     is_known_elsewhere = evidence.meant or evidence.left_out or evidence.unreachable
     if constraint.why is NoCandidate.PROJECT and not is_known_elsewhere:
-        yield message("conflict.own-index", subject=constraint.subject.partition("[")[0])
+        yield message("conflict.own-index", subject=constraint.project)
 
 
 def _quoted(names: Iterable[str]) -> list[str]:
@@ -514,10 +522,11 @@ def target_line(problem: Problem) -> Message:
     return joined("conflict.clause", parts)
 
 
-def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return the sentence that releases cannot be used."""
+def _unavailable_sentence(reason: Reason, constraint: Unavailable) -> Message:
+    """Return the sentence that releases cannot be used, as the constraint of a reason says."""
+    evidence = reason.evidence
     about = partial(
-        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
+        message, subject=str(constraint.package), wanted=constraint.wanted, newest=evidence.newest
     )
     match constraint.why:
         case NoCandidate.PROJECT:
@@ -525,7 +534,7 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             code = "conflict.no-project-meant" if meant else "conflict.no-project"
             return about(code, meant=meant)
         case NoCandidate.RELEASE:
-            return _no_release_sentence(constraint, evidence)
+            return _no_release_sentence(reason)
         case NoCandidate.COMMIT:
             return about("conflict.no-release-at-commit")
         case NoCandidate.UNREACHABLE:
@@ -540,15 +549,14 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             return _with_reasons(constraint, evidence)
 
 
-def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
+def _no_release_sentence(reason: Reason) -> Message:
     """Return the sentence that no release meets a specifier, with the nearest ones that exist."""
-    about = partial(
-        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
-    )
+    evidence, wanted = reason.evidence, wanted_text(reason)
+    about = partial(message, subject=reason.subject, wanted=wanted, newest=evidence.newest)
     if evidence.unread:
         files = joined("conflict.clause", map(_unparsed, evidence.unread))
         return about("conflict.no-release-read", files=files)
-    if not constraint.wanted:
+    if not wanted:
         return about("conflict.no-release-at-all")
     match evidence.nearest:
         case (older, newer):
@@ -565,14 +573,14 @@ def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Me
     """
     about = partial(message, code, cutoff=evidence.cutoff)
     if not evidence.refusals:
-        subject: str | Message = constraint.subject
+        subject: str | Message = str(constraint.package)
         if constraint.wanted:
             subject = message("conflict.within", subject=subject, wanted=constraint.wanted)
         return about(count=1, releases=message("conflict.every", subject=subject))
     versions = [_dated(refusal, evidence.cutoff) for refusal in evidence.refusals]
     if evidence.count > len(versions):
         versions.append(message("conflict.more-releases", count=evidence.count - len(versions)))
-    named = message("conflict.release", subject=constraint.subject, versions=versions)
+    named = message("conflict.release", subject=str(constraint.package), versions=versions)
     return about(count=max(evidence.count, len(evidence.refusals)), releases=named)
 
 

@@ -7,12 +7,14 @@ import pytest
 from resolver.config.compile import compile_problems
 from resolver.explain.causes import with_causes
 from resolver.i18n import translate
-from resolver.model.explanation import Change, ChangeKind, Environment, Fix
+from resolver.model.change import Change, ComponentChanged
+from resolver.model.explanation import Environment, Fix
 from resolver.model.package import Package
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.fixes import change_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
+from tests.changes import dropped, version
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import inputs_of, matrix, target
@@ -25,12 +27,7 @@ CATALOG = DataCatalog().serve(
     "vision 2: torch==7",
     "zest 1: torch==7",
 )
-CANN = Change(ChangeKind.COMPONENT, "cann", "8.3.RC1", "8.5.0", component=COMPONENTS["cann"])
-
-
-def version(before: str, after: str, shipped: str = "") -> Change:
-    name = before.partition("=")[0]
-    return Change(ChangeKind.VERSION, name, before, after, shipped=shipped)
+CANN = ComponentChanged(component=COMPONENTS["cann"], before="8.3.RC1", after="8.5.0")
 
 
 def sentence(
@@ -88,7 +85,7 @@ def test_cause_of_a_component_is_none_where_markers_choose_lines() -> None:
     [
         version("torch==8", "torch==7", shipped="training"),
         version("torch>=6", "torch==7"),
-        Change(ChangeKind.DROP, "torch", "torch==8"),
+        dropped("torch==8"),
     ],
 )
 def test_cause_is_left_out_where_nothing_forces_the_change(change: Change) -> None:

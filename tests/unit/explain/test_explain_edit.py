@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import date
 
 import pytest
 import tomli
 
-from resolver.explain.changed_stack import as_list
 from resolver.explain.stack_text import StackText, table_text
 
 STACK = """\
@@ -115,8 +115,8 @@ def test_stack_text_without_lines_keeps_comments(numbers: list[int]) -> None:
     lines = ["a", "b<2", "c[x]"]
     text = '# a\n[stack]\nname = "s"\nrequires = {}  # all\n[target]\npython = "3.11"\n'
     kept = [line for at, line in enumerate(lines) if at not in numbers]
-    assert StackText(text.format(as_list(lines))).without_lines(numbers).text == text.format(
-        as_list(kept)
+    assert StackText(text.format(json.dumps(lines))).without_lines(numbers).text == text.format(
+        json.dumps(kept)
     )
 
 

@@ -23,8 +23,10 @@ from resolver.explain.loss import loss_of
 from resolver.explain.proposals import is_slip
 from resolver.i18n import translate
 from resolver.index.protocol import Lookup
+from resolver.model import text
+from resolver.model.change import Change, ChangeKind
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import Change, ChangeKind, Explanation, Fix
+from resolver.model.explanation import Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
 from resolver.model.resolution import Resolution
@@ -33,6 +35,7 @@ from resolver.report.explanation.fixes import change_sentence
 from resolver.resolve import sat
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
+from tests.changes import after_of, before_of
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
@@ -55,7 +58,7 @@ def explained(catalog: DataCatalog, *lines: str, facts: str = "") -> Explanation
 def told(fix: Fix) -> list[str]:
     """The changes of a way out, then its warnings."""
     return [
-        *(f"{change.before} -> {change.after}" for change in fix.changes),
+        *(f"{before_of(change)} -> {after_of(change)}" for change in fix.changes),
         *(fact.text for where in fix.environments for fact in where.warnings),
     ]
 
@@ -281,12 +284,8 @@ def test_fix_removes_an_extra_that_the_release_lacks() -> None:
         catalog.add_wheel("base", "3", ["other>=9", deep], extras=["gpu"])
         fixes = ways_out(catalog, "base[GPU]==3", "other==1")
         assert ["base[GPU]==3 -> " + after] in map(told, fixes)
-        assert (
-            len(
-                next(fix for fix in fixes if fix.changes[0].after == after).environments[0].warnings
-            )
-            == 0
-        )
+        fix = next(fix for fix in fixes if after_of(fix.changes[0]) == after)
+        assert not fix.environments[0].warnings
 
 
 def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
@@ -298,8 +297,8 @@ def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
         "plugin==3 ; platform_machine == 'x86_64'",
     )
     (override,) = (fix for fix in ways_out(catalog, here, there, "base==4") if fix.risky)
-    assert 'versions = "==2"' in override.changes[0].after
-    assert override.changes[0].before == "base==2"
+    assert 'versions = "==2"' in after_of(override.changes[0])
+    assert before_of(override.changes[0]) == "base==2"
 
 
 @pytest.mark.parametrize(("glibc", "is_first"), [("2.28", True), ("2.31", False)])
@@ -464,7 +463,7 @@ def test_fix_without_an_extra_is_listed_once() -> None:
     (environment,) = fix.environments
     with_extra = replace(
         fix,
-        changes=(replace(change, after="app[fast]==2"),),
+        changes=(replace(change, after=text.requirement("app[fast]==2")),),
         environments=(replace(environment, gone=("app[fast]",)),),
     )
     losses = [(loss_of(fix), fix), (loss_of(with_extra, price=1), with_extra)]
@@ -762,7 +761,7 @@ def test_fix_of_prereleases_is_not_listed_beside_final_releases() -> None:
     fixes = ways_out(catalog, "plugin==2", facts=facts)
     fix = next(fix for fix in fixes if told(fix) == ["plugin==2 -> plugin==1"])
     (change,) = fix.changes
-    other = replace(fix, changes=(replace(change, after="plugin==2rc1"),))
+    other = replace(fix, changes=(replace(change, after=text.requirement("plugin==2rc1")),))
     losses = [(loss_of(fix), fix), (loss_of(other, price=1), other)]
     assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
 
@@ -779,7 +778,7 @@ def test_fix_takes_a_whole_row_first() -> None:
         StackCompiler(inputs),
         Clock(60),
         lambda _: catalog,
-        report_fix=lambda changes: asked.append(tuple(change.after for change in changes)),
+        report_fix=lambda changes: asked.append(tuple(after_of(change) for change in changes)),
     )
     assert asked == [("base==3", "engine==3", "plugin==3")]
 
@@ -801,7 +800,7 @@ def test_fix_counts_full_years(day: str, years: int) -> None:
     catalog.add_wheel("plugin", "1", uploaded=f"{day}T00:00:00Z")
     fixes = ways_out(catalog, "plugin==2", "base")
     changes = chain.from_iterable(fix.changes for fix in fixes)
-    assert [change.years for change in changes if change.after == "plugin==1"] == [years]
+    assert [change.years for change in changes if after_of(change) == "plugin==1"] == [years]
 
 
 def test_fix_that_goes_against_facts_is_the_last_and_only_one() -> None:
@@ -856,7 +855,7 @@ def test_python_that_several_lines_need_is_tried_first() -> None:
         lambda _: catalog,
         report_fix=first.append,
     )
-    assert [[change.after for change in changes] for changes in first] == [["3.10"]]
+    assert [[after_of(change) for change in changes] for changes in first] == [["3.10"]]
     assert told(found.fixes[0]) == ["3.11 -> 3.10"]
 
 
@@ -869,7 +868,7 @@ def test_versions_are_loosened_with_the_python_that_lines_need() -> None:
     catalog.add_wheel("other", "2", ["base==2"])
     catalog.serve("base 1 2 3")
     fixes = ways_out(catalog, "plugin==1", "other==1")
-    whole = [told(fix) for fix in fixes if all(change.after for change in fix.changes)]
+    whole = [told(fix) for fix in fixes if all(after_of(change) for change in fix.changes)]
     assert whole[0] == ["3.11 -> 3.10", "plugin==1 -> plugin==2", "other==1 -> other==2"]
 
 

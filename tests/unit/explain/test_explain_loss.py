@@ -10,12 +10,23 @@ from msgspec.structs import replace
 
 from resolver.config.compile import compile_problems
 from resolver.explain.loss import Loss, loss_of
+from resolver.model import text
+from resolver.model.change import (
+    ArchiveStated,
+    Change,
+    ComponentChanged,
+    FactSetAside,
+    LinesDivided,
+    PracticesOn,
+    PrereleasesAdmitted,
+    VersionChanged,
+)
 from resolver.model.constraint import RequirementSource, Requires
-from resolver.model.edit import AllowPrereleases
-from resolver.model.explanation import Change, ChangeKind, Environment, Fix
+from resolver.model.explanation import Environment, Fix
 from resolver.model.fact import Warns
 from resolver.model.package import Package
 from resolver.model.reason import Reason
+from tests import changes
 from tests.components import COMPONENTS
 from tests.unit.explain.inputs import inputs_of, target, warning
 
@@ -29,10 +40,8 @@ def warned(text: str) -> Warns:
     return fact
 
 
-def version(name: str = "base", steps: int = 0, years: int = 0, days: int = 0) -> Change:
-    return Change(
-        ChangeKind.VERSION, name, f"{name}==2", f"{name}==1", steps=steps, years=years, days=days
-    )
+def version(name: str = "base", **more: int) -> VersionChanged:
+    return changes.version(f"{name}==2", f"{name}==1", **more)
 
 
 def because(change: Change, requirer: str, needed: str) -> Change:
@@ -42,22 +51,21 @@ def because(change: Change, requirer: str, needed: str) -> Change:
 
 
 def component(name: str, target: str = "") -> Change:
-    return Change(
-        ChangeKind.COMPONENT, name, "old", "new", target=target, component=COMPONENTS[name]
-    )
+    return ComponentChanged(component=COMPONENTS[name], before="old", after="new", target=target)
 
 
-EXTRA = Change(ChangeKind.EXTRA, "base", "base[gpu]==1", "base==1")
-RELAX = Change(ChangeKind.RELAX, "table", "kernels==1")
-PRACTICE = Change(ChangeKind.PRACTICE, "torch")
-TWO_PRACTICES = Change(ChangeKind.PRACTICE, "torch, vision")
-TO_PRERELEASE = Change(ChangeKind.VERSION, "base", "base==2", "base==2rc1")
-POLICY = Change(ChangeKind.POLICY, "tool", edit=AllowPrereleases("tool"))
-RENAMED = Change(ChangeKind.VERSION, "base", "bose==1", "base==1")
-SPLIT = Change(ChangeKind.SPLIT, "demo", after="base==1")
-DROP = Change(ChangeKind.DROP, "base", "base==1")
-OTHER_DROP = Change(ChangeKind.DROP, "tool", "tool==1")
-STATE = Change(ChangeKind.STATE, "base", "base-1.tar.gz")
+BASE, KERNELS = text.name("base"), text.name("kernels")
+EXTRA = changes.extras_removed("base[gpu]==1", "base==1")
+RELAX = FactSetAside(fact="table", need="kernels==1", removed=KERNELS)
+PRACTICE = PracticesOn(names=("torch",))
+TWO_PRACTICES = PracticesOn(names=("torch", "vision"))
+TO_PRERELEASE = changes.version("base==2", "base==2rc1")
+POLICY = PrereleasesAdmitted(project="tool")
+RENAMED = changes.version("bose==1", "base==1")
+SPLIT = LinesDivided(environment="demo", lines=("base==1",))
+DROP = changes.dropped("base==1")
+OTHER_DROP = changes.dropped("tool==1")
+STATE = ArchiveStated(project=BASE, archive="base-1.tar.gz", rows="")
 THREE = version("a"), version("b"), version("c")
 
 

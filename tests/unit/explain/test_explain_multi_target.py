@@ -16,6 +16,7 @@ from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
+from resolver.model.change import Change
 from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -27,6 +28,7 @@ from resolver.report.explanation.fixes import (
 )
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
+from tests.changes import after_of, before_of
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.unit.explain import inputs
@@ -73,12 +75,12 @@ def explained(
 
 
 def told(fixes: tuple[Fix, ...]) -> list[tuple[str, ...]]:
-    return [
-        tuple(
-            f"{one.before} -> {one.after}{one.target and ' of '}{one.target}" for one in fix.changes
-        )
-        for fix in fixes
-    ]
+    return [tuple(map(told_of, fix.changes)) for fix in fixes]
+
+
+def told_of(change: Change) -> str:
+    of_target = f" of {change.target}" if change.target else ""
+    return f"{before_of(change)} -> {after_of(change)}{of_target}"
 
 
 @pytest.mark.parametrize(

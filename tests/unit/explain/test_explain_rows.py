@@ -11,6 +11,7 @@ from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Answer, Trials
 from resolver.model.edit import Edits, SetLine
+from tests.changes import after_of
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, refutation, target
 
@@ -61,7 +62,7 @@ def first_way(catalog: DataCatalog, *lines: str, more: str) -> list[str]:
         StackCompiler(inputs),
         Clock(60),
         lambda _: catalog,
-        report_fix=lambda changes: found.append([change.after for change in changes]),
+        report_fix=lambda changes: found.append([after_of(change) for change in changes]),
     )
     return found[0]
 

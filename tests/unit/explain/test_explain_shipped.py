@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import chain
 
@@ -9,7 +10,6 @@ from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, read_text
 from resolver.config.schema import StackFile
 from resolver.explain import heuristics
-from resolver.explain.changed_stack import as_list
 from resolver.explain.clock import Clock
 from resolver.explain.contradictions import cores
 from resolver.explain.explain import explanation_of
@@ -170,8 +170,8 @@ def test_shipped_stack_that_has_all_is_loosened_before_one_that_lacks_some() -> 
     lines = {name: AT_COMMIT.replace("trainer", name) for name in ("trainer", "helper")}
     of_helper = sources.replace("trainer", "helper").replace('["base==1"]', "[]")
     rows = {"trainer": sources, "helper": of_helper}
-    training = f'[stack]\nname = "training"\nrequires = {as_list(lines.values())}\n{machine}'
-    small = f'[stack]\nname = "small"\nrequires = {as_list([lines["helper"]])}\n{machine}'
+    training = f'[stack]\nname = "training"\nrequires = {json.dumps([*lines.values()])}\n{machine}'
+    small = f'[stack]\nname = "small"\nrequires = {json.dumps([lines["helper"]])}\n{machine}'
     texts = ["\n".join([training, *rows.values()]), small + rows["helper"]]
     stacks = [read_text(text, StackFile, "shipped.toml") for text in texts]
     catalog = DataCatalog().serve("base 1 9", "tool 1: base==9", "setuptools 80")

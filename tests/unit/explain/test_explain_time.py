@@ -16,6 +16,7 @@ from resolver.explain.trials import SHARE_OF_ROW, SHARE_OF_ROWS, Answer, Trials
 from resolver.model.edit import AddRows, Edits
 from resolver.model.explanation import Explanation
 from resolver.model.release import CoreMetadata, File
+from tests.changes import after_of
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, refutation, target
 
@@ -84,7 +85,7 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
         for release in range(MANY):
             catalog.add_wheel(f"d{at}", f"2.{release}", metadata_python=">=4")
     explanation, _ = explained(catalog, "a==1", "b==1", seconds=10 * SECONDS)
-    assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]
+    assert "a==2" in [after_of(fix.changes[0]) for fix in explanation.fixes]
 
 
 # a table pairs each `plugin` with a `base` of the same number
@@ -106,7 +107,7 @@ def first_way(catalog: Slow, *lines: str) -> tuple[list[str], int]:
         Clock(12 * SECONDS),
         lambda _: catalog,
         report_fix=lambda changes: found.append(
-            ([change.after for change in changes], catalog.now - began)
+            ([after_of(change) for change in changes], catalog.now - began)
         ),
     )
     return found[0]
@@ -139,7 +140,7 @@ def test_contradictions_take_an_eighth_of_the_time(
     lines = ("a==1", "b==1", "e==1", "f==1")
     explanation, _ = explained(catalog, *lines, seconds=10 * SECONDS)
     assert len(explanation.contradictions) == conflicts
-    changed = [sorted(change.after for change in fix.changes) for fix in explanation.fixes]
+    changed = [sorted(after_of(change) for change in fix.changes) for fix in explanation.fixes]
     assert ["a==2", "e==2"] in changed
 
 
@@ -194,7 +195,7 @@ def test_search_takes_as_long_again_after_the_first_way(catalog: Slow) -> None:
         lambda _: catalog,
         report_fix=lambda _: found.append(catalog.now - began),
     )
-    assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]
+    assert "a==2" in [after_of(fix.changes[0]) for fix in explanation.fixes]
     assert explanation.limited
     assert catalog.now - began <= found[0] + max(found[0], limit // 4) + 1
 

@@ -17,6 +17,7 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.provider import Tick
 from resolver.resolve.solver import Refutation, refuted_alike
 from resolver.resolve.universe import Universe
+from tests.changes import after_of
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, refutation, target
 
@@ -96,7 +97,7 @@ def test_fix_of_a_row_is_reported_as_it_locks_by_itself(monkeypatch: pytest.Monk
     found = explanation_of(
         refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
     )
-    assert [change.after for change in found.fixes[0].changes] == ["base==2", "plugin==2"]
+    assert [after_of(change) for change in found.fixes[0].changes] == ["base==2", "plugin==2"]
     assert helped == [True, False]
 
 
@@ -121,7 +122,7 @@ def test_rows_refuted_like_an_earlier_one_are_not_solved(monkeypatch: pytest.Mon
         refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
     )
     assert rows == [(), ("8.3.RC1",)]
-    assert [change.after for change in found.fixes[0].changes] == ["kernels==2", "8.3.RC1"]
+    assert [after_of(change) for change in found.fixes[0].changes] == ["kernels==2", "8.3.RC1"]
 
 
 def test_variants_share_releases_whatever_look_up_found_them() -> None:

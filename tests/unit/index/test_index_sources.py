@@ -147,6 +147,19 @@ def test_sources_moved_tag_and_unclear_names(desk: Desk) -> None:
     assert source.subdirectory == "b"
 
 
+def test_sources_fact_is_about_its_commit_in_every_copy(desk: Desk) -> None:
+    """A full hash names the same files, and the copy that the stack names is the one to fetch."""
+    commit = desk.repository.commit({"a": ""}, tag="v1")
+    fact = desk.source(commit, "ref = 'v1'")
+    elsewhere = fact.replace(desk.repository.url, "file:///nowhere/verl")
+    source = desk.settle(commit, facts=elsewhere)[commit]
+    assert (source.url, str(source.version)) == (desk.repository.url, "0.6")
+    # A tag may be another commit in another repository.
+    assert f"hint: facts describe file:///nowhere/verl@{commit}; describe" in desk.error(
+        "v1", facts=elsewhere
+    )
+
+
 def test_sources_branch_with_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"a": ""})
     desk.repository.commit({"b": ""})

@@ -6,17 +6,25 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.config.source_text import read_source
 from resolver.model import fact as facts
+from resolver.model.change import (
+    ArchiveStated,
+    Change,
+    ComponentChanged,
+    FactSetAside,
+    LinesDivided,
+    RequirementRemoved,
+    VersionChanged,
+)
 from resolver.model.constraint import NoCandidate, RequirementSource, StackLine
 from resolver.model.explanation import (
     Attempt,
     AttemptOutcome,
     Branch,
-    Change,
-    ChangeKind,
     Closing,
     Contradiction,
     Environment,
@@ -31,7 +39,7 @@ from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.reason import Reason, RejectedRelease, ReleaseRange
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.source import Document, References
-from tests import reasons
+from tests import changes, reasons
 from tests.components import COMPONENTS
 from tests.problems import PYPI_ONLY, common, need, target
 
@@ -123,21 +131,14 @@ add = []
 def trl() -> Explanation:
     """The flagship: four statements, a fix of each sort."""
     plain = "trl==0.28.0"
-    newer = _change(ChangeKind.VERSION, "trl", OLD, "trl[vllm]==1.6.0", 9, 12)
-    extra = _change(ChangeKind.EXTRA, "trl", OLD, plain, 9, 0)
-    aside = Change(
-        kind=ChangeKind.RELAX,
-        subject=MATRIX_FACT.id,
-        before="vllm==0.13.0",
-        after="",
-        where=MATRIX_FACT.where,
+    vllm = canonicalize_name("vllm")
+    newer = changes.version(OLD, "trl[vllm]==1.6.0", where=_place(9), steps=12)
+    extra = changes.extras_removed(OLD, plain, where=_place(9))
+    aside = FactSetAside(
+        fact=MATRIX_FACT.id, need="vllm==0.13.0", removed=vllm, where=MATRIX_FACT.where
     )
-    added = Change(
-        kind=ChangeKind.ADD,
-        subject="trl[vllm]",
-        before="vllm<0.13.0,>=0.10.2",
-        after=ADDED,
-        where="",
+    added = RequirementRemoved(
+        package="trl[vllm]", removed=vllm, needs=("vllm<0.13.0,>=0.10.2",), rows=ADDED
     )
     both = {"trl": "0.28.0", "vllm-ascend": "0.13.0", "vllm": "0.13.0"}
     moved = {
@@ -149,6 +150,7 @@ def trl() -> Explanation:
     }
     return Explanation(
         problem=problem("trl-vllm-train", OLD, ASCEND),
+        text=_toml(_environment(OLD, ASCEND, pins={}, count=0))[1],
         contradictions=(
             Contradiction(
                 reasons=(
@@ -165,7 +167,7 @@ def trl() -> Explanation:
             _alone(
                 "A",
                 newer,
-                _environment(newer.after, ASCEND, pins=moved, count=214, warnings=(SLEEP,)),
+                _environment(str(newer.after), ASCEND, pins=moved, count=214, warnings=(SLEEP,)),
             ),
             _alone(
                 "B",
@@ -179,6 +181,7 @@ def trl() -> Explanation:
                 "D",
                 aside,
                 _environment(OLD, ASCEND, pins=both | {"vllm": "0.12.0"}, count=207),
+                more=f'\n[[relax]]\nfact = "{MATRIX_FACT.id}"\nneeds = ["vllm==0.13.0"]\n',
                 risky=True,
             ),
             _alone(
@@ -192,9 +195,7 @@ def trl() -> Explanation:
         attempts=(
             Attempt(
                 changes=(
-                    _change(
-                        ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2
-                    ),
+                    changes.version(ASCEND, "vllm-ascend==0.11.0", where=_place(10), steps=-2),
                 ),
                 outcome=AttemptOutcome.CONFLICT,
                 because=(
@@ -203,7 +204,14 @@ def trl() -> Explanation:
                 ),
             ),
             Attempt(
-                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),),
+                changes=(
+                    ComponentChanged(
+                        component=COMPONENTS["cann"],
+                        before="8.5.0",
+                        after="8.3.RC2",
+                        where=_place(20),
+                    ),
+                ),
                 outcome=AttemptOutcome.UNDECIDED,
             ),
         ),
@@ -211,12 +219,8 @@ def trl() -> Explanation:
     )
 
 
-def _change(
-    kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int
-) -> Change:
-    where = f"matrices/stacks/trl-vllm-train.toml:{line}"
-    component = COMPONENTS[subject] if kind is ChangeKind.COMPONENT else None
-    return Change(kind, subject, before, after, where, steps, component=component)
+def _place(line: int) -> str:
+    return f"matrices/stacks/trl-vllm-train.toml:{line}"
 
 
 def _environment(
@@ -240,6 +244,7 @@ def _alone(
         environments=(where,),
         files=((stack, text + more),),
         risky=risky,
+        texts=(text + more,),
     )
 
 
@@ -261,10 +266,16 @@ def _split() -> Fix:
         ),
     )
     changes = tuple(
-        _change(ChangeKind.SPLIT, one.name, "", ", ".join(one.requires), 1, 0) for one in parts
+        LinesDivided(environment=one.name, lines=one.requires, where=_place(1)) for one in parts
     )
+    texts = tuple(_toml(replace(one, name="trl-vllm-train"))[1] for one in parts)
     return Fix(
-        name="C", changes=changes, environments=parts, files=tuple(map(_toml, parts)), risky=False
+        name="C",
+        changes=changes,
+        environments=parts,
+        files=tuple(map(_toml, parts)),
+        risky=False,
+        texts=texts,
     )
 
 
@@ -273,6 +284,7 @@ def branching() -> Explanation:
     five, two = ReleaseRange("0.27.0", "0.29.1", 5), ReleaseRange("0.25.0", "0.26.0", 2)
     return Explanation(
         problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -375,6 +387,7 @@ def several() -> Explanation:
             where=stack,
             hdk="25.3.rc1.2",
         ),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -417,6 +430,7 @@ def long() -> Explanation:
     """
     return Explanation(
         problem=problem("long", "plugin"),
+        text="",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -483,15 +497,17 @@ def hostile() -> Explanation:
     warns = fact(
         facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source
     )
-    change = Change(
-        kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE
-    )
+    # The words of a line reach a report as they are in the file.
+    asked = replace(changes.line("demo==1"), origin=StackLine(HOSTILE, HOSTILE))
+    change = VersionChanged(before=asked, after=need("demo==2"), where=HOSTILE)
+    stated = ArchiveStated(project=canonicalize_name("numpy"), archive=HOSTILE, rows=HOSTILE)
     pinned = ShownPin(name=HOSTILE, version=HOSTILE, wished=True)
     environment = Environment(
         name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,)
     )
     return Explanation(
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
+        text=f"{HOSTILE}\nonce",
         contradictions=(
             Contradiction(
                 reasons=(
@@ -525,15 +541,16 @@ def hostile() -> Explanation:
         fixes=(
             Fix(
                 name="A",
-                changes=(change,),
+                changes=(change, stated),
                 environments=(environment,),
                 files=((HOSTILE, f'"""\n```\n{HOSTILE}'),),
                 risky=False,
+                texts=(f'"""\n```\n{HOSTILE}',),
             ),
         ),
         attempts=(
             Attempt(
-                changes=(change,),
+                changes=(change, stated),
                 outcome=AttemptOutcome.CONFLICT,
                 because=(reasons.asks(HOSTILE, ""),),
             ),

@@ -7,8 +7,9 @@ from typing import Any
 
 from resolver.i18n import translate
 from resolver.model import fact as facts
+from resolver.model.change import ComponentChanged
 from resolver.model.constraint import NoCandidate, RequirementSource, WhyNot
-from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
+from resolver.model.explanation import Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
 from resolver.model.reason import Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
@@ -22,6 +23,7 @@ from resolver.report.explanation.sentences import (
     reason_details,
     sentence,
 )
+from tests.changes import extras_removed, version
 from tests.components import COMPONENTS
 from tests.reasons import asks, excluded, exclusive, has, requires, unavailable
 from tests.unit.report.samples import fact
@@ -120,30 +122,15 @@ REASONS: tuple[Reason, ...] = (
 )
 
 
-def change(
-    kind: ChangeKind, before: str, after: str, steps: int = 0, years: int = 0, subject: str = "demo"
-) -> Change:
-    return Change(
-        kind=kind,
-        subject=subject,
-        before=before,
-        after=after,
-        where="a:1",
-        steps=steps,
-        years=years,
-        component=COMPONENTS[subject] if kind is ChangeKind.COMPONENT else None,
-    )
-
-
 BOTH = "demo[fast,safe]==2.0"
 CHANGES = (
-    change(ChangeKind.EXTRA, "demo[fast]==2.0", "demo==2.0"),
-    *(change(ChangeKind.EXTRA, BOTH, after) for after in ("demo[safe]==2.0", "demo==2.0")),
-    change(ChangeKind.VERSION, BOTH, "demo[safe]==1.0", -1),
-    change(ChangeKind.VERSION, "cann in 8.5.0", "cann in 8.3.RC1"),
-    change(ChangeKind.VERSION, "demo==2.0", "demo==1.0rc1", -9, -3),
-    change(ChangeKind.VERSION, "demo==1", "demo==2", 1, 1),
-    change(ChangeKind.COMPONENT, "A3", "A2", subject="soc"),  # another SoC is another machine
+    extras_removed("demo[fast]==2.0", "demo==2.0"),
+    *(extras_removed(BOTH, after) for after in ("demo[safe]==2.0", "demo==2.0")),
+    version(BOTH, "demo[safe]==1.0", steps=-1),
+    version("demo==2.0", "demo==1.0rc1", steps=-9, years=-3),
+    version("demo==1", "demo==2", steps=1, years=1),
+    # Another SoC is another machine.
+    ComponentChanged(component=COMPONENTS["soc"], before="A3", after="A2", where="a:1"),
 )
 
 

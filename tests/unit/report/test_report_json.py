@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resolver.files import json_text
+from resolver.model.change import ChangeKind
 from resolver.model.constraint import NoCandidate, RequirementSource, Unavailable
-from resolver.model.explanation import AttemptOutcome, ChangeKind
+from resolver.model.explanation import AttemptOutcome
 from resolver.model.fact import Strength
+from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 from resolver.report.explanation.json import explanation_json, lack_of, why_json
 from tests.unit.report import samples
@@ -59,7 +61,7 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
         for case in defs["statement"]["anyOf"]
     }
     assert listed(kinds["lacks"]["properties"]["lack"]) == {
-        lack_of(Unavailable("x", why)) for why in (*NoCandidate, *RejectionReason)
+        lack_of(Unavailable(Package("x"), why)) for why in (*NoCandidate, *RejectionReason)
     }
     assert listed(kinds["needs"]["properties"]["source"]) == {
         one.value for one in RequirementSource

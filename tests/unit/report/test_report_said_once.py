@@ -5,12 +5,13 @@ from __future__ import annotations
 from resolver.explain.contradictions import contradiction, cores
 from resolver.model.explanation import Contradiction
 from resolver.report.explanation.conflict import conflict_blocks, conflict_pages
-from resolver.report.explanation.reasons import alike, said_once
+from resolver.report.explanation.reasons import alike, grouped, members_of, said_once
 from resolver.report.terminal import terminal_text
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
+from tests.unit.report import samples
 
 
 def found(catalog: DataCatalog, *lines: str) -> tuple[list[Contradiction], str]:
@@ -93,3 +94,13 @@ def test_pages_about_many_conflicts_get_shorter() -> None:
     assert lengths[0] > 50
     assert lengths[-1] < 10
     assert "and 9 more, see the report" in pages[-1]
+
+
+def test_grouped_reasons_state_no_constraint_but_those_of_the_core() -> None:
+    (long,) = samples.long().contradictions
+    known = {reason.constraint for reason in long.reasons}
+    shown = grouped(long).reasons
+    assert len(shown) < len(long.reasons)
+    assert {reason.constraint for reason in shown} <= known
+    members = [member for reason in shown for member in members_of(reason)]
+    assert {member.constraint for member in members} == known

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-from resolver.errors import InputError
+from resolver.errors import IndexFailure, InputError
 from resolver.model.as_of import AsOf, DatedRelease
+from resolver.model.release import CoreMetadata, File
+from resolver.phrase import literal
 from resolver.resolve.newer_pins import newer_pins
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -126,6 +130,27 @@ def test_as_of_keeps_what_the_previous_lock_has() -> None:
     catalog = index("a")
     stack = problem("a", as_of="2026-02-20")
     assert pins(stack, catalog, preferred={"a": "4"}) == {"a": "4"}
+    universe = Universe(stack, catalog, {canonicalize_name("a"): Version("4")})
+    (row,) = newer_pins(universe, solved(stack, catalog, preferred={"a": "4"}))
+    assert row.is_kept
+    assert not universe.optional_reads.has_failed
+
+
+def test_newer_pins_are_not_said_to_be_kept_if_an_index_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog = index("a")
+    stack = problem("a", as_of="2026-02-20")
+    resolution = solved(stack, catalog, preferred={"a": "4"})
+    universe = Universe(stack, catalog, {canonicalize_name("a"): Version("4")})
+
+    def fail(file: File) -> CoreMetadata:
+        raise IndexFailure(literal("it did not answer"))
+
+    monkeypatch.setattr(catalog, "metadata", fail)
+    (row,) = newer_pins(universe, resolution)
+    assert not row.is_kept
+    assert universe.optional_reads.has_failed
 
 
 @pytest.mark.parametrize(

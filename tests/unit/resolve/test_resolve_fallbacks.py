@@ -92,4 +92,4 @@ def test_fallback_stays_if_an_index_fails(monkeypatch: pytest.MonkeyPatch) -> No
     resolution = with_old_data(universe)
     monkeypatch.setattr(catalog, "metadata", fail)
     assert shown(without_fallbacks(universe, resolution, search)) == OLD
-    assert not universe.is_answer_final
+    assert universe.optional_reads.has_failed

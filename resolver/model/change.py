@@ -1,0 +1,353 @@
+"""Changes of a stack: what a way out does to it, and what that means to the stack's author.
+
+Each kind of change is a type with its own data. `report/explanation/fixes` makes the words.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from typing import ClassVar, Final
+
+import msgspec
+from packaging.utils import NormalizedName
+
+from resolver.model.component import Component
+from resolver.model.edit import Edit
+from resolver.model.problem import RootRequirement
+from resolver.model.reason import Reason
+from resolver.model.requirement import Requirement, name_of
+
+
+class ChangeKind(Enum):
+    """The kinds of changes, as JSON names them."""
+
+    # Practices are turned on.
+    PRACTICE = "practice"
+    # A line is added.
+    LINE = "line"
+    # A line of the stack gets another specifier.
+    VERSION = "version"
+    # A line of the stack loses an extra.
+    EXTRA = "extra"
+    # A line of the stack is removed.
+    DROP = "drop"
+    # A component of the target gets another value, such as another Python or driver.
+    COMPONENT = "component"
+    # The stack gets another policy.
+    POLICY = "policy"
+    # The stack uses one more file of facts.
+    FACTS = "facts"
+    # A fact that contradicts metadata is added to the stack. This is a risk.
+    ADD = "add"
+    # A fact is added that states what a source archive without static metadata requires.
+    STATE = "state"
+    # Lines and facts of a shipped stack are added.
+    SOURCE = "source"
+    # A fact is set aside. This is a risk.
+    RELAX = "relax"
+    # The lines are divided between two environments.
+    SPLIT = "split"
+
+
+class _Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What all changes have.
+
+    Two changes of the same kind are about the same if they have the same `subject` and `target`.
+    """
+
+    # file:line of what changes.
+    where: str = ""
+    # The number of releases from the requested version to the new one; negative if the new one is
+    # older.
+    steps: int = 0
+    # The full years between the uploads of these two releases, with the same sign; 0 if unknown.
+    years: int = 0
+    # The days between these uploads, with the same sign; 0 if unknown.
+    days: int = 0
+    # The name of the target whose component changes; empty for the target that is explained.
+    target: str = ""
+    # Whether a line that others of the stack depend on goes back by years while the others stay.
+    left_behind: bool = False
+    # Whether an older release is taken of what requires another line of its contradiction, and that
+    # line stays as it is.
+    is_older_requirer: bool = False
+    # Whether a line takes a pre-release since tables pair no final release with the machine.
+    has_no_final: bool = False
+    # The requirement because of which a line or component changes, if no contradiction is about it;
+    # None if there is none, or if it is unknown.
+    cause: Reason | None = None
+    # The shipped stack that the new line is from, or that must not have the project of a dropped
+    # line; empty for other changes.
+    shipped: str = ""
+    # How the change edits the stack; None for a split, which makes two stacks.
+    edit: Edit | None = None
+
+
+class PracticesOn(_Change, frozen=True, kw_only=True):
+    """Practices are turned on."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.PRACTICE
+    # The ids of the practices.
+    names: tuple[str, ...]
+
+    @property
+    def subject(self) -> str:
+        """Return the ids of the practices, separated by commas."""
+        return ", ".join(self.names)
+
+
+class LineAdded(_Change, frozen=True, kw_only=True):
+    """A line about another project is added."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.LINE
+    # What the line asks for.
+    need: Requirement
+    # The project that must be absent if a line names the added one, as a fact says; empty if the
+    # line is added for another reason.
+    absent: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Return the project that the line is about."""
+        return self.need.name
+
+
+class _LineChanged(_Change, frozen=True, kw_only=True):
+    """A line about a project asks for something else."""
+
+    # The line before the change.
+    before: RootRequirement
+    # What the line asks for after the change.
+    after: Requirement
+
+    @property
+    def asked(self) -> Requirement:
+        """Return what the line asked for before the change."""
+        # A line about a component is only ever dropped.
+        assert isinstance(self.before.need, Requirement)  # noqa: S101
+        return self.before.need
+
+    @property
+    def subject(self) -> str:
+        """Return the project that the line is about after the change."""
+        return self.after.name
+
+
+class VersionChanged(_LineChanged, frozen=True, kw_only=True):
+    """A line gets another specifier. It may lose extras as well, or get the name of a project."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.VERSION
+
+    @property
+    def is_renaming(self) -> bool:
+        """Return whether the line names another project after the change."""
+        return self.asked.name != self.after.name
+
+
+class ExtrasRemoved(_LineChanged, frozen=True, kw_only=True):
+    """A line loses extras, and nothing else."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.EXTRA
+
+
+class LineDropped(_Change, frozen=True, kw_only=True):
+    """A line about a project or a component is removed."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.DROP
+    # The line before the change.
+    before: RootRequirement
+
+    @property
+    def subject(self) -> str:
+        """Return the project or component that the line was about."""
+        return name_of(self.before.need)
+
+
+class ComponentChanged(_Change, frozen=True, kw_only=True):
+    """A component of a target gets another value."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.COMPONENT
+    # The component.
+    component: Component
+    # The value before the change, as the stack states it.
+    before: str
+    # The new value.
+    after: str
+
+    @property
+    def subject(self) -> str:
+        """Return the name of the component."""
+        return self.component.name
+
+    @property
+    def is_other_machine(self) -> bool:
+        """Return whether the change means another machine.
+
+        It does if the values of the component have no order, as the names of chips.
+        """
+        return not self.component.grammar.is_ordered
+
+
+class ConstraintDropped(_Change, frozen=True, kw_only=True):
+    """A line of the stack's `constraints` is removed."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.POLICY
+    # The line before the change.
+    before: RootRequirement
+
+    @property
+    def subject(self) -> str:
+        """Return the project that the line was about."""
+        return name_of(self.before.need)
+
+
+class CutoffDropped(_Change, frozen=True, kw_only=True):
+    """The cut-off by upload date is removed from the policy."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.POLICY
+    # The cut-off before the change.
+    cutoff: datetime
+
+    @property
+    def subject(self) -> str:
+        """Return the key of the cut-off in the policy."""
+        return CUTOFF
+
+
+class PrereleasesAdmitted(_Change, frozen=True, kw_only=True):
+    """The policy admits all pre-releases of a project."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.POLICY
+    # The project.
+    project: str
+
+    @property
+    def subject(self) -> str:
+        """Return the project."""
+        return self.project
+
+
+class FactsUsed(_Change, frozen=True, kw_only=True):
+    """The stack uses a file of facts that it left out."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.FACTS
+    # The project that gives the file its name.
+    project: str
+    # The name of the file.
+    file: str
+
+    @property
+    def subject(self) -> str:
+        """Return the project."""
+        return self.project
+
+
+class RequirementRemoved(_Change, frozen=True, kw_only=True):
+    """A new fact removes the requirement of one project on another from metadata: a risk."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.ADD
+    # The project that has the requirement, with the extra that has it in brackets.
+    package: str
+    # The project that is no longer required.
+    removed: NormalizedName
+    # The requirements on it that are removed, as metadata has them, sorted.
+    needs: tuple[str, ...]
+    # The fact as TOML.
+    rows: str
+
+    @property
+    def subject(self) -> str:
+        """Return the project that has the requirement."""
+        return self.package
+
+
+class ArchiveStated(_Change, frozen=True, kw_only=True):
+    """A new fact states what a source archive without static metadata requires."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.STATE
+    # The project of the archive.
+    project: NormalizedName
+    # The name of the archive.
+    archive: str
+    # The fact as TOML.
+    rows: str
+
+    @property
+    def subject(self) -> str:
+        """Return the project of the archive."""
+        return self.project
+
+
+class ShippedTaken(_Change, frozen=True, kw_only=True):
+    """Facts of a shipped stack are added, beside the lines that other changes take from it."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.SOURCE
+    # The name of the shipped stack.
+    stack: str
+    # The projects that are taken from it, sorted.
+    names: tuple[str, ...]
+    # The facts as TOML.
+    rows: str
+
+    @property
+    def subject(self) -> str:
+        """Return the projects, separated by commas."""
+        return ", ".join(self.names)
+
+
+class FactSetAside(_Change, frozen=True, kw_only=True):
+    """A fact, or one requirement that it states, no longer counts: a risk."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.RELAX
+    # The id of the fact.
+    fact: str
+    # The requirement that no longer counts, as the fact has it; empty for the whole fact.
+    need: str = ""
+    # The project that is no longer required; None if the fact requires none.
+    removed: NormalizedName | None = None
+
+    @property
+    def subject(self) -> str:
+        """Return the id of the fact."""
+        return self.fact
+
+
+class LinesDivided(_Change, frozen=True, kw_only=True):
+    """The lines are divided between two environments: this is one of them."""
+
+    kind: ClassVar[ChangeKind] = ChangeKind.SPLIT
+    # The name of the environment.
+    environment: str
+    # The lines that only this environment has.
+    lines: tuple[str, ...]
+
+    @property
+    def subject(self) -> str:
+        """Return the name of the environment."""
+        return self.environment
+
+
+# The key in [policy] of the cut-off by upload date.
+CUTOFF: Final = "exclude-newer"
+
+# A change of what a line about a project asks for.
+LineChanged = VersionChanged | ExtrasRemoved
+# One change of a stack.
+Change = (
+    PracticesOn
+    | LineAdded
+    | VersionChanged
+    | ExtrasRemoved
+    | LineDropped
+    | ComponentChanged
+    | ConstraintDropped
+    | CutoffDropped
+    | PrereleasesAdmitted
+    | FactsUsed
+    | RequirementRemoved
+    | ArchiveStated
+    | ShippedTaken
+    | FactSetAside
+    | LinesDivided
+)

@@ -1,0 +1,69 @@
+"""What successive changes of one line or component are together."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.explain.changed_stack import ChangedStack
+from resolver.model import text
+from resolver.model.change import Change, ComponentChanged, LineAdded, VersionChanged
+from resolver.model.edit import SetComponent, SetLine
+from tests import changes
+from tests.components import COMPONENTS
+
+
+def version(before: str, after: str, steps: int = 0) -> VersionChanged:
+    return changes.version(before, after, steps=steps, edit=SetLine(0, after))
+
+
+def component(before: str, after: str) -> ComponentChanged:
+    edit = SetComponent(0, "cann", after)
+    return ComponentChanged(component=COMPONENTS["cann"], before=before, after=after, edit=edit)
+
+
+def added(line: str) -> LineAdded:
+    return LineAdded(need=text.requirement(line), absent="old", edit=SetLine(0, line))
+
+
+def without_extras(before: str, after: str) -> Change:
+    return changes.extras_removed(before, after, edit=SetLine(0, after))
+
+
+DROPPED = changes.dropped("new==1", edit=SetLine(0, ""))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        (
+            version("a[x]==3", "a[x]==2", -1),
+            version("a[x]==2", "a[x]==1", -1),
+            version("a[x]==3", "a[x]==1", -2),
+        ),
+        (
+            version("a[x]==3", "a[x]==2", -1),
+            without_extras("a[x]==2", "a==2"),
+            version("a[x]==3", "a==2", -1),
+        ),
+        (
+            without_extras("a[x]==3", "a==3"),
+            version("a==3", "a==2", -1),
+            version("a[x]==3", "a==2", -1),
+        ),
+        (version("a==3", "a==2", -1), version("a==2", "a==3", 1), None),
+        (
+            component("8.5.0", "8.3.RC1"),
+            component("8.3.RC1", "8.2.RC1"),
+            component("8.5.0", "8.2.RC1"),
+        ),
+        (component("8.5.0", "8.3.RC1"), component("8.3.RC1", "8.5.0"), None),
+        (added("new==1"), version("new==1", "new==2"), added("new==2")),
+        (added("new==1"), DROPPED, None),
+    ],
+)
+def test_then_joins_changes_of_one_place(
+    first: Change, second: Change, together: Change | None
+) -> None:
+    stacks = [ChangedStack((change,), 0, risky=False) for change in (first, second)]
+    changed = stacks[0].then(stacks[1]).changes
+    assert changed == (() if together is None else (together,))
