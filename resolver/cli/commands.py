@@ -90,10 +90,12 @@ def main() -> None:
     _open_streams()
     try:
         code = status()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        # A command that has written nothing yet raises one with a phrase of its own.
+        message = cause(interrupt) or _INTERRUPTED_MESSAGE
         # The terminal may be gone.
         with suppress(OSError):
-            write(sys.stderr, f"{translate_phrase(_INTERRUPTED_MESSAGE, run_language())}\n")
+            write(sys.stderr, f"{translate_phrase(message, run_language())}\n")
         code = _INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -108,8 +110,10 @@ def status() -> int:
         code = _commands(standalone_mode=False) or 0
         sys.stdout.flush()
         return code
-    except click.Abort:
-        raise KeyboardInterrupt from None
+    except click.Abort as abort:
+        # click has replaced the interrupt, whose argument may be a phrase of the command.
+        why = abort.__cause__
+        raise KeyboardInterrupt(*(why.args if why is not None else ())) from None
     except (BrokenPipeError, SystemExit) as end:
         # click exits when a word is completed, or if a pipe was closed.
         if isinstance(end, SystemExit) and _COMPLETION in os.environ:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from resolver.cli.help import Context, Formatter, summary
+from resolver.cli.help import Context, summary
 from resolver.i18n import LANGUAGES
 
 # The key in `Context.meta` of the common options' values.
@@ -156,10 +156,7 @@ class Group(Command, click.Group):
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands. In languages other than English, no summary is cut off."""
-        if not isinstance(formatter, Formatter):
-            super().format_commands(ctx, formatter)
-            return
+        """List the commands. No summary is cut off."""
         rows = []
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)

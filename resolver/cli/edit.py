@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +30,14 @@ from resolver.cli.session import Session, finish_edit
 from resolver.cli.unusable import fact_against_all
 from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
-from resolver.config.load import find_stack, load, load_components, read_stack, read_text
+from resolver.config.load import (
+    as_text,
+    find_stack,
+    load,
+    load_components,
+    read_stack,
+    read_text,
+)
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
 from resolver.explain.stack_text import StackText
@@ -156,21 +165,24 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
                 known = phrase("its groups are {names}", names=", ".join(groups))
             hint = did_you_mean(group, groups, known)
             raise _unknown_group(stack, group, hint)
+        needs = document.needs(components, group or None)
+        subjects = sorted(set(map(name_of, needs.values())))
+        removed: list[list[int]] = []
         for name in names:
             project = text.name(name)
-            needs = document.needs(components, group or None)
-            removed = [number for number, need in needs.items() if name_of(need) == project]
-            if not removed:
-                subjects = sorted(set(map(name_of, needs.values())))
+            numbers = [number for number, need in needs.items() if name_of(need) == project]
+            if not numbers:
                 known = phrase("its lines are about {names}", names=", ".join(subjects))
                 raise InputError(
                     phrase("no line of {stack} is about `{name}`", stack=stack, name=name),
                     hint=did_you_mean(project, subjects, known),
                 )
-            lines = tuple(str(needs[number]) for number in removed)
-            run.print_note("edit.removed", lines=lines)
-            document = document.without_lines(removed)
-        return document
+            if numbers not in removed:
+                removed.append(numbers)
+        # Nothing is told before all names are known to have lines.
+        for numbers in removed:
+            run.print_note("edit.removed", lines=tuple(str(needs[number]) for number in numbers))
+        return document.without_lines(list(chain.from_iterable(removed)))
 
     return _edit_and_lock(run, stack, edit, frozen=frozen, removed=names)
 
@@ -235,12 +247,13 @@ def _edit_and_lock(
             edited = edit(StackText(read_stack(stack, run.matrices).text)).text
             # Raise now what locking would raise, even if the stack is not locked.
             read_text(edited, StackFile, str(path), load_components(run.matrices))
+            content = _written_like(original, edited)
             if frozen:
-                folder.write(file.name, edited.encode())
+                folder.write(file.name, content)
                 if run.as_json:
                     print_json({"status": "edited", "file": str(path)})
                 return 0
-            change = StackEdit(file, original, edited.encode())
+            change = StackEdit(file, original, content)
             return _lock(run, stack, change, letter, can_apply=can_apply, removed=removed)
 
 
@@ -308,24 +321,29 @@ def _print_staying(results: Sequence[TargetResult], removed: Sequence[str], run:
 def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResult]:
     """Lock an edited stack or, if it has no solution, with the way out of this letter.
 
-    A remembered way out is applied without a new search.
+    A remembered way out is applied without a new search. Raise InputError if there is no such way
+    out, or no conflict in a stack that is not edited otherwise.
     """
     run, edit = session.settings, session.edit
     assert edit is not None  # noqa: S101
     fixes = session.remembered_fixes(session.jobs(stack))
     if fixes is None:
-        results = session.lock(session.jobs(stack))
+        # A stack that is not edited otherwise is locked only with the way out.
+        is_edited = as_text(edit.new, stack) != as_text(edit.old, stack)
+        tried = session if is_edited else replace(session, dry_run=True)
+        results = tried.lock(tried.jobs(stack))
         conflicts = _explanations(results)
-        if not conflicts:
+        has_locks = all(isinstance(result.answer, Lock) for result in results)
+        if not conflicts and (is_edited or not has_locks):
             return results
-        # Imported only for a conflict.
+        # Imported only for a conflict, or for the error that there is none.
         from resolver.cli.explain import stacks_of_fixes
 
         fixes = stacks_of_fixes(conflicts)
     from resolver.cli.explain import named_fix
 
     fix = named_fix(letter, fixes)
-    session = replace(session, edit=edit._replace(new=_text_of(fix)))
+    session = replace(session, edit=edit._replace(new=_written_like(edit.old, _text_of(fix))))
     run.progress.clear()
     run.print_note("edit.applied", letter=fix.name, changes=fix.changes)
     return session.lock(session.jobs(stack))
@@ -337,7 +355,19 @@ def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
     return [answer for answer in answers if not isinstance(answer, (Lock, ResolverError))]
 
 
-def _text_of(fix: StackOfFix) -> bytes:
+def _written_like(original: bytes, text: str) -> bytes:
+    """Return a text as UTF-8, with the byte order mark and the line ends of the original.
+
+    Editors on Windows write both. The first line decides for all.
+    """
+    first_line = original.partition(b"\n")[0]
+    if first_line.endswith(b"\r"):
+        text = text.replace("\n", "\r\n")
+    mark = BOM_UTF8 if original.startswith(BOM_UTF8) else b""
+    return mark + text.encode()
+
+
+def _text_of(fix: StackOfFix) -> str:
     """Return the text of the stack with a way out.
 
     Raise InputError for a way out that makes two stacks.
@@ -350,4 +380,4 @@ def _text_of(fix: StackOfFix) -> bytes:
                 "edit the file without locking (--frozen), and let `explain --apply` write them"
             ),
         )
-    return fix.texts[0].encode()
+    return fix.texts[0]

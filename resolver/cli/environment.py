@@ -129,7 +129,11 @@ def environment_python(option: str | None) -> Path:
         phrase("there is no environment"),
         where=str(Path.cwd()),
         why=phrase("None is active, and neither ./env nor ./.venv is one."),
-        hint=_HINT,
+        hint=phrase(
+            "{hint}; the machine alone is checked by {command}",
+            hint=_HINT,
+            command="ascend-lock verify STACK --machine",
+        ),
     )
 
 

@@ -23,12 +23,13 @@ from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
 from resolver.cli.unusable import require_usable
-from resolver.config.load import find_stack
+from resolver.config.load import find_stack, stack_name
 from resolver.errors import InputError
 from resolver.explain.clock import Clock
 from resolver.explain.explain import option_words
+from resolver.explain.stack_text import way_out_comment
 from resolver.explain.why import why
-from resolver.i18n import translate
+from resolver.i18n import translate, translate_phrase
 from resolver.index.protocol import Catalog
 from resolver.lock.previous import KEEP_ALL
 from resolver.lock.remembered import StackOfFix
@@ -99,11 +100,12 @@ def _apply(letter: str, stack: str, session: Session, *, all_groups: bool) -> in
     if not run.as_json and not all_groups:
         fixes = session.remembered_fixes(session.jobs(stack))
     if fixes is not None:
-        _print_written(_write_fix(named_fix(letter, fixes), original), original, run, catalogs)
+        _print_written(_write_fix(named_fix(letter, fixes), original, run), original, run, catalogs)
         return 0
     answers = explained(stack, session, all_groups=all_groups)
     conflicts = conflicts_of(answers)
-    written = _write_fix(named_fix(letter, stacks_of_fixes(conflicts.values())), original)
+    fix = named_fix(letter, stacks_of_fixes(conflicts.values()))
+    written = _write_fix(fix, original, run)
     if run.as_json:
         print_answers(answers, run)
         return 0
@@ -284,14 +286,20 @@ def named_fix(letter: str, fixes_of: Mapping[str, Sequence[StackOfFix]]) -> Stac
     return first
 
 
-def _write_fix(fix: StackOfFix, stack: Path) -> list[Path]:
+def _write_fix(fix: StackOfFix, stack: Path, run: Settings) -> list[Path]:
     """Write the changed stacks of a way out, and return their paths.
 
     They are written beside the original, or to the current folder if that ships with the program.
+    The comment at their top is in the language of the run, as in a stack that `import` writes.
     Raise InputError if a file with other content is there.
     """
     folder = output_folder(stack)
-    stacks = {folder / f"{name}.toml": content.encode() for name, content in fix.files}
+    comment = way_out_comment(fix.name, stack_name(stack))
+    translated = translate_phrase(comment, run.language)
+    stacks = {
+        folder / f"{name}.toml": text.replace(f"# {comment}", f"# {translated}", 1).encode()
+        for name, text in fix.files
+    }
     for path, content in stacks.items():
         is_written = path.is_file() and path.read_bytes() == content
         if os.path.lexists(path) and not is_written:

@@ -143,6 +143,7 @@ def command(
                 base=base,
                 wheelhouse=wheelhouse,
                 file=str(output) if is_named else "Containerfile",
+                language=run.language,
             )
     run.progress.clear()
     _write(text, form, output, run)

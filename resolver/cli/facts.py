@@ -31,6 +31,7 @@ from resolver.errors import CHANGED_UPSTREAM, IndexFailure
 from resolver.index.repositories import Repositories
 from resolver.index.store.cache import default_folder
 from resolver.model.fact import Fact
+from resolver.report.explanation.sentences import target_line
 from resolver.report.source_checks import source_line, sources_json, sources_summary
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
@@ -115,7 +116,7 @@ def check(
             run.progress.clear()
             every += of_problem
             if not run.as_json:
-                print_line(facts_summary(of_problem, str(problem.target), run.language))
+                print_line(facts_summary(of_problem, target_line(problem), run.language))
     status = max(map(_status, every), default=0)
     if run.as_json:
         print_json({"status": _STATUS[status], "facts": rows})

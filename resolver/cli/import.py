@@ -72,7 +72,12 @@ def _read_python(_context: click.Context, _option: click.Parameter, value: str) 
     show_default=True,
     help="Platform of the target.",
 )
-@click.option("--glibc", default="2.35", show_default=True, help="Oldest glibc of the target.")
+@click.option(
+    "--glibc",
+    default="2.35",
+    show_default=True,
+    help="Oldest glibc of the target, or its system: 'openEuler 22.03', 'Kylin V10'.",
+)
 @click.option(
     "--cann",
     default="8.5.1",
@@ -145,11 +150,12 @@ def command(
     --lock, nothing is locked while a line could not be read (exit status 2).
     """
     _require_output(output, is_locked=is_locked)
-    options.component("glibc", glibc, load_components(run.matrices))
+    glibc = options.glibc_version(glibc, load_components(run.matrices)["glibc"])
+    system = _system({TOOLKIT: cann, CHIP: soc, DRIVER: hdk}, run)
     source = read_requirements(
         file, python=python, platform=platform, extras=extras, groups=groups, root=root
     )
-    system = _system({TOOLKIT: cann, CHIP: soc, DRIVER: hdk}, run)
+    stack_name = _stack_name(name, source.name, file, output)
     stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
     if not run.as_json:
         _print_rows(stack, file, run, is_written=output is not None)
@@ -159,7 +165,6 @@ def command(
             where=str(file),
             hint=_what_is_read(file),
         )
-    stack_name = name or _default_name(source.name, file, output)
     target = {"python": source.python, "platform": platform, "glibc": glibc}
     text = stack.text(stack_name, file.name, target, system, run.language)
     # Raise now what `lock` would raise.
@@ -242,18 +247,35 @@ def _what_is_read(file: Path) -> Phrase:
     return phrase("in a requirements file, there is one requirement on each line")
 
 
-def _default_name(project: str, file: Path, output: Path | None) -> str:
-    """Return the name of a stack for which no name is given.
+def _stack_name(given: str | None, project: str, file: Path, output: Path | None) -> str:
+    """Return the name of the stack.
 
-    It is the name of the output file, or else of the project or environment in the input. Without
-    one, it is the name of the folder of a pyproject.toml, or the name of any other file.
+    It is the given one, or else the name of the output file, or else of the project or environment
+    in the input. Without one, it is the name of the folder of a pyproject.toml, or the name of any
+    other file. Raise InputError if no stack can have the name.
     """
+    if given is not None:
+        return _checked_name(given, f"--name {given}")
     if output is not None:
-        return output.stem
+        return _checked_name(output.stem, f"--output {output}")
     names = [project]
     if file.name == _PYPROJECT:
         names.append(file.resolve().parent.name)
-    return next((name for name in names if NAME.matches(name)), file.stem)
+    for name in names:
+        if NAME.matches(name):
+            return name
+    return _checked_name(file.stem, str(file))
+
+
+def _checked_name(name: str, where: str) -> str:
+    """Return the name of a stack. Raise InputError, with the place, if it is no such name."""
+    if not NAME.matches(name):
+        raise InputError(
+            phrase("`{text}` is not {description}", text=name, description=NAME.description),
+            where=where,
+            hint=phrase("name the stack: --name NAME"),
+        )
+    return name
 
 
 def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:

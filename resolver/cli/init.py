@@ -17,14 +17,14 @@ from resolver.cli import options
 from resolver.cli.common import Command
 from resolver.cli.console import print_json
 from resolver.cli.options import Settings, settings
+from resolver.cli.questions import ask
 from resolver.config.load import load_components, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, NothingToLock, did_you_mean, escaped, harmless
+from resolver.errors import InputError, NothingToLock, did_you_mean
 from resolver.i18n import translate
 from resolver.model import text as texts
-from resolver.model.component import Component, Components
+from resolver.model.component import Components
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
-from resolver.model.patterns import GLIBC
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 from resolver.report.matrix import read_matrix
 
@@ -89,7 +89,7 @@ def command(
     if not sys.stdin.isatty():
         _require_all(fields, matrix)
     for key in _FIELDS:
-        fields[key] = _chosen(key, matrix, fields, run)
+        fields[key] = _chosen(key, matrix, fields, components, run)
     fields = {key: fields[key] for key in _FIELDS}
     answer = _newest(matrix, fields, pre=pre)
     if answer is None:
@@ -105,10 +105,8 @@ def command(
         return 0
     path = output or Path(f"{matrix_use.name}.toml")
     options.require_absent(path)
-    if glibc:
-        cell = replace(cell, glibc=_glibc_version(glibc, components["glibc"]))
-    elif machine.toolkit and machine.glibc:
-        cell = replace(cell, glibc=machine.glibc)
+    known_glibc = _known_glibc(glibc, machine, components)
+    cell = replace(cell, glibc=known_glibc or cell.glibc)
     text = stack_text(cell, matrix_use, answer.practices, path.stem)
     # Not every name of a file is a name of a stack.
     read_text(text, StackFile, str(path), components)
@@ -116,6 +114,8 @@ def command(
     _print_written(path, answer, matrix, run)
     if cell.glibc != answer.cell.glibc:
         run.print_note("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
+    if not known_glibc:
+        run.print_note("init.glibc-assumed", glibc=cell.glibc)
     run.print_note("init.next", command=run.command("lock", str(path)))
     if run.as_json:
         release = {"package": cell.package, "release": cell.release}
@@ -141,13 +141,19 @@ def _fields(
             "python": machine.python,
         }
     for key, value in given.items():
-        # The matrix writes `8.3.rc2` as 8.3.RC2, and SoCs in capitals.
-        if value and key in (TOOLKIT, CHIP):
-            _require_stated(key, value)
-            fields[key] = str(options.component(key, value, components))
-        elif value:
-            fields[key] = value
+        if value:
+            fields[key] = _read(key, value, components)
     return {key: value for key, value in fields.items() if value}
+
+
+def _known_glibc(option: str | None, machine: Machine, components: Components) -> str:
+    """Return the glibc of --glibc, or else of this machine if the stack is for it; else empty.
+
+    Raise InputError if the value of the option is neither a version nor the name of a system.
+    """
+    if option:
+        return options.glibc_version(option, components["glibc"])
+    return machine.glibc if machine.toolkit else ""
 
 
 def _require_stated(key: str, value: str) -> None:
@@ -217,61 +223,71 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         run.print_note("init.practices", names=answer.practices)
 
 
-def _glibc_version(text: str, glibc: Component) -> str:
-    """Return a version of glibc: the given one, or the one of the named system.
+def _chosen(
+    key: str, matrix: Matrix, fields: Mapping[str, str], components: Components, run: Settings
+) -> str:
+    """Return the value of a field. The user is asked if `fields` does not have it.
 
-    Raise InputError if the text is neither.
+    The default is the value of the cell that is suggested for the other fields. Raise
+    KeyboardInterrupt if the user does not answer.
     """
-    version = text if GLIBC.matches(text) else glibc.named(text)
-    if not version:
-        raise InputError(
-            phrase(
-                "`{text}` is no version of glibc, and no system that is known", text=escaped(text)
-            ),
-            where="--glibc",
-            hint=phrase(
-                "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
-            ),
-        )
-    return version
-
-
-def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:
-    """Return the value of a field. The user is asked if `fields` does not have it."""
     if key in fields:
         return fields[key]
-    others = {name: value for name, value in fields.items() if name != key}
-    choices = _values(key, matrix, others)
+    choices = _values(key, matrix, fields)
+    suggested = matrix.suggested(fields)
+    default = choices[-1]
+    if suggested is not None:
+        default = suggested.cell.value(key)
+
+    def value_of(answer: str) -> str:
+        """Return the value that an answer means. Raise InputError if there is no cell for it."""
+        value = _read(key, answer, components)
+        if value not in choices:
+            raise _no_cell(key, value, matrix, choices)
+        return value
+
     question = translate(f"matrix.page-{key}", run.language)
-    shown = {harmless(choice): choice for choice in choices}
-    names = list(shown)
-    # The texts that are shown are escaped.
-    answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
-    return shown[str(answer)]
+    return ask(question, choices, default, value_of, run.language)
+
+
+def _read(key: str, text: str, components: Components) -> str:
+    """Return the value of a field, as the matrix writes it.
+
+    Raise InputError if a component cannot have the value.
+    """
+    if key in (TOOLKIT, CHIP):
+        # The matrix writes `8.3.rc2` as 8.3.RC2, and SoCs in capitals.
+        _require_stated(key, text)
+        return str(options.component(key, text, components))
+    if key == "platform":
+        return options.platform_name(text)
+    return text
 
 
 def _require_known(fields: Mapping[str, str], matrix: Matrix) -> None:
     """Raise InputError if no cell of the matrix has the value of a field."""
     for key, value in fields.items():
-        if value in _values(key, matrix, {}):
-            continue
-        others = {name: text for name, text in fields.items() if name != key}
-        choices = _values(key, matrix, others)
-        hint = phrase("it has {values}", values=", ".join(choices))
-        if key in (TOOLKIT, CHIP):
-            hint = phrase(
-                "it has {values}; for another machine, make a stack of your requirements: "
-                "{command}",
-                values=", ".join(choices),
-                command=f"ascend-lock import FILE {_FIELDS[key]} {value}",
-            )
-        if key == "use":
-            hint = _uses_of(value, matrix) or did_you_mean(value, choices, hint)
-        raise InputError(
-            phrase("the matrix has no cell for `{value}`", value=value),
-            where=_FIELDS[key],
-            hint=hint,
+        if value not in _values(key, matrix, {}):
+            others = {name: text for name, text in fields.items() if name != key}
+            raise _no_cell(key, value, matrix, _values(key, matrix, others))
+
+
+def _no_cell(key: str, value: str, matrix: Matrix, choices: Sequence[str]) -> InputError:
+    """Return the error that a field cannot have a value. The hint has the values that it can."""
+    hint = phrase("it has {values}", values=", ".join(choices))
+    if key in (TOOLKIT, CHIP):
+        hint = phrase(
+            "it has {values}; for another machine, make a stack of your requirements: {command}",
+            values=", ".join(choices),
+            command=f"ascend-lock import FILE {_FIELDS[key]} {value}",
         )
+    if key == "use":
+        hint = _uses_of(value, matrix) or did_you_mean(value, choices, hint)
+    return InputError(
+        phrase("the matrix has no cell for `{value}`", value=value),
+        where=_FIELDS[key],
+        hint=hint,
+    )
 
 
 def _uses_of(project: str, matrix: Matrix) -> Phrase:

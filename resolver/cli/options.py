@@ -18,10 +18,11 @@ from resolver.cli.console import Progress, print_line
 from resolver.cli.group import FORMER
 from resolver.cli.language import run_language
 from resolver.cli.usage import bad_value
-from resolver.errors import InputError
+from resolver.errors import InputError, escaped
 from resolver.i18n import translate
-from resolver.model.component import Components, Value, find_component
+from resolver.model.component import Component, Components, Value, find_component
 from resolver.model.message import message
+from resolver.model.patterns import GLIBC
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.target import PLATFORMS
 from resolver.model.text import Language
@@ -333,6 +334,25 @@ def component(name: str, text: str, components: Components) -> Value:
     return value
 
 
+def glibc_version(text: str, glibc: Component) -> str:
+    """Return the version of glibc in the value of --glibc: itself, or the one of a named system.
+
+    Raise InputError if the text is neither.
+    """
+    version = text if GLIBC.matches(text) else glibc.named(text)
+    if not version:
+        raise InputError(
+            phrase(
+                "`{text}` is no version of glibc, and no system that is known", text=escaped(text)
+            ),
+            where=f"--glibc {text}",
+            hint=phrase(
+                "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
+            ),
+        )
+    return version
+
+
 def output(default: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the option for the file to write.
 
@@ -365,10 +385,17 @@ class PlatformChoice(click.Choice):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the platform. Raise click.BadParameter for any other value."""
-        text = str(value).lower().replace("_", "-").rpartition("linux-")[2]
-        processor = _PROCESSORS.get(text, text.replace("-", "_"))
-        platform = f"linux-{processor}"
-        return super().convert(platform if platform in PLATFORMS else value, param, ctx)
+        return super().convert(platform_name(str(value)), param, ctx)
+
+
+def platform_name(text: str) -> str:
+    """Return the platform that a text names, by itself or by its processor.
+
+    A text that names none is returned unchanged.
+    """
+    name = text.lower().replace("_", "-").rpartition("linux-")[2]
+    platform = f"linux-{_PROCESSORS.get(name, name.replace('-', '_'))}"
+    return platform if platform in PLATFORMS else text
 
 
 stack = click.argument("stack", shell_complete=completed("stacks"))

@@ -23,7 +23,7 @@ from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
 from resolver.cli.shared_versions import SharedVersions
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Inputs, find_stack, load, load_edited, read_stack
+from resolver.config.load import Inputs, as_text, find_stack, load, load_edited, read_stack
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
@@ -115,7 +115,8 @@ class Session:
         """
         run = self.settings
         if self.edit is not None:
-            inputs = load_edited(stack, self.edit.new.decode(), run.matrices)
+            text = as_text(self.edit.new, str(self.edit.file))
+            inputs = load_edited(stack, text, run.matrices)
         else:
             if not self.dry_run:
                 finish_edit(stack, run)

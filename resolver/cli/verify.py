@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
+from packaging.version import Version
 
 from resolver.cli import options
 from resolver.cli.common import Command, other_checks
@@ -15,6 +18,7 @@ from resolver.cli.environment import environment_python, read_environment
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import lock_of_machine
 from resolver.errors import InputError
+from resolver.model.lock import LockedTarget
 from resolver.phrase import literal, phrase
 from resolver.report.verify import FILE
 
@@ -22,6 +26,12 @@ from resolver.report.verify import FILE
 @click.command("verify", cls=Command, epilog=other_checks("verify"))
 @options.stack
 @options.environment
+@click.option(
+    "--machine",
+    "machine_only",
+    is_flag=True,
+    help="Check only the machine, before an installation; no environment is needed.",
+)
 @click.option(
     "--full",
     is_flag=True,
@@ -54,18 +64,25 @@ def command(
     run: Settings,
     stack: str,
     python: str | None,
+    machine_only: bool,
     **options_of_verify: str | bool | float | None,
 ) -> int:
     """Check whether this machine and environment match STACK's lock.
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
-    program = lock_of_machine(stack, run).folder / FILE
-    interpreter = environment_python(python)
-    # Raise the errors that `sync` raises as well.
-    read_environment(interpreter)
+    named = lock_of_machine(stack, run)
+    program = named.folder / FILE
+    if machine_only and python is None:
+        interpreter = _python_of_machine(named.lock.target)
+    else:
+        interpreter = environment_python(python)
+    if not machine_only:
+        # Raise the errors that `sync` raises as well.
+        read_environment(interpreter)
     values = {
         **options_of_verify,
+        "machine": machine_only,
         "python": str(interpreter),
         "lang": run.language,
         "json": run.as_json,
@@ -80,6 +97,15 @@ def command(
     if run.as_json:
         return _print_object(command_line)
     return subprocess.run(command_line, check=False).returncode  # noqa: S603
+
+
+def _python_of_machine(target: LockedTarget) -> Path:
+    """Return the Python of the target's version on PATH; without one, the Python that runs this.
+
+    verify.py reports a Python of another version as a difference.
+    """
+    major, minor = Version(target.python).release[:2]
+    return Path(shutil.which(f"python{major}.{minor}") or sys.executable)
 
 
 def _print_object(command_line: Sequence[str]) -> int:

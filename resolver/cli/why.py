@@ -27,6 +27,7 @@ from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.model import text
 from resolver.model.requirement import Requirement
+from resolver.model.slips import requirement_hint
 from resolver.phrase import literal, phrase
 
 
@@ -86,7 +87,9 @@ def _requirement(package: str) -> Requirement:
     """Return the value of NAME. Raise InputError unless it is NAME or NAME==VERSION."""
     form = phrase("write for example numpy or numpy==2.3.5")
     refusal = InputError(
-        phrase("`{text}` is not NAME or NAME==VERSION", text=package), where="NAME", hint=form
+        phrase("`{text}` is not NAME or NAME==VERSION", text=package),
+        where="NAME",
+        hint=requirement_hint(package) or form,
     )
     try:
         requirement = text.requirement(package)

@@ -32,6 +32,7 @@ from resolver.model.component import Components
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
 from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.slips import likely_requirement, requirement_hint
 from resolver.model.source import Reference, References
 from resolver.model.text import (
     ALONE,
@@ -45,7 +46,7 @@ from resolver.model.text import (
     Where,
     printable,
 )
-from resolver.phrase import Phrase, cause, literal, phrase
+from resolver.phrase import EMPTY, Phrase, cause, literal, phrase
 
 # Characters of an address. A line with them that is not a requirement may contain a password.
 _MAYBE_ADDRESS: Final = re.compile(r"[@?#]|//|:/")
@@ -126,18 +127,30 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     try:
         need = texts.requirement(line)
     except InvalidRequirement as error:
-        has_secret = _MAYBE_ADDRESS.search(line) is not None
-        shown = phrase("a line that may contain a password") if has_secret else literal(f"`{line}`")
-        raise InputError(
-            phrase("{line} is not a requirement", line=shown), why=cause(error)
-        ) from None
+        raise _no_requirement(line, cause(error)) from None
     if need.url:
+        # `NAME@VERSION` has the form of a direct reference.
+        if likely_requirement(line):
+            raise _no_requirement(line, EMPTY)
         if not direct:
             raise ValueError(
                 phrase("only a stack's own `requires` may take a project from an address")
             )
         Direct.parse(need.url)
     return need
+
+
+def _no_requirement(line: str, why: Phrase) -> InputError:
+    """Return the error that a line is no requirement. What is meant is better known than `why`."""
+    meant = likely_requirement(line)
+    shown = literal(f"`{line}`")
+    if not meant and _MAYBE_ADDRESS.search(line):
+        shown = phrase("a line that may contain a password")
+    return InputError(
+        phrase("{line} is not a requirement", line=shown),
+        why=EMPTY if meant else why,
+        hint=requirement_hint(line),
+    )
 
 
 def require_known_values(need: Need, components: Components, where: str) -> None:
@@ -184,8 +197,25 @@ class _Located(NamedTuple):
         return self.value
 
     def parse(self, read: Callable[[Any], Any], value: Any) -> Any:
-        """Return `read(value)`. A ValueError of `read` becomes an InputError with the place."""
-        return self.text.parse(read, value, *self.path)
+        """Return `read(value)`. A ValueError of `read` becomes an InputError with the place.
+
+        If the value is the name of a machine or system instead of the value of a component, the
+        hint has the value.
+        """
+        try:
+            return self.text.parse(read, value, *self.path)
+        except InputError as error:
+            component = self.components.get(str(self.path[-1])) if self.path else None
+            meant = component.named(value) if component and isinstance(value, str) else ""
+            if component is None or not meant:
+                raise
+            hint = phrase(
+                '{name} has {title} {value}: write "{value}"',
+                name=value,
+                title=component.title,
+                value=meant,
+            )
+            raise InputError(**{**error.phrases, "hint": hint}) from None
 
     def unusable(self, why: Phrase) -> InputError:
         """Return an error that says that the value is refused, and why."""

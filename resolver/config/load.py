@@ -36,8 +36,9 @@ from resolver.config.source_text import read_own_reference, read_reference
 from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.component import BUILT_IN, Components
+from resolver.model.slips import toml_hint
 from resolver.model.target import Image
-from resolver.phrase import as_phrase, cause, literal, phrase
+from resolver.phrase import Phrase, as_phrase, cause, literal, phrase
 from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -158,10 +159,19 @@ def as_text(content: bytes, name: str) -> str:
         raise InputError(
             phrase("`{name}` is not UTF-8", name=name),
             where=f"{name}:{line}",
-            why=literal(error.reason),
+            why=wrong_byte(content, error.start, "UTF-8"),
             hint=_FROM_GB18030 if _is_gb18030(content) else _UTF_8,
         ) from None
     return text.replace("\r\n", "\n")
+
+
+def wrong_byte(content: bytes, position: int, encoding: str) -> Phrase:
+    """Return why bytes are not in an encoding: the byte at a position cannot be there."""
+    return phrase(
+        "it has the byte {byte} where {encoding} cannot have it",
+        byte=f"0x{content[position]:02x}",
+        encoding=encoding,
+    )
 
 
 def _is_gb18030(content: bytes) -> bool:
@@ -188,7 +198,11 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
     except toml.DecodeError as error:
         where = f"{name}:{error.lineno}"
         why = phrase("{message}; column {column}", message=as_phrase(error.msg), column=error.colno)
-        raise InputError(phrase("the file is not valid TOML"), where=where, why=why) from None
+        line = text.split("\n")[error.lineno - 1]
+        hint = toml_hint(line, error.colno)
+        raise InputError(
+            phrase("the file is not valid TOML"), where=where, why=why, hint=hint
+        ) from None
     except (ValueError, RecursionError):
         why = phrase("it is nested too deeply")
         raise InputError(phrase("the file cannot be read"), where=name, why=why) from None

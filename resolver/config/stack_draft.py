@@ -53,6 +53,7 @@ from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.repository import Direct
 from resolver.model.requirement import Requirement
+from resolver.model.slips import likely_requirement
 from resolver.model.target import Platform, Target
 from resolver.model.text import Language
 from resolver.phrase import Phrase, phrase
@@ -69,12 +70,6 @@ _PATH: Final = re.compile(r"[./~]|file:")
 # The folder that conda makes for one build. Its name ends with a time.
 _CONDA_BUILD: Final = re.compile(r"[\w.+-]+_[0-9]{9,16}")
 _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
-# A requirement with the single `=` of conda or of a typing error. What fits has no secret: the
-# version is one of PEP 440 with a dot and without a local label, which could be any word.
-_SINGLE_EQUALS: Final = re.compile(
-    r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?)\s*=\s*"
-    r"(?P<version>[0-9]{1,8}(\.[0-9]{1,8}){1,5}((a|b|rc)[0-9]{1,4})?(\.(post|dev)[0-9]{1,8}){0,2})"
-)
 # The marker environment of an arbitrary target, to test whether a marker can be evaluated.
 _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # The most characters of a line that a message shows.
@@ -98,7 +93,7 @@ _SETTLED: Final = frozenset(
     )
 )
 # The codes of reasons for which a line is left out because it could not be read.
-_UNREAD: Final = frozenset(("import.single-equals", "import.unread"))
+_UNREAD: Final = frozenset(("import.likely", "import.unread"))
 
 
 class Outcome(Enum):
@@ -141,7 +136,7 @@ class DraftRow(msgspec.Struct, frozen=True):
     @property
     def suggestion(self) -> str:
         """Return the requirement that an unread line most likely means; empty if unknown."""
-        if self.why is None or self.why.code != "import.single-equals":
+        if self.why is None or self.why.code != "import.likely":
             return ""
         return str(self.why.values["line"])
 
@@ -407,7 +402,7 @@ class _Drafter:
             if isinstance(need, Requirement) and (why_not := self._why_not(need)):
                 need = why_not
             if isinstance(need, Message):
-                if need.code == "import.single-equals":
+                if need.code == "import.likely":
                     shown = named
                 self._leave_out(line, shown, need)
                 continue
@@ -606,12 +601,11 @@ def _need(line: str, plain_line: str, components: Components) -> Need | Message:
 def _why_unread(line: str) -> Message:
     """Return why a line could not be read.
 
-    For a line `NAME=VERSION` it is a question with the requirement that was most likely meant.
+    For a line such as `NAME=VERSION` it is a question with the requirement that was most likely
+    meant.
     """
-    single = _SINGLE_EQUALS.fullmatch(line.strip())
-    if single is None:
-        return message("import.unread")
-    return message("import.single-equals", line=f"{single['name']}=={single['version']}")
+    meant = likely_requirement(line)
+    return message("import.likely", line=meant) if meant else message("import.unread")
 
 
 def _named_project(line: str) -> NormalizedName:

@@ -37,6 +37,7 @@ from resolver.model.edit import (
 )
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
+from resolver.phrase import Phrase, phrase
 from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
@@ -54,6 +55,15 @@ Path = Sequence[str | int]
 def with_suffix(name: str, suffix: str) -> str:
     """Return a stack's name with a suffix. The name is shortened if it would be too long."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
+
+
+def way_out_comment(letter: str, original: str) -> Phrase:
+    """Return the comment at the top of the way out of a stack `original` with this letter."""
+    return phrase(
+        "Way out {letter} of `{original}`: what follows was written for that stack.",
+        letter=letter,
+        original=original,
+    )
 
 
 def table_text(key: str, element: Mapping[str, object]) -> str:
@@ -99,8 +109,7 @@ class StackText:
         if as_of:
             value = as_of if as_of in (AUTO, NEWEST) else tomlkit.value(as_of)
             stack = stack.with_key(("policy", "as-of"), value)
-        head = f"# Way out {letter} of `{original}`: what follows was written for that stack."
-        return StackText(f"{head}\n{stack.text}")
+        return StackText(f"# {way_out_comment(letter, original)}\n{stack.text}")
 
     def needs(self, components: Components, group: str | None = None) -> dict[int, Need]:
         """Return the requirements of the stack's lines, by the number of the line.

@@ -241,6 +241,32 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
                 return answer
         return answers[0]
 
+    def suggested(self, fields: Mapping[str, str]) -> Answer | None:
+        """Return the answer that is suggested to a user who states only `fields`.
+
+        One that locks goes before one that may lock, and a final release before a pre-release. Then
+        come the first use of the grid, the first chip and platform by name, the newest CANN, and
+        the newest Python and release. None if all of these cells are conflicts.
+        """
+        uses = [use.name for use in self.uses]
+
+        def rank(answer: Answer) -> tuple[object, ...]:
+            cell = answer.cell
+            outcome = answer.outcome
+            return (
+                outcome not in LOCKED,
+                outcome is CellOutcome.UNDECIDED,
+                cell.is_candidate,
+                uses.index(cell.use),
+                cell.chip,
+                cell.platform,
+                -self.toolkits.index(cell.toolkit),
+                -Version(cell.python).release[-1],
+            )
+
+        outcomes = set(CellOutcome) - {CellOutcome.CONFLICT}
+        return min(self._matching(fields, outcomes), key=rank, default=None)
+
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
         """Return at most two cells that can be locked and are near to a cell that cannot.
 

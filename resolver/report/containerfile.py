@@ -11,10 +11,13 @@ from packaging.version import Version
 
 from resolver.ascend import names
 from resolver.errors import InputError
+from resolver.i18n import translate
 from resolver.model.component import Components
 from resolver.model.lock import Lock
+from resolver.model.message import message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.target import Image
+from resolver.model.text import Language
 from resolver.phrase import Phrase, literal, phrase
 from resolver.report.template import render
 
@@ -23,9 +26,15 @@ _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
 
 
 def containerfile(
-    lock: Lock, *, folder: str, base: str, wheelhouse: str | None, file: str = "Containerfile"
+    lock: Lock,
+    *,
+    folder: str,
+    base: str,
+    wheelhouse: str | None,
+    file: str = "Containerfile",
+    language: Language = "en",
 ) -> str:
-    """Return the text of the Containerfile.
+    """Return the text of the Containerfile, with comments in a language.
 
     `folder` and `wheelhouse` are paths in the build context, and `base` is the name of the image.
     `file` is the path to which the text is written, for the commands in it.
@@ -55,8 +64,19 @@ def containerfile(
             ),
             hint=phrase("{command}, then export with --wheelhouse wheelhouse", command=bundle),
         )
+
+    def say(code: str, **values: object) -> str:
+        """Return the comment with this code."""
+        return translate(message(f"containerfile.{code}", **values), language)
+
+    folders = [folder] if wheelhouse is None else [folder, wheelhouse]
+    title = say("title", stack=lock.stack, target=lock.target.name)
+    summary = translate(verbatim(lock.summary, lock.summary_zh), language)
     return render(
         "Containerfile.j2",
+        say=say,
+        title=say("summed-up", title=title, summary=summary) if summary else title,
+        folders=tuple(folders),
         file=shlex.quote(file),
         lock=lock,
         folder=folder,

@@ -29,6 +29,7 @@ from resolver.report.document import (
     one_line,
     translated,
 )
+from resolver.report.explanation.sentences import target_line
 from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
 # How many changes are listed.
@@ -119,10 +120,7 @@ def _locked(lock: Lock, problem: Problem) -> Message:
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     sources = message("cli.built", count=len(built), names=joined("comma", built)) if built else ""
-    target: str | Message = str(problem.target)
-    if problem.stack.group:
-        group = message("group.named", name=problem.stack.group)
-        target = joined("conflict.clause", [str(problem.target), group])
+    target = target_line(problem)
     return message("cli.locked", stack=lock.stack, target=target, size=size, sources=sources)
 
 

@@ -132,7 +132,7 @@ def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language
     return translate(line, language)
 
 
-def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language) -> str:
+def facts_summary(facts: Sequence[CheckedFact], target: str | Message, language: Language) -> str:
     """Return the sentence with the number of facts for each verdict."""
     if not facts:
         return translate("upstream.no-facts", language)

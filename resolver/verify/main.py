@@ -159,7 +159,7 @@ def _report_checks(
         report.begin()
         for group in checks_of(context):
             report.add(group)
-            if report.is_hopeless:
+            if report.ended_by:
                 break
         return report.end()
     except UnwritableError as error:
@@ -203,11 +203,12 @@ def checks(context: CheckContext) -> Iterator[Group]:
     """Yield the results of all checks that the lock and the options ask for, quick ones first."""
     yield check_lock(context)
     yield check_machine(context)
-    installed, broken = installed_distributions(context, context.search_path.folders)
-    yield check_python(context, installed)
+    # The components come before Python: they differ, too, if this is the wrong environment.
     tool = ask_tool(context)
     yield from check_components(context, tool)
     yield from network_checks(context, tool)
+    installed, broken = installed_distributions(context, context.search_path.folders)
+    yield check_python(context, installed)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)

@@ -81,7 +81,10 @@ def check_files(
         "compared": str(compared_count),
         "kept": ", ".join(rewritten),
     }
-    return Group("files", findings, values, "files-kept" if rewritten else "")
+    note = "files-kept" if rewritten else ""
+    if not any(name in installed for name in context.lock.pins):
+        note = "nothing"
+    return Group("files", findings, values, note)
 
 
 def others_here(context: CheckContext, installed: Installed) -> list[InstalledDistribution]:

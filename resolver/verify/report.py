@@ -63,8 +63,8 @@ class Report:
         self._machine: dict[str, str] = {}
         # When the checks began. A report that was kept must not pass for one of today.
         self._time = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        # True after a finding of `_FINAL`: nothing else should be checked.
-        self.is_hopeless = False
+        # The code of a finding of `_FINAL`, after which nothing else should be checked; else empty.
+        self.ended_by = ""
 
     def begin(self) -> None:
         """Print the first line, which names the stack and the target."""
@@ -81,7 +81,7 @@ class Report:
             self._print(self._fill("label-left-out", remark))
         for finding in row["findings"]:
             if finding["code"] in _FINAL and finding["state"] == "wrong":
-                self.is_hopeless = True
+                self.ended_by = finding["code"]
 
     def end(self) -> int:
         """Print all findings, errors first, and return the exit status: 1 if there is an error."""
@@ -100,8 +100,8 @@ class Report:
             self._print(self._fill("label-why", finding))
             self._print(self._fill("label-mend", finding))
         self._print("")
-        if self.is_hopeless:
-            self._print(self._texts["label-ended"])
+        if self.ended_by:
+            self._print(self._fill("label-ended", {"code": self.ended_by}))
         counts = {"wrong": str(wrong), "warnings": str(warnings)}
         self._print(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
@@ -137,7 +137,7 @@ class Report:
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
-            "ended": self.is_hopeless,
+            "ended": bool(self.ended_by),
             "checks": self._context.checks,
             "time": self._time,
             "machine": self._machine,

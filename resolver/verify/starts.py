@@ -220,6 +220,9 @@ def check_starts(
         for start, verdict in judged
         if verdict.outcome == "excused"
     ]
+    note = "starts-but" if remarks else ""
+    if not locked:
+        note = "nothing"
     return Group(
         "starts",
         list(_start_findings(context, judged)),
@@ -228,7 +231,7 @@ def check_starts(
             "scripts": str(started_kinds.count("script")),
             "excused": str(len(remarks)),
         },
-        note="starts-but" if remarks else "",
+        note=note,
         counted=True,
         remarks=remarks,
         results=[_result(start, verdict) for start, verdict in judged],

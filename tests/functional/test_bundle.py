@@ -47,6 +47,11 @@ def distributions(workspace: Workspace) -> set[str]:
     }
 
 
+def test_bundle_quotes_its_folder_in_chinese(workspace: Workspace, base: Built) -> None:
+    run = workspace.run("bundle", "demo", "离线包", "--lang", "zh")
+    assert "将 `离线包` 复制到目标机器，在目标机器上运行 `离线包/install.sh`。\n" in run.stdout
+
+
 def test_bundle_warns_of_outdated_lock(workspace: Workspace, base: Built) -> None:
     assert "warning" not in bundle(workspace).stderr
     workspace.stack("base<2", "apart", target=HERE)

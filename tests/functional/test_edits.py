@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
@@ -161,6 +162,46 @@ def test_apply_needs_no_line_and_a_way_out_that_exists(workspace: Workspace, sta
     assert (run.status, "Taking" in run.stdout) == (0, False), "nothing is in the way"
 
 
+def test_apply_without_a_conflict_is_refused(workspace: Workspace, stack: Path) -> None:
+    workspace.serve("b 2.0")
+    before = everything(workspace)
+    workspace.refused(
+        "there is no conflict, so there is no way out to write", "add", "demo", "--apply", "B"
+    )
+    assert everything(workspace) == before
+
+
+@pytest.mark.parametrize("mark", [b"", BOM_UTF8])
+def test_edit_keeps_windows_line_ends(workspace: Workspace, stack: Path, mark: bytes) -> None:
+    windows = mark + stack.read_bytes().replace(b"\n", b"\r\n")
+    stack.write_bytes(windows)
+    workspace.locked_before()
+    added = windows.replace(b"3.11'\",\r\n", b'3.11\'",\r\n    "d",\r\n')
+    assert workspace.run("add", "demo", "d", "--frozen").status == 0
+    assert stack.read_bytes() == added
+    assert workspace.run("remove", "demo", "d").status == 0
+    assert stack.read_bytes() == windows
+    assert workspace.run("add", "demo", "d").status == 0
+    assert stack.read_bytes() == added
+    assert workspace.run("check", "demo").status == 0
+    # A way out is written in the same way.
+    assert workspace.run("add", "demo", "needy", "a==2.0", "--apply", "A").status == 0
+    content = stack.read_bytes()
+    assert content.startswith(mark)
+    assert content.count(b"\r\n") == content.count(b"\n")
+    assert b"needy" in content
+
+
+def test_remove_tells_nothing_before_all_names_have_lines(
+    workspace: Workspace, stack: Path
+) -> None:
+    run = workspace.run("remove", "demo", "a", "d")
+    assert (run.status, run.stdout) == (2, "")
+    assert "\nhint: its lines are about a, b, c\n" in run.stderr
+    assert workspace.run("remove", "demo", "a", "a").status == 0
+    assert '"a==1.0"' not in stack.read_text()
+
+
 def test_edit_keeps_all_locks_if_one_target_has_no_solution(
     workspace: Workspace, stack: Path
 ) -> None:
@@ -182,7 +223,11 @@ def test_edit_keeps_all_locks_if_one_target_has_no_solution(
         ),
         (("add", "dem", "new"), "there is no stack `dem`", "did you mean `demo`?"),
         (("remove", "demo", "d"), "no line of demo is about `d`", "its lines are about a, b, c"),
-        (("remove", "demo", "a", "a"), "no line of demo is about `a`", "its lines are about b, c"),
+        (
+            ("remove", "demo", "a", "d"),
+            "no line of demo is about `d`",
+            "its lines are about a, b, c",
+        ),
         (("remove", "demo", "a", "b", "c"), "`requires` cannot be used", ""),
     ],
 )

@@ -171,6 +171,13 @@ def way_out(letter: str, name: str, text: str) -> str:
     return head + text.replace("\n]\n", f"\n]\n{in_chinese}", 1)
 
 
+def test_apply_writes_its_comment_in_the_language_of_the_run(clash: Workspace) -> None:
+    assert explain(clash, "--apply", "A", "--lang", "zh").status == 0
+    text = (clash.matrices / "stacks" / "demo-a.toml").read_text(encoding="utf-8")
+    assert text.startswith("# `demo` 的解决办法 A：以下内容是为该软件栈写的。\n")
+    assert "Way out" not in text
+
+
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
     """In any case of the letter."""
     stacks = clash.matrices / "stacks"

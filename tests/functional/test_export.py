@@ -458,6 +458,10 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     for tool in ("podman", "docker"):
         assert f"#   {tool} build --platform linux/" in text
     assert text.count(" -f Dockerfile -t demo .\n") == 2
+    chinese = export(workspace, "dockerfile", "--base-image", image, "--lang", "zh").stdout
+    own = [line for line in chinese.splitlines() if line.startswith("# ")]
+    assert own[0] == "# demo，目标 here：a stack of tests"
+    assert all(re.search("[\u4e00-\u9fff]", line) for line in own if "build" not in line)
     assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
     workspace.locked_stack(

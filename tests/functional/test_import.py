@@ -15,6 +15,7 @@ import tomli
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.components import systems_text
 from tests.functional.workspace import REPOSITORY, Workspace
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -396,6 +397,36 @@ def test_import_names_the_option_with_a_wrong_value(workspace: Workspace, option
     write(workspace, r_txt="numpy\n")
     run = workspace.run("import", "r.txt", *option.split())
     assert (run.status, f"\n  at {option}\n" in run.stderr) == (2, True), run
+
+
+def test_import_takes_glibc_by_the_name_of_a_system(workspace: Workspace) -> None:
+    (workspace.matrices / "systems.toml").write_text(
+        systems_text(glibc={"names": {"openEuler 22.03": "2.34"}})
+    )
+    write(workspace, r_txt="six\n")
+    system = ("--glibc", "openEuler-22.03", "--soc", "none")
+    text = imported_json(workspace, "r.txt", *system)["text"]
+    assert tomli.loads(text)["target"]["glibc"] == "2.34"
+    # Options are checked before lines are shown.
+    run = workspace.run("import", "r.txt", "-o", "s.toml", "--glibc", "Plan 9")
+    assert (run.status, run.stdout) == (2, "")
+    assert "\n  at --glibc Plan 9\n" in run.stderr
+    write(workspace, s_toml=text.replace('"2.34"', '"openEuler 22.03"'))
+    run = workspace.run("lock", "s.toml")
+    assert run.error == "`openEuler 22.03` is not a version of glibc"
+    assert '\nhint: openEuler 22.03 has glibc 2.34: write "2.34"\n' in run.stderr
+
+
+def test_import_refuses_a_name_before_lines_are_shown(workspace: Workspace) -> None:
+    write(workspace, r_txt="six\n")
+    run = workspace.run("import", "r.txt", "-o", "我的软件栈.toml", "--lang", "zh")
+    assert (run.status, run.stdout) == (2, "")
+    assert run.stderr == (
+        "错误：`我的软件栈` 不是有效的名称：名称只能用英文字母、数字、`.`、`_`、`-`，"
+        "以英文字母或数字开头，最多 80 个字符\n"
+        "  位置：--output 我的软件栈.toml\n"
+        "提示：请为软件栈命名：--name NAME\n"
+    )
 
 
 IMPORTS = """\

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from resolver.cli.commands import _commands as commands
-from tests.functional.workspace import Workspace
+from tests.functional.workspace import ANYWHERE, Workspace
 
 # Words of English in a row; a Chinese sentence has names and commands among its own words.
 ENGLISH = re.compile(r"(?:\b[a-z]+,? ){3,}[a-z]+\b")
@@ -80,6 +80,28 @@ def test_error_of_a_file_in_chinese(workspace: Workspace) -> None:
     workspace.stack("demo", "[")
     run = workspace.run("--lang", "zh", "lock", "demo")
     assert run.stderr.startswith("错误：`[`：不是依赖声明\n  位置：matrices/stacks/demo.toml:")
+
+
+def test_error_of_an_encoding_in_chinese(workspace: Workspace) -> None:
+    path = workspace.stack("demo")
+    path.write_bytes(path.read_bytes().replace(b"a stack", "软件".encode("gbk")))
+    run = workspace.run("--lang", "zh", "lock", "demo")
+    assert "不是 UTF-8" in run.stderr
+    assert not re.search("[a-z]{3} [a-z]{3}", re.sub("`[^`]*`", "", run.stderr)), run.stderr
+
+
+def test_locked_target_has_chinese_commas(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.stack("base", target=ANYWHERE)
+    run = workspace.run("lock", "demo", "--lang", "zh")
+    assert "目标 linux-aarch64，Python 3.11：" in run.stdout
+
+
+def test_help_in_english_cuts_no_summary(workspace: Workspace) -> None:
+    printed = workspace.run("facts", "--help").stdout
+    commands_text = printed.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert "..." not in commands_text
+    assert "a wheel of" in commands_text
 
 
 def test_error_of_an_index_in_chinese(workspace: Workspace) -> None:

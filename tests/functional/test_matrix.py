@@ -21,7 +21,7 @@ from resolver.config.grid import load_grid
 from resolver.files import json_text
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
-from resolver.model.matrix import CellOutcome
+from resolver.model.matrix import LOCKED, CellOutcome
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
 from tests.components import systems_text
@@ -32,6 +32,7 @@ from tests.functional.workspace import (
     REPOSITORY,
     UNREACHABLE,
     Content,
+    Run,
     Workspace,
     row,
     wait_until,
@@ -441,14 +442,62 @@ def test_init_names_no_cell(known: Workspace) -> None:
     assert "py312" not in run.stderr
 
 
-def test_init_asks_on_a_terminal(known: Workspace) -> None:
+def _answered(workspace: Workspace, keys: bytes, *words: str) -> Run:
+    """Run init on a terminal where somebody types these keys."""
     ours, theirs = pty.openpty()
-    process = known.begin([str(COMMAND), "init", "--lang", "en"], stdin=theirs)
-    os.write(ours, b"8.5.0\n\n\n3.11\nserve\n")
-    assert known.finish(process).status == 0
+    process = workspace.begin([str(COMMAND), "init", *words], stdin=theirs)
+    os.write(ours, keys)
+    run = workspace.finish(process)
     os.close(ours)
     os.close(theirs)
+    return run
+
+
+def test_init_asks_on_a_terminal(known: Workspace) -> None:
+    run = _answered(known, b"8.5.0\n\n\n3.11\nserve\n", "--lang", "en")
+    assert run.status == 0
     assert 'cann = "8.5.0"' in (known.root / "serve.toml").read_text()
+
+
+def test_init_offers_a_cell_that_locks(known: Workspace) -> None:
+    # The last use of the grid is undecided.
+    run = _answered(known, b"\n" * 5, "--lang", "en")
+    assert (run.status, run.stdout.partition(",")[0]) == (0, "serve.toml: plugin 2.0")
+    assert "CANN: 8.5.0, 9.0.0\nCANN [9.0.0]: " in run.stderr
+    assert "\nglibc 2.35 is assumed; --glibc gives another" in run.stdout
+
+
+def test_init_suggests_a_final_release_of_the_shipped_matrix() -> None:
+    matrix = read_matrix(REPOSITORY / "matrices" / "matrix.json")
+    for fields in ({}, {"cann": "8.5.1"}, {"cann": "8.5.1", "soc": "A2"}):
+        answer = matrix.suggested(fields)
+        assert answer is not None
+        cell = answer.cell
+        assert answer.outcome in LOCKED
+        assert (cell.use, cell.chip, cell.platform) == ("serve", "A2", "linux-aarch64")
+        assert not cell.is_candidate
+    newest = matrix.suggested({"cann": matrix.toolkits[-1]})
+    assert newest is not None
+    assert newest.outcome in LOCKED
+
+
+def test_init_asks_again_in_the_language_of_the_run(known: Workspace) -> None:
+    run = _answered(known, b"8.5\n7.0.0\n8.5.0\nA2\naarch64\n\nserv\n\n", "--lang", "zh")
+    assert run.status == 0, run
+    assert "是否想写 8.5.0？" in run.stderr
+    assert "矩阵中没有适用于 `7.0.0` 的组合" in run.stderr
+    assert "`serve`" in run.stderr
+    assert "Error" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "interrupted; nothing was written"), ("zh", "已中断；没有写入任何文件")],
+)
+def test_init_writes_nothing_without_answers(known: Workspace, language: str, words: str) -> None:
+    run = _answered(known, b"8.5.0\n\x04", "--lang", language)
+    assert (run.status, run.stderr.split("\n")[-2]) == (130, words)
+    assert not (known.root / "serve.toml").exists()
 
 
 _CLUSTER = """

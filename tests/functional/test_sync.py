@@ -259,6 +259,9 @@ def test_shared_and_own_python_are_refused(locked: Workspace) -> None:
     assert (none.status, none.error) == (2, "there is no environment")
     verify = locked.run("verify", "demo", VIRTUAL_ENV=sys.prefix, CONDA_PREFIX="")
     assert (verify.status, verify.error) == (2, "there is no environment")
+    assert "; the machine alone is checked by ascend-lock verify STACK --machine\n" in verify.stderr
+    machine = locked.run("verify", "demo", "--machine", VIRTUAL_ENV=sys.prefix, CONDA_PREFIX="")
+    assert (machine.status, machine.stderr) == (0, "")
     wrong = sync(locked, "--yes", "--python", "/bin/false")
     assert (wrong.status, wrong.error) == (2, "the environment's Python cannot be run")
 

@@ -162,10 +162,10 @@ GROUPS = f"""\
 demo for here
   lock           ok       verify.py matches lock.toml
   machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
-  Python         ok       {platform.python_version()} (<root>/env/bin/python)
   CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
   driver (HDK)   ok       25.3.rc1; required: hdk >= 25.3.rc1
   SoC            ok       A2 (Ascend910B4)
+  Python         ok       {platform.python_version()} (<root>/env/bin/python)
   distributions  ok       5, as locked
   files          ok       37 present with the right size, 26 compared by hash
   collisions     ok       none
@@ -557,6 +557,27 @@ def test_verify_takes_the_environment_that_sync_takes(machine: Machine) -> None:
         assert (run.status, run.stdout) == (2, "")
         assert run.error == "ascend-lock itself runs in this environment"
         assert "\nhint: make one: python3 -m venv env" in run.stderr
+
+
+def test_verify_checks_a_machine_before_an_installation(machine: Machine) -> None:
+    words = ["verify", "demo", "--machine", "--ascend", str(machine.ascend)]
+    run = machine.workspace.run(*words, **machine.environment)
+    assert (run.status, run.stderr) == (0, "")
+    shown = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
+    assert shown == ["machine", "Python", "CANN", "driver", "SoC"]
+    assert "<root>/env/bin/python" not in run.stdout
+    shutil.rmtree(machine.ascend / "cann-8.5.0")
+    missing = machine.workspace.run(*words, "--json", **machine.environment)
+    assert (missing.status, missing.json["checks"]) == (1, "machine")
+
+
+def test_verify_says_that_nothing_is_installed(machine: Machine) -> None:
+    empty = machine.root / "empty"
+    make_environment(empty)
+    run = machine.verify("--python", str(empty / "bin" / "python"))
+    lines = [line.split(maxsplit=2) for line in run.stdout.splitlines()]
+    for name in ("files", "starts"):
+        assert [name, "ok", "not checked: nothing of the lock is installed"] in lines
 
 
 def test_verify_prints_every_error_as_json(machine: Machine) -> None:

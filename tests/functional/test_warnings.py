@@ -43,7 +43,7 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
     before = tree(workspace.locks)
     told = workspace.locked("--lang", "zh").stdout
     assert told.startswith(
-        "已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\nlocks/demo/there 没有变化。"
+        "已锁定 demo，目标 linux-aarch64，Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\nlocks/demo/there 没有变化。"
     )
     assert "\n3 条警告，见 locks/demo/there/report.zh.md\n下一步：\n" in told
     assert tree(workspace.locks) == before

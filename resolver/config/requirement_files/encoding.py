@@ -10,9 +10,9 @@ import codecs
 import re
 from typing import Final
 
-from resolver.config.load import as_text
+from resolver.config.load import as_text, wrong_byte
 from resolver.errors import InputError
-from resolver.phrase import literal, phrase
+from resolver.phrase import phrase
 
 # The encodings by their byte order marks. That of UTF-16-LE begins that of UTF-32-LE.
 _MARKS: Final = (
@@ -108,7 +108,7 @@ def _decoded(content: bytes, encoding: str, name: str) -> str:
                 "`{name}` is not {encoding}, as its beginning says", name=name, encoding=encoding
             ),
             where=name,
-            why=literal(error.reason),
+            why=wrong_byte(content, error.start, encoding),
             hint=phrase("save it as UTF-8"),
         ) from None
     return text.replace("\r\n", "\n")

@@ -133,7 +133,10 @@ def test_component_of_no_target_swallows_no_line(tmp_path: Path) -> None:
         ),
         (
             STACK.encode("utf-16"),
-            "is not UTF-8\n  at matrices/stacks/s.toml:1\n  invalid start byte\nhint: save it",
+            (
+                "is not UTF-8\n  at matrices/stacks/s.toml:1\n"
+                "  it has the byte 0xff where UTF-8 cannot have it\nhint: save it"
+            ),
         ),
         (
             STACK.replace("a test", "测试").encode("gbk"),

@@ -1,0 +1,111 @@
+"""Slips of the pen in requirements and TOML, and what was most likely meant."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from packaging.requirements import InvalidRequirement
+
+from resolver.model.text import requirement
+from resolver.phrase import EMPTY, Phrase, phrase
+
+# The full-width signs of a Chinese keyboard, and the ASCII signs on the same keys.
+_FULL_WIDTH: Final = {
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "＂": '"',
+    "＇": "'",
+    "，": ",",
+    "、": ",",
+    "；": ";",
+    "：": ":",
+    "．": ".",
+    "。": ".",
+    "＝": "=",
+    "＜": "<",
+    "＞": ">",
+    "！": "!",
+    "～": "~",
+    "＃": "#",
+    "（": "(",
+    "）": ")",
+    "［": "[",
+    "］": "]",
+    "【": "[",
+    "】": "]",
+    "｛": "{",
+    "｝": "}",
+    "\u3000": " ",
+}
+_TO_ASCII: Final = str.maketrans(_FULL_WIDTH)
+_SIGN: Final = re.compile(f"[{''.join(_FULL_WIDTH)}]")
+_QUOTE: Final = re.compile("[“”‘’＂＇]")
+
+_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
+_EXTRAS: Final = rf"(?:\[{_NAME}(?:\s?,\s?{_NAME}){{0,9}}\])?"
+# What fits has no secret: it is a version of PEP 440 without a local label, which could be any
+# word. A version alone has a dot.
+_SUFFIXES: Final = r"(?:(?:a|b|rc)[0-9]{1,4})?(?:\.(?:post|dev)[0-9]{1,8}){0,2}"
+_DOTTED: Final = rf"[0-9]{{1,8}}(?:\.[0-9]{{1,8}}){{1,5}}{_SUFFIXES}"
+_VERSION: Final = rf"[0-9]{{1,8}}(?:\.[0-9]{{1,8}}){{0,5}}{_SUFFIXES}(?:\.\*)?"
+_COMPARISON: Final = rf"(?:[<>=!~]=|[<>])\s?{_VERSION}"
+# `NAME=VERSION` of conda, `NAME@VERSION` of npm, `NAME VERSION` of `pip list`.
+_BARE_VERSION: Final = re.compile(
+    rf"(?P<project>{_NAME}\s?{_EXTRAS})\s?[=@\s]\s?(?P<version>{_DOTTED})"
+)
+_COMPARED: Final = re.compile(
+    rf"{_NAME}\s?{_EXTRAS}\s?{_COMPARISON}(?:\s?,\s?{_COMPARISON}){{0,9}}"
+)
+# The operators `<=` and `>=` with their signs exchanged.
+_EXCHANGED: Final = re.compile(r"=([<>])")
+
+
+def likely_requirement(line: str) -> str:
+    """Return the requirement (PEP 508) that a line which is none most likely means.
+
+    Empty if that is unknown, or if the line may contain a secret.
+    """
+    plain = line.translate(_TO_ASCII).strip()
+    bare = _BARE_VERSION.fullmatch(plain)
+    if bare is not None:
+        plain = f"{bare['project'].strip()}=={bare['version']}"
+    plain = _EXCHANGED.sub(r"\1=", plain)
+    if plain == line.strip() or not _COMPARED.fullmatch(plain):
+        return ""
+    try:
+        requirement(plain)
+    except InvalidRequirement:
+        return ""
+    return plain
+
+
+def requirement_hint(line: str) -> Phrase:
+    """Return a hint with what a line that is no requirement most likely means; empty if unknown.
+
+    It names a full-width sign of the line, which looks like the one that is needed.
+    """
+    sign = _SIGN.search(line)
+    meant = likely_requirement(line)
+    if sign is not None:
+        return _full_width_hint(sign[0], meant or sign[0].translate(_TO_ASCII))
+    return phrase("did you mean `{name}`?", name=meant) if meant else EMPTY
+
+
+def toml_hint(line: str, column: int) -> Phrase:
+    """Return a hint about the full-width sign for which a line is not TOML; empty without one.
+
+    `column` is that of the error, from 1. A string that does not end is reported at the end of its
+    line; then a full-width quote is what should have ended it.
+    """
+    sign = _SIGN.match(line, column - 1)
+    if sign is None and column > len(line):
+        sign = _QUOTE.search(line)
+    return EMPTY if sign is None else _full_width_hint(sign[0], sign[0].translate(_TO_ASCII))
+
+
+def _full_width_hint(sign: str, meant: str) -> Phrase:
+    """Return the hint to write something else in place of a full-width sign."""
+    return phrase("it has the full-width sign `{sign}`: write `{meant}`", sign=sign, meant=meant)

@@ -1,0 +1,84 @@
+"""What a line that is no requirement most likely means."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.config.decode import parse_need
+from resolver.config.load import read_text
+from resolver.config.schema import StackFile
+from resolver.errors import InputError
+from resolver.model.component import BUILT_IN
+from resolver.model.slips import likely_requirement
+
+HEAD = '[stack]\nname = "s"\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("transformers=4.57.3", "transformers==4.57.3"),
+        ("trl[vllm] = 0.28.0", "trl[vllm]==0.28.0"),
+        ("torch 2.8.0", "torch==2.8.0"),
+        ("torch@2.8.0", "torch==2.8.0"),
+        ("torch @ 2.8.0", "torch==2.8.0"),
+        ("torch>=2.8,=<2.9", "torch>=2.8,<=2.9"),
+        ("torch＝＝2.9.0", "torch==2.9.0"),
+        ("torch>=2.8，<2.9", "torch>=2.8,<2.9"),
+        # A label after `+`, and a number without a dot, may be anything.
+        ("token=1.0+secret", ""),
+        ("password=12345678", ""),
+        ("https://user:secret@host/torch-2.8.0", ""),
+        ("torch=2.8.0=py311_0", ""),
+        ("torch==2.8.0", ""),
+        ("torch", ""),
+    ],
+)
+def test_likely_requirement(line: str, meant: str) -> None:
+    assert likely_requirement(line) == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("torch 2.8.0", "did you mean `torch==2.8.0`?"),
+        ("torch@2.8.0", "did you mean `torch==2.8.0`?"),
+        ("torch>=2.8,=<2.9", "did you mean `torch>=2.8,<=2.9`?"),
+        ("torch＝＝2.9.0", "it has the full-width sign `＝`: write `torch==2.9.0`"),
+        ("torch；extra", "it has the full-width sign `；`: write `;`"),
+    ],
+)
+def test_requirement_error_says_what_is_meant(line: str, hint: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_need(line, BUILT_IN, direct=True)
+    assert raised.value.message.endswith("` is not a requirement")
+    assert raised.value.hint == hint
+
+
+def test_requirement_error_shows_no_password() -> None:
+    with pytest.raises(InputError) as raised:
+        parse_need("https://user:secret@host/x，", BUILT_IN, direct=True)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sign", "meant"),
+    [
+        ("requires = [“six”]\n", 3, "“", '"'),
+        ('requires = ["torch"，\n  "six"]\n', 3, "，", ","),
+        ('requires ＝ ["torch"]\n', 3, "＝", "="),
+        ('requires = ["torch==2.9.0”]\n', 3, "”", '"'),
+        ('requires = [\n  "torch"\n】\n', 5, "】", "]"),
+    ],
+)
+def test_toml_error_names_a_full_width_sign(text: str, line: int, sign: str, meant: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read_text(HEAD + text, StackFile, "s.toml")
+    assert raised.value.where == f"s.toml:{line}"
+    assert raised.value.hint == f"it has the full-width sign `{sign}`: write `{meant}`"
+
+
+def test_toml_error_ignores_signs_in_strings() -> None:
+    with pytest.raises(InputError) as raised:
+        read_text(HEAD + 'summary = "说明：一" x\n', StackFile, "s.toml")
+    assert raised.value.hint == ""
