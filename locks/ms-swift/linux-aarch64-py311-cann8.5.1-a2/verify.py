@@ -3478,7 +3478,10 @@ def check_files(
         "compared": str(compared_count),
         "kept": ", ".join(rewritten),
     }
-    return Group("files", findings, values, "files-kept" if rewritten else "")
+    note = "files-kept" if rewritten else ""
+    if not any(name in installed for name in context.lock.pins):
+        note = "nothing"
+    return Group("files", findings, values, note)
 
 
 def others_here(context: "CheckContext", installed: "Installed") -> "list[InstalledDistribution]":
@@ -5603,6 +5606,9 @@ def check_starts(
         for start, verdict in judged
         if verdict.outcome == "excused"
     ]
+    note = "starts-but" if remarks else ""
+    if not locked:
+        note = "nothing"
     return Group(
         "starts",
         list(_start_findings(context, judged)),
@@ -5611,7 +5617,7 @@ def check_starts(
             "scripts": str(started_kinds.count("script")),
             "excused": str(len(remarks)),
         },
-        note="starts-but" if remarks else "",
+        note=note,
         counted=True,
         remarks=remarks,
         results=[_result(start, verdict) for start, verdict in judged],
@@ -5788,8 +5794,8 @@ class Report:
         self._machine: "dict[str, str]" = {}
         # When the checks began. A report that was kept must not pass for one of today.
         self._time = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        # True after a finding of `_FINAL`: nothing else should be checked.
-        self.is_hopeless = False
+        # The code of a finding of `_FINAL`, after which nothing else should be checked; else empty.
+        self.ended_by = ""
 
     def begin(self) -> "None":
         """Print the first line, which names the stack and the target."""
@@ -5806,7 +5812,7 @@ class Report:
             self._print(self._fill("label-left-out", remark))
         for finding in row["findings"]:
             if finding["code"] in _FINAL and finding["state"] == "wrong":
-                self.is_hopeless = True
+                self.ended_by = finding["code"]
 
     def end(self) -> "int":
         """Print all findings, errors first, and return the exit status: 1 if there is an error."""
@@ -5825,8 +5831,8 @@ class Report:
             self._print(self._fill("label-why", finding))
             self._print(self._fill("label-mend", finding))
         self._print("")
-        if self.is_hopeless:
-            self._print(self._texts["label-ended"])
+        if self.ended_by:
+            self._print(self._fill("label-ended", {"code": self.ended_by}))
         counts = {"wrong": str(wrong), "warnings": str(warnings)}
         self._print(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
@@ -5862,7 +5868,7 @@ class Report:
             "python": sys.executable,
             "wrong": wrong,
             "warnings": warnings,
-            "ended": self.is_hopeless,
+            "ended": bool(self.ended_by),
             "checks": self._context.checks,
             "time": self._time,
             "machine": self._machine,
@@ -6075,7 +6081,7 @@ def _report_checks(
         report.begin()
         for group in checks_of(context):
             report.add(group)
-            if report.is_hopeless:
+            if report.ended_by:
                 break
         return report.end()
     except UnwritableError as error:
@@ -6119,11 +6125,12 @@ def checks(context: "CheckContext") -> "Iterator[Group]":
     """Yield the results of all checks that the lock and the options ask for, quick ones first."""
     yield check_lock(context)
     yield check_machine(context)
-    installed, broken = installed_distributions(context, context.search_path.folders)
-    yield check_python(context, installed)
+    # The components come before Python: they differ, too, if this is the wrong environment.
     tool = ask_tool(context)
     yield from check_components(context, tool)
     yield from network_checks(context, tool)
+    installed, broken = installed_distributions(context, context.search_path.folders)
+    yield check_python(context, installed)
     collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
@@ -6818,6 +6825,7 @@ LOCK = r"""
 "note-distributions": "{count}, as locked",
 "note-files": "{files} present with the right size, {compared} compared by hash",
 "note-files-kept": "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack rewrites",
+"note-nothing": "not checked: nothing of the lock is installed",
 "note-collisions": "none",
 "note-strays-but": "not checked: files that may belong to {list} ({count} in all), whose files are not listed or are rewritten",
 "note-bytecode": "{compared} compiled files match their sources",
@@ -6838,7 +6846,7 @@ LOCK = r"""
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
 "label-left-out": "                        {what} fails: {why}",
-"label-ended": "Nothing else was checked, because other differences would only follow from this one.",
+"label-ended": "Nothing was checked after [{code}], because further results depend on it.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
 },
@@ -7134,6 +7142,7 @@ LOCK = r"""
 "note-distributions": "{count} 个，与锁文件一致",
 "note-files": "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
 "note-files-kept": "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它）",
+"note-nothing": "未检查：锁文件中的内容都没有安装",
 "note-collisions": "无",
 "note-strays-but": "未检查：可能属于 {list} 的文件（共 {count} 项），它们没有文件清单，或文件会被改写",
 "note-bytecode": "{compared} 个编译文件与源文件一致",
@@ -7154,7 +7163,7 @@ LOCK = r"""
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
 "label-left-out": "                        {what} 失败：{why}",
-"label-ended": "已停止检查：其他差异都会由此引起，请先解决这一项。",
+"label-ended": "检查到 [{code}] 为止：其余检查的结果取决于它，请先解决。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"
 }
