@@ -218,9 +218,9 @@ def taken_away(world: World, reason: Reason) -> Iterator[tuple[str, str]]:
             for version in within(world, name, reason.versions):
                 if fact.applies_to(Version(version)):
                     yield name, version
-        case Unavailable(project=name):
+        case Unavailable(package=package):
             for refusal in reason.evidence.refusals:
-                yield name, refusal.version
+                yield str(package), refusal.version
 
 
 def left(world: World, subject: str, reasons: Iterable[Reason], values: Sequence[str]) -> list[str]:
