@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import canonicalize_name
 
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
+from resolver.explain.awaited import awaited_by
 from resolver.explain.causes import with_marks
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import contradiction, cores, explore, is_open
+from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import loss_of
@@ -26,12 +27,8 @@ from resolver.index.protocol import Catalog
 from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
-    ComponentValue,
     Constraint,
-    Excluded,
-    Exclusive,
     Requires,
-    StackLine,
     Unavailable,
 )
 from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation
@@ -42,6 +39,8 @@ from resolver.resolve.reasons import cutoff_text
 from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
+# The largest share of the time for whether the answer depends on an index that did not answer.
+_SHARE_OF_AWAITED = 1 / 4
 # The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
 # How many attempts without a solution are reported.
@@ -74,8 +73,8 @@ def explanation_of(
     """
     clauses = refutation.clauses
     problem = clauses.universe.problem
+    awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
     share = clock.within(clock.seconds * _SHARE)
-    awaited = _awaited(refutation, share)
     core_list = found_cores(refutation, share)
     clock.limited |= share.limited
     contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
@@ -127,7 +126,7 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
     No fixes are looked for. If time is up, the contradiction is the core of the refutation itself.
     """
     clauses = refutation.clauses
-    awaited = _awaited(refutation, clock)
+    awaited = awaited_by(refutation, clock)
     core: Sequence[Constraint] = refutation.core
     with clock.limiting():
         core = next(_checked_cores(clauses, clock), core)
@@ -142,69 +141,6 @@ def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     ordered = sorted(attempts, key=lambda attempt: not attempt.target)
     by_changes = {attempt.changes: attempt for attempt in ordered}
     return tuple(islice(by_changes.values(), _ATTEMPTS))
-
-
-# --- indexes that did not answer
-
-
-def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
-    """Return the projects on which the answer depends, as an index could not be reached.
-
-    Empty if the stack has no solution whatever these indexes have. Otherwise, constraints that rest
-    on an unreachable index are left out, one core after the other, until the rest is satisfiable.
-    """
-    clauses = refutation.clauses
-    if not any(is_open(constraint, clauses) for constraint in refutation.core):
-        return ()
-    with clock.limiting():
-        explore(clauses, clock.expired)
-    needs: dict[NormalizedName, dict[str, None]] = {}
-    needed_by: dict[NormalizedName, dict[str, None]] = {}
-    among = list(clauses.known)
-    while not clauses.satisfiable(among=among):
-        core = clauses.minimal(among=among)
-        missing = [constraint for constraint in core if is_open(constraint, clauses)]
-        if not missing:
-            return ()
-        among = [constraint for constraint in among if constraint not in missing]
-        for constraint in missing:
-            name = constraint.project
-            for text, requirer in _requirements_on(name, core, clauses):
-                needs.setdefault(name, {})[text] = None
-                if requirer:
-                    needed_by.setdefault(name, {})[requirer] = None
-    return tuple(
-        Awaited(
-            indexes=clauses.universe.project(name).unreachable,
-            project=name,
-            needs=tuple(texts),
-            by=tuple(needed_by.get(name, ())),
-        )
-        for name, texts in needs.items()
-    )
-
-
-def _requirements_on(
-    name: NormalizedName, core: Iterable[Constraint], clauses: Clauses
-) -> Iterator[tuple[str, str]]:
-    """Yield each requirement of a core on a project, and the first release that has it.
-
-    The release is given as text; it is empty for a line of the stack.
-    """
-    for constraint in core:
-        edges = clauses.edges.get(constraint, ())
-        if not edges or edges[0][1].package.name != name:
-            continue
-        match constraint:
-            case StackLine():
-                yield constraint.text, ""
-            case BuildLine():
-                yield constraint.text, f"{constraint.package} {constraint.version}"
-            case Requires():
-                yield constraint.text, str(edges[0][0])
-            case ComponentValue() | Excluded() | Exclusive() | Unavailable():
-                # Constraints of these kinds require nothing.
-                pass
 
 
 def found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:

@@ -541,6 +541,24 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
 
 
+def test_a_proof_beyond_what_was_read_first_needs_nothing_from_there(away: Workspace) -> None:
+    """No release of `tool` goes with numpy 2, but only the newest one is near the stack."""
+    away.serve("tool 1.0: numpy<2", "tool 2.0: numpy<2", "tool 3.0: numpy<2")
+    away.stack("runner", "tool", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
+    (found, *_) = run.json["contradictions"]
+    assert "torch-npu" not in str(found)
+
+
+def test_what_is_wanted_from_there_is_what_one_solution_needs(away: Workspace) -> None:
+    away.serve("runner 0.9: torch-npu==2.7.5", "runner 0.8: torch-npu==2.7.4, numpy<1")
+    away.stack("runner", "numpy")
+    run = away.run("explain", "demo", "--json")
+    (wanted,) = run.json["awaited"]
+    assert (wanted["needs"], wanted["by"]) == (["torch-npu==2.8.0"], ["runner 1.0"])
+
+
 def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(
     away: Workspace,
 ) -> None:
