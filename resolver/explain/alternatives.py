@@ -312,7 +312,14 @@ class Alternatives:
 
         If the line admits none, or if an upload time is unknown, only the releases are counted.
         """
-        need, position = self._needs[line], candidate.release.position
+        return self.distance_from(self._needs[line], candidate)
+
+    def distance_from(self, need: Requirement, candidate: Candidate) -> Distance:
+        """Return how far a candidate is from the newest release that a requirement admits.
+
+        As for `distance`.
+        """
+        position = candidate.release.position
         project = self._clauses.universe.project(need.name)
         requested = _position(need.specifier, project)
         releases = requested - position

@@ -59,6 +59,11 @@ class Clock:
         """Undo `shorten`: the clock ends when it would have ended without it."""
         self._cpu_end = self._began + self.seconds
 
+    @property
+    def left(self) -> float:
+        """Return the seconds of CPU time that are left."""
+        return max(self._cpu_end - time.process_time(), 0.0)
+
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends with this one, or after so many seconds if that is earlier.
 

@@ -35,6 +35,7 @@ from resolver.model.change import (
 )
 from resolver.model.explanation import Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
+from resolver.model.message import Message
 from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -43,6 +44,13 @@ from resolver.resolve.missing_extras import lost_extras
 
 # How many pins are reported for a fix.
 _SHOWN = 10
+
+# The texts about soft requirements of a fix, by the texts about those of a lock.
+_REMARKS = {
+    "lock.unmet-bound": "conflict.unmet-bound",
+    "lock.unmet-later-bound": "conflict.unmet-later-bound",
+    "lock.unloadable": "conflict.unloadable",
+}
 
 
 def fix_of(
@@ -140,8 +148,17 @@ def environment_of(
         pins=tuple(shown),
         count=len(resolution.pins),
         warnings=tuple(_warnings(resolution, original, concerned)),
-        unmet=tuple(unmet_soft_requirements(resolution)),
+        unmet=tuple(map(_as_remark, unmet_soft_requirements(resolution))),
     )
+
+
+def _as_remark(unmet: Message) -> Message:
+    """Return the warning about a soft requirement of a fix without a claim about other releases.
+
+    A lock's warning says that no set of releases was found that meets it. For a fix, whose lines
+    pin releases, none was looked for.
+    """
+    return replace(unmet, code=_REMARKS[unmet.code])
 
 
 def _needs(stack: Stack) -> dict[str, Requirement]:
@@ -197,9 +214,14 @@ def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution)
 
 
 def lettered(
-    fixes: Iterable[tuple[Loss, Fix]], stack_name: str, options: PolicyOptions
+    fixes: Iterable[tuple[Loss, Fix]],
+    stack_name: str,
+    options: PolicyOptions,
+    prefix: str = "",
 ) -> Iterator[Fix]:
     """Yield the fixes of a stack in the order in which they are listed, with letters from A.
+
+    The `prefix` is put before each letter.
 
     A fix with a smaller loss comes first. A fix that is needless beside an earlier one is left out,
     see `_is_needless`. The files of a fix are named after the stack and its letter. They have the
@@ -210,7 +232,7 @@ def lettered(
         if not any(_is_needless(loss, fix, *better) for better in listed):
             listed.append((loss, fix))
     for (_, fix), letter in zip(listed, ascii_uppercase, strict=False):
-        yield _with_letter(fix, letter, stack_name, options)
+        yield _with_letter(fix, f"{prefix}{letter}", stack_name, options)
 
 
 def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:

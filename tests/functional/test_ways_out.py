@@ -575,6 +575,47 @@ def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence
     )
 
 
+def test_a_nearer_way_out_that_needs_something_from_there_comes_first(away: Workspace) -> None:
+    """With numpy 2 the line `runner` would have to go, or get a newer torch-npu from `vendor`."""
+    away.serve("runner 2.0: torch-npu==2.9.0", "runner 1.0: numpy<2, torch-npu==2.8.0")
+    away.stack("runner==1.0", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["status"]) == (1, "conflict")
+    way, *_ = run.json["awaiting"]
+    assert [change["after"] for change in way["changes"]] == ["runner==2.0"]
+    wanted = {
+        "indexes": ["vendor"],
+        "project": "torch-npu",
+        "needs": ["torch-npu==2.9.0"],
+        "by": [],
+    }
+    assert (way["name"], way["awaited"]) == ("0A", [wanted])
+    assert [change["kind"] for change in run.json["fixes"][0]["changes"]] == ["drop"]
+    run = away.run("explain", "demo")
+    page = run.stdout
+    expected = page.index(
+        "Expected to lock where an index can be reached (not solved)\n  0A  ask for runner==2.0"
+    )
+    assert expected < page.index("Ways out, each one solved and checked")
+    assert "it is expected to lock where `vendor` can be reached" in page
+    run = away.run("explain", "demo", "--apply", "0A")
+    assert run.status == 0
+    (written,) = away.root.rglob("demo-0a.toml")
+    assert '"runner==2.0"' in written.read_text(encoding="utf-8")
+
+
+def test_a_way_out_that_needs_something_from_there_and_loses_more_is_left_out(
+    away: Workspace,
+) -> None:
+    away.serve(
+        "runner 1.1: torch-npu==2.7.1", "runner 2.0: torch-npu==2.9.0", "runner 1.0: numpy<2"
+    )
+    away.stack("runner==1.0", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert run.json["fixes"][0]["changes"][0]["after"] == "runner==1.1"
+    assert "awaiting" not in run.json
+
+
 def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:
     away.serve("torch-npu 2.8.0rc1", "runner 2.0: torch-npu==2.8.0rc1")
     away.stack("runner==2.0", more='[policy]\nprereleases = "never"')

@@ -937,3 +937,30 @@ def test_fix_that_changes_the_same_and_more_is_not_listed() -> None:
     both = replace(fix, changes=(*fix.changes, *cann.changes))
     losses = [(loss_of(fix), fix), (loss_of(both), both)]
     assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
+
+
+def test_release_that_later_ones_speak_against_is_replaced() -> None:
+    """`trainer` 2 does not bound `engine`; 4 says that it does not go with 9, and 5 does."""
+    catalog = DataCatalog()
+    needs = {"1": ">=1", "2": ">=1", "3": "==8", "4": "<9,>=8", "5": ">=8,<10"}
+    for month, (version, bound) in enumerate(needs.items(), 1):
+        lines = [f'engine{bound}; extra == "engine"']
+        uploaded = f"2025-{month:02}-01T00:00:00Z"
+        catalog.add_wheel("trainer", version, lines, extras=["engine"], uploaded=uploaded)
+    catalog.add_wheel("engine", "9", uploaded="2025-03-15T00:00:00Z")
+    first, *_ = ways_out(catalog, "trainer[engine]==3", "engine==9")
+    assert told(first) == ["trainer[engine]==3 -> trainer[engine]==5"]
+    assert first.environments[0].unmet == ()
+
+
+def test_release_that_later_ones_speak_against_stays_without_another() -> None:
+    catalog = DataCatalog()
+    for month, (version, bound) in enumerate({"2": ">=1", "3": "==8", "4": "<9"}.items(), 1):
+        lines = [f'engine{bound}; extra == "engine"']
+        uploaded = f"2025-{month:02}-01T00:00:00Z"
+        catalog.add_wheel("trainer", version, lines, extras=["engine"], uploaded=uploaded)
+    catalog.add_wheel("engine", "9", uploaded="2025-03-15T00:00:00Z")
+    first, *_ = ways_out(catalog, "trainer[engine]==3", "engine==9")
+    assert told(first) == ["trainer[engine]==3 -> trainer[engine]==2"]
+    (unmet,) = first.environments[0].unmet
+    assert "No set of releases" not in translate(unmet, "en")
