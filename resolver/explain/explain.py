@@ -19,7 +19,7 @@ from resolver.explain.awaiting import Supposed, search_supposed
 from resolver.explain.causes import with_marks
 from resolver.explain.checked_cores import checked_cores, found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import contradiction, is_open
+from resolver.explain.contradictions import against_line, contradiction, is_open
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import Loss, loss_of
@@ -37,8 +37,9 @@ from resolver.model.constraint import (
 from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation, Fix
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text
-from resolver.resolve.solver import Refutation
+from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.
@@ -81,7 +82,8 @@ def explanation_of(
     share = clock.within(clock.seconds * _SHARE)
     core_list = found_cores(refutation, share)
     clock.limited |= share.limited
-    contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
+    shown = [_shown_core(clauses, core) for core in core_list]
+    contradictions = [contradiction(clauses, core, clock.expired) for core in dict.fromkeys(shown)]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
@@ -122,6 +124,15 @@ def explanation_of(
         awaited=awaited,
         unreached=tuple(sorted(results.unreached.items())),
     )
+
+
+def _shown_core(clauses: Clauses, core: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Return the core that is shown for one that was found, see `against_line`.
+
+    It is checked as the other was.
+    """
+    nearer = against_line(clauses, core)
+    return tuple(core if faults_of_core(clauses, nearer) else nearer)
 
 
 def _solved_fixes(

@@ -965,3 +965,13 @@ def test_release_that_later_ones_speak_against_stays_without_another() -> None:
     assert told(first) == ["trainer[engine]==3 -> trainer[engine]==2"]
     (unmet,) = first.environments[0].unmet
     assert "No set of releases" not in translate(unmet, "en")
+
+
+def test_line_is_told_in_place_of_what_is_unusable() -> None:
+    """`plugin` needs an `engine` whose archive states nothing; the stack asks for another one."""
+    catalog = DataCatalog().serve("plugin 1: engine==1", "plugin 2: engine==2", "engine 2")
+    catalog.add_archive("engine", "1", None)
+    found = explained(catalog, "engine==2", "plugin==1")
+    (only,) = found.contradictions
+    assert [type(one.constraint) for one in only.reasons] == [StackLine, StackLine, Requires]
+    assert told(found.fixes[0]) == ["plugin==1 -> plugin==2"]
