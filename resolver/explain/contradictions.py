@@ -433,13 +433,14 @@ def against_line(clauses: Clauses, core: Sequence[Constraint]) -> Sequence[Const
     for another release of that project: `vllm-ascend needs vllm==0.7.3`, and the stack asks for
     vllm==0.9.1. What the line says is the nearer reason. Otherwise return the core unchanged.
     """
-    unusable = {each.project for each in core if isinstance(each, Unavailable)}
-    user_set = _user_set(core)
+    unusable: set[str] = {each.project for each in core if isinstance(each, Unavailable)}
+    for user_constraint in _user_set(core):
+        unusable.difference_update(_restricted_packages(clauses, user_constraint))
     lines: list[Constraint] = []
     for user_constraint, parts in user_constraints(clauses).items():
-        if isinstance(user_constraint, StackLine) and user_constraint not in user_set:
-            named = set(_restricted_packages(clauses, user_constraint))
-            lines += parts if named & unusable else ()
+        named = _restricted_packages(clauses, user_constraint)
+        if isinstance(user_constraint, StackLine) and not unusable.isdisjoint(named):
+            lines += parts
     kept = [each for each in core if not isinstance(each, Unavailable)]
     if not lines or clauses.satisfiable(among=[*kept, *lines]):
         return core

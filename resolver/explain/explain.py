@@ -38,7 +38,7 @@ from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanat
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.reasons import cutoff_text
+from resolver.resolve.reasons import cutoff_text, described
 from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
@@ -92,6 +92,7 @@ def explanation_of(
     trials.clock = clock if is_all_known else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
     results = find_fixes(clauses, core_list, trials, report_fix)
     known = [set(found.reasons) for found in contradictions]
+    known += [set(described(clauses, core).values()) for core in core_list]
     for core, hidden in results.further:
         core_list.append(core)
         if set(hidden.reasons) not in known:

@@ -176,7 +176,7 @@ def _warnings(
     shown, whichever project they are about, and so are warnings that the original stack's lines or
     machine avert. Others must be about the machine, or about a project of a line or a
     contradiction; one about a release that the original stack pins itself is left out, as the fix
-    did not cause it.
+    did not cause it. So is one about models that the original stack does not name.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}
@@ -184,13 +184,23 @@ def _warnings(
         if practice.id not in known:
             yield as_warning(practice)
     for fact in applied_facts(resolution):
-        if not isinstance(fact, Warns):
+        if not isinstance(fact, Warns) or not _may_be_used(fact.model, original.stack):
             continue
         need = needs.get(fact.package)
         matters = fact.components or fact.package in concerned or need is not None
         is_new = not _is_pinned_by(need, fact, resolution)
         if fact.grave or _is_averted_in(original, fact, needs) or (matters and is_new):
             yield fact
+
+
+def _may_be_used(model: str, stack: Stack) -> bool:
+    """Return whether a stack names a family of models in its name, its summary or a line.
+
+    True for an empty name, which stands for any models.
+    """
+    lines = [root.origin.text for root in stack.requirements]
+    said = " ".join([stack.name, stack.summary, stack.summary_zh, *lines])
+    return model.casefold() in said.casefold()
 
 
 def _is_averted_in(original: Problem, fact: Warns, needs: Mapping[str, Requirement]) -> bool:

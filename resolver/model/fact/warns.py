@@ -37,6 +37,9 @@ class Warns(Fact, frozen=True, kw_only=True):
     grave: bool = False
     # The fact holds only for targets that state this component; empty for all targets.
     component: Text = ""
+    # The family of models that the warning is about, such as `Qwen3.5`; empty if it is about any.
+    # On the page of a conflict, it is shown only if the stack names these models.
+    model: Text = ""
     # Whether the warning is only about wheels. A release that is built from source is not meant.
     wheels: bool = False
     # The warning is shown only if this extra of `package` is in the lock; empty to ignore extras.

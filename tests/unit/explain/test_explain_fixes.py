@@ -975,3 +975,15 @@ def test_line_is_told_in_place_of_what_is_unusable() -> None:
     (only,) = found.contradictions
     assert [type(one.constraint) for one in only.reasons] == [StackLine, StackLine, Requires]
     assert told(found.fixes[0]) == ["plugin==1 -> plugin==2"]
+
+
+@pytest.mark.parametrize(("lines", "is_warned"), [([], False), (["qwen3.5-tools"], True)])
+def test_warning_about_models_is_for_stacks_that_name_them(
+    lines: list[str], is_warned: bool
+) -> None:
+    catalog = DataCatalog().serve("base 1 2", "plugin 2: base==2", "qwen3.5-tools 1")
+    no_classes = warning("base", "==2", "It has no classes for it.", 'model = "Qwen3.5"')
+    asked = ["base==1", "plugin==2", *lines]
+    first, *_ = ways_out(catalog, *asked, facts=f"{no_classes}grave = true\n")
+    expected = ["It has no classes for it."] if is_warned else []
+    assert told(first) == ["base==1 -> base==2", *expected]
