@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from packaging.utils import NormalizedName
 from pysat.examples.hitman import Hitman
 
+from resolver.errors import ResolverError
 from resolver.explain.clock import Clock
 from resolver.explain.contradictions import explore, is_open
 from resolver.model.constraint import (
@@ -42,7 +44,8 @@ def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     needs: list[_Need] = []
     cores: list[Sequence[Constraint]] = [refutation.core]
     wanted: list[NormalizedName] = []
-    with clock.limiting(), Hitman(solver="m22", htype="sorted") as hitman:
+    # An index that fails now leaves open what is not known yet.
+    with suppress(ResolverError), clock.limiting(), Hitman(solver="m22", htype="sorted") as hitman:
         explore(clauses, clock.expired)
         for core in cores:
             # Every core must be met by a project, as in `contradictions.smallest`.

@@ -8,12 +8,14 @@ files, so it is no fix. `explain/explain` calls `search_supposed`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.errors import ResolverError
 from resolver.explain.checked_cores import found_cores
 from resolver.explain.clock import Clock
 from resolver.explain.contradictions import is_open
@@ -70,7 +72,8 @@ def search_supposed(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed 
     universe = clauses.universe.over(catalog)
     supposed = trials.over(universe, clock, lambda inner: UnhashedCatalog(inner, wheels))
     answer: Resolution | Refutation | None = None
-    with clock.limiting():
+    # What another index fails to answer is no reason to lose what was found before.
+    with suppress(ResolverError), clock.limiting():
         answer = first_answer(universe, tick=clock.tick)
     if not isinstance(answer, Refutation):
         return None

@@ -84,6 +84,8 @@ def explanation_of(
     clock.limited |= share.limited
     shown = [_shown_core(clauses, core) for core in core_list]
     contradictions = [contradiction(clauses, core, clock.expired) for core in dict.fromkeys(shown)]
+    known = [set(found.reasons) for found in contradictions]
+    known += [set(described(clauses, core).values()) for core in core_list]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
@@ -91,8 +93,6 @@ def explanation_of(
     is_all_known = not any(is_open(constraint, clauses) for constraint in clauses.known)
     trials.clock = clock if is_all_known else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
     results = find_fixes(clauses, core_list, trials, report_fix)
-    known = [set(found.reasons) for found in contradictions]
-    known += [set(described(clauses, core).values()) for core in core_list]
     for core, hidden in results.further:
         core_list.append(core)
         if set(hidden.reasons) not in known:
