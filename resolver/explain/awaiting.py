@@ -12,8 +12,10 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.explain.checked_cores import found_cores
@@ -22,10 +24,13 @@ from resolver.explain.contradictions import is_open
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Trials
+from resolver.index.protocol import UnusableFile
 from resolver.index.unhashed import SupposedWheel, UnhashedCatalog, UnhashedWheel
 from resolver.model import text
 from resolver.model.explanation import Awaited
+from resolver.model.problem import RootRequirement
 from resolver.model.release import Release
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import missing_on_machine, tag_values
 from resolver.resolve.clauses import Clauses
@@ -86,8 +91,8 @@ def search_supposed(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed 
 def _supposed_wheels(clauses: Clauses) -> Iterator[UnhashedWheel]:
     """Yield the wheels that unreachable indexes are supposed to have.
 
-    They are those of which something is recorded, the releases that requirements name exactly and
-    no index has, and the releases that have wheels for other processors alone.
+    They are those of which something is recorded, the releases that other releases pin and no
+    index has, and the releases that have wheels for other processors alone.
     """
     universe = clauses.universe
     opened = [constraint for constraint in clauses.known if is_open(constraint, clauses)]
@@ -99,17 +104,48 @@ def _supposed_wheels(clauses: Clauses) -> Iterator[UnhashedWheel]:
     for name, version in chain(_pinned(clauses, projects), _for_others(clauses, projects)):
         if (name, version) not in known:
             known.add((name, version))
-            yield SupposedWheel(universe.project(name).unreachable[0], name, version)
+            requires = tuple(_requires_of_others(clauses, name, version))
+            yield SupposedWheel(universe.project(name).unreachable[0], name, version, requires)
+
+
+def _requires_of_others(clauses: Clauses, name: NormalizedName, version: str) -> Iterator[str]:
+    """Yield what wheels of a release for other machines require of projects that lines name.
+
+    Other requirements may be about those machines. Versions are compared without local parts.
+    """
+    universe = clauses.universe
+    named = {need.name for need in map(_project_need, universe.problem.stack.requirements) if need}
+    public = Version(version).public
+    for page in universe.catalog.lookup(name).pages:
+        for written, files in page.releases.items():
+            known = text.version(written)
+            if known is None or known.public != public:
+                continue
+            for file in files:
+                if file.is_wheel:
+                    with suppress(ResolverError, UnusableFile, InvalidRequirement):
+                        for line in universe.catalog.metadata(file).requires_dist:
+                            if text.requirement(line).name in named:
+                                yield line
+                    return
+
+
+def _project_need(root: RootRequirement) -> Requirement | None:
+    """Return the requirement of a line; None if it is about a component."""
+    return root.need if isinstance(root.need, Requirement) else None
 
 
 def _pinned(
     clauses: Clauses, projects: Collection[NormalizedName]
 ) -> Iterator[tuple[NormalizedName, str]]:
-    """Yield the releases of projects that requirements name exactly, and that no index has."""
+    """Yield the releases of projects that other releases pin, and that no index has.
+
+    What a line alone names goes with nothing that is known.
+    """
     for edges in clauses.edges.values():
-        for _, edge in edges:
+        for parent, edge in edges:
             name, allows = edge.package.name, edge.allows
-            if name not in projects or not isinstance(allows, SpecifierSet):
+            if parent is None or name not in projects or not isinstance(allows, SpecifierSet):
                 continue
             version = text.pinned_version(allows)
             project = clauses.universe.project(text.name(name))

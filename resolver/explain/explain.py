@@ -111,7 +111,7 @@ def explanation_of(
         found = _solved_fixes(
             supposed.results, supposed.trials, contradictions, concerned, supposed
         )
-        awaiting = [(loss, fix) for loss, fix in found if best is None or loss < best]
+        awaiting = [(loss, fix) for loss, fix in found if best is None or _is_nearer(loss, best)]
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
@@ -125,6 +125,15 @@ def explanation_of(
         awaited=awaited,
         unreached=tuple(sorted(results.unreached.items())),
     )
+
+
+def _is_nearer(loss: Loss, best: Loss) -> bool:
+    """Return whether a way that was not solved is worth a line before the best one that was.
+
+    It loses less, and either changes less, or the other loses what the stack is for.
+    """
+    is_poor = best.broken or best.other_hardware or best.lost > loss.lost
+    return loss < best and (is_poor or loss.changes < best.changes)
 
 
 def _shown_core(clauses: Clauses, core: Sequence[Constraint]) -> tuple[Constraint, ...]:

@@ -136,8 +136,8 @@ class Rows:
     def solved(self) -> Iterator[SolvedRow]:
         """Yield each row for which the stack has a solution, the nearest to the stack first.
 
-        Rows for the target's own components, or for a CANN of the same release line, come before
-        those for another CANN. If a row is not
+        Rows for the target's own components come before those for another CANN, unless that is of
+        the same release line and the anchor's line pins a release. If a row is not
         decided in time, no further row is tried, as others may take as long. After a few rows that
         were refuted, the stack is solved with any release of the anchor: what refutes that refutes
         all rows, apart from those that change a component which it rests on.
@@ -240,16 +240,18 @@ class Rows:
             return
         releases = self._listed_releases(anchor)
         near: set[Candidate] = set()
+        # Without a pin there is no release that is near to the line.
+        is_pinned = need_of(anchor).name in self._preferred
         for release in releases:
             if self._is_refuted():
                 break
             companions = self._companions_of(release)
             if self._is_possible([release], {}, companions):
                 yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
-                continue
-            for row in self._rows_with_other(anchor, release, is_near=True):
-                near.add(release)
-                yield row
+            elif is_pinned:
+                for row in self._rows_with_other(anchor, release, is_near=True):
+                    near.add(release)
+                    yield row
         for release in releases:
             if release not in near:
                 yield from self._rows_with_other(anchor, release)

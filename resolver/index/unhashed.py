@@ -21,7 +21,7 @@ from resolver.phrase import phrase
 
 
 class SupposedWheel(msgspec.Struct, frozen=True):
-    """A wheel that an index may have. Nothing is known about it, so it requires nothing."""
+    """A wheel that an index may have, with what it is supposed to require."""
 
     # The name of the index.
     index: str
@@ -29,6 +29,8 @@ class SupposedWheel(msgspec.Struct, frozen=True):
     project: NormalizedName
     # The version.
     version: str
+    # The lines of Requires-Dist; empty if nothing is known about the wheel.
+    requires: tuple[str, ...] = ()
     # A supposed wheel has no hash, and is for every Python.
     sha256: str = ""
     requires_python: str = ""
@@ -40,8 +42,8 @@ class SupposedWheel(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> CoreMetadata:
-        """Return core metadata without requirements."""
-        return CoreMetadata(self.project, self.version)
+        """Return core metadata with the requirements."""
+        return CoreMetadata(self.project, self.version, self.requires)
 
 
 # A wheel whose sha256 is not known.

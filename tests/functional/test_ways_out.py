@@ -604,6 +604,16 @@ def test_a_nearer_way_out_that_needs_something_from_there_comes_first(away: Work
     assert '"runner==2.0"' in written.read_text(encoding="utf-8")
 
 
+def test_what_other_builds_require_of_lines_counts_for_what_is_there(away: Workspace) -> None:
+    """With the `torch-npu` that `runner` 2.0 needs from there, numpy 2 cannot stay."""
+    away.serve("runner 2.0: torch-npu==2.9.0+cpu", "torch-npu 2.9.0+cuda: numpy<2")
+    away.serve("runner 1.0: numpy<2, torch-npu==2.8.0")
+    away.stack("runner==1.0", "numpy==2.1.0")
+    ways = away.run("explain", "demo", "--json").json.get("awaiting", [])
+    changed = [[change["after"] for change in way["changes"]] for way in ways]
+    assert ["runner==2.0"] not in changed
+
+
 def test_a_way_out_that_needs_something_from_there_and_loses_more_is_left_out(
     away: Workspace,
 ) -> None:
