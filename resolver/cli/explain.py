@@ -120,7 +120,9 @@ def stacks_of_fixes(
 ) -> dict[str, tuple[StackOfFix, ...]]:
     """Return the ways out of each target, by the name of the target."""
     return {
-        explanation.problem.target.name: tuple(map(stack_of_fix, explanation.fixes))
+        explanation.problem.target.name: tuple(
+            map(stack_of_fix, (*explanation.fixes, *explanation.awaiting))
+        )
         for explanation in explanations
     }
 

@@ -323,7 +323,8 @@ class Session:
 
         explanation = explanation_of_refutation(refutation, job.compiler, self)
         catalog = refutation.clauses.universe.catalog
-        self._memory_of_fixes(job).keep(catalog, map(stack_of_fix, explanation.fixes))
+        fixes = (*explanation.fixes, *explanation.awaiting)
+        self._memory_of_fixes(job).keep(catalog, map(stack_of_fix, fixes))
         return explanation
 
     def _memory_of_lock(self, job: Job) -> RememberedLock:

@@ -210,8 +210,8 @@ class Alternatives:
 
         With `newest`, newest releases come first. Yanked releases are left out, and pre-releases as
         well unless the project has no others. Without `newest`, pre-releases are also included if
-        the line names one; and pre-releases of a version that the line pins come last, if they are
-        listed.
+        the line names one, each after its final release; and pre-releases of a version that the
+        line pins come last, if they are listed.
         """
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
@@ -231,8 +231,10 @@ class Alternatives:
             position = candidate.release.position
             return abs(position - requested), position > requested
 
-        if not final or names_prerelease(specifiers):
+        if not final:
             return sorted(releases, key=distance)
+        if names_prerelease(specifiers):
+            return _finals_first(sorted(releases, key=distance))
         further = [
             candidate for candidate in releases if self._is_prerelease_of_pin(specifiers, candidate)
         ]
@@ -241,9 +243,10 @@ class Alternatives:
     def listed_releases(self, need: Requirement) -> list[Candidate]:
         """Return the releases that a project's tables list, nearest to what a line asks for first.
 
-        Releases that the line admits are included. Releases with a grave warning come later. Unless
-        the line names a pre-release, only pre-releases of a version that it pins are included; they
-        come last. Yanked releases are left out.
+        Releases that the line admits are included. Releases with a grave warning come later. If the
+        line names a pre-release, other pre-releases come after their final releases. If not, only
+        pre-releases of a version that it pins are included; they come last. Yanked releases are
+        left out.
         """
         package = Package(need.name)
         self._clauses.add_package(package)
@@ -271,7 +274,14 @@ class Alternatives:
                 if not candidate.version.is_prerelease
                 or self._is_prerelease_of_pin(need.specifier, candidate)
             ]
-        return sorted(releases, key=order)
+        ordered = sorted(releases, key=order)
+        if not takes_prereleases:
+            return ordered
+        admitted = [
+            each for each in ordered if need.specifier.contains(each.version, prereleases=True)
+        ]
+        others = [each for each in ordered if each not in admitted]
+        return [*admitted, *_finals_first(others)]
 
     def component_needs(self, candidate: Candidate) -> list[ComponentRequirement]:
         """Return the requirements on components that facts state for a release."""
@@ -312,7 +322,14 @@ class Alternatives:
 
         If the line admits none, or if an upload time is unknown, only the releases are counted.
         """
-        need, position = self._needs[line], candidate.release.position
+        return self.distance_from(self._needs[line], candidate)
+
+    def distance_from(self, need: Requirement, candidate: Candidate) -> Distance:
+        """Return how far a candidate is from the newest release that a requirement admits.
+
+        As for `distance`.
+        """
+        position = candidate.release.position
         project = self._clauses.universe.project(need.name)
         requested = _position(need.specifier, project)
         releases = requested - position
@@ -453,6 +470,19 @@ class Alternatives:
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
         return not self.component_needs(candidate)
+
+
+def _finals_first(releases: Iterable[Candidate]) -> list[Candidate]:
+    """Return releases in the given order, but final ones before their pre-releases."""
+    by_version: dict[str, list[Candidate]] = {}
+    for candidate in releases:
+        version = candidate.version
+        final = version.base_version if version.is_prerelease else version.public
+        by_version.setdefault(final, []).append(candidate)
+    ordered: list[Candidate] = []
+    for alike in by_version.values():
+        ordered += sorted(alike, key=lambda candidate: candidate.version.is_prerelease)
+    return ordered
 
 
 def _components(changing: Iterable[Constraint]) -> set[str]:

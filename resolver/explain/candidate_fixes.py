@@ -6,20 +6,28 @@ nothing that another fix keeps (docs/explaining.md).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.changed_stack import ChangedStack, EditSet
+from resolver.explain.changed_stack import ChangedStack, EditSet, edit_of
 from resolver.explain.paired_lines import paired_projects
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, NoLock, Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
+from resolver.model.dependency import Candidate
+from resolver.model.edit import SetLine
 from resolver.model.resolution import Resolution
+from resolver.resolve.soft_requirements import releases_for
 from resolver.resolve.solver import Refutation
+
+# How many later releases are tried where they speak against the one that a line gets.
+_LATER_TRIED = 3
 
 
 class Refuted(NamedTuple):
@@ -91,6 +99,7 @@ class CandidateFixes:
         if not isinstance(answer, Resolution):
             return Tried(answer)
         changed, answer = self._with_fewest_practices(changed, answer)
+        changed, answer = self._without_objections(changed, answer)
         if changed.idle(answer) or self._is_needless(changed) or results.is_lesser(changed, answer):
             return Tried(answer)
         explained = self._trials.solve_all(changed.edits)
@@ -161,6 +170,48 @@ class CandidateFixes:
         needed = [practice for practice in practices if practice in changed.changes]
         price = changed.price + costs.FREE * (len(needed) - 1)
         return replace(changed, price=price), resolution
+
+    def _without_objections(
+        self, changed: ChangedStack, resolution: Resolution
+    ) -> tuple[ChangedStack, Resolution]:
+        """Return a changed stack with other releases where later ones speak against its own.
+
+        A line may have got an old release whose metadata does not bound another project, while
+        later releases do, and do not go with the locked release of that project (see
+        `soft_requirements`). Then the line gets the next release that says that it does, if the
+        stack locks with that.
+        """
+        for unmet in resolution.unmet_bounds:
+            for change in changed.changes:
+                is_concerned = unmet.stated_by and change.subject == unmet.project
+                if not is_concerned or not isinstance(change, VersionChanged):
+                    continue
+                for candidate in islice(releases_for(self._trials.universe, unmet), _LATER_TRIED):
+                    later = self._with_release(changed, change, candidate)
+                    answer = self._trials.solve(later.edits, resolution)
+                    self._results.seen[self._key(later)] = isinstance(answer, Resolution)
+                    if isinstance(answer, Resolution):
+                        return later, answer
+        return changed, resolution
+
+    def _with_release(
+        self, changed: ChangedStack, change: VersionChanged, candidate: Candidate
+    ) -> ChangedStack:
+        """Return a changed stack in which a changed line asks for a certain release."""
+        after = replace(change.after, specifier=SpecifierSet(f"=={candidate.version}"))
+        edit = edit_of(change)
+        assert isinstance(edit, SetLine)  # noqa: S101  the edit of every changed line
+        distance = self._alternatives.distance_from(change.asked, candidate)
+        other = replace(
+            change,
+            after=after,
+            steps=distance.releases,
+            years=distance.years,
+            days=distance.days,
+            edit=replace(edit, text=str(after)),
+        )
+        changes = tuple(other if each is change else each for each in changed.changes)
+        return replace(changed, changes=changes)
 
     def _is_needless(self, changed: ChangedStack) -> bool:
         """Return whether a fix has some of the same changes, or one earlier change can be undone.

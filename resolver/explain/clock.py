@@ -1,4 +1,4 @@
-"""Limit the time of a search by the CPU time that it takes."""
+"""Limit the time of a search by the time that it takes and that it waits for indexes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from resolver.errors import UndecidedError
 from resolver.index.protocol import polling, waited
 
-# For each second of CPU time that is allowed, indexes are waited for so many seconds.
-_PATIENCE = 3
 # The share of the whole time that a search may take in any case after `Clock.shorten`.
 _REST = 1 / 4
 
@@ -19,52 +17,62 @@ class Expired(Exception):
     """The limit of time is reached."""
 
 
-class Clock:
-    """A limit of CPU time, so that the results do not depend on what else the machine does.
+def spent() -> float:
+    """Return the seconds that this thread has computed or waited for indexes so far.
 
-    The time for which indexes are waited for is limited to a multiple of it.
+    That is the time of day that passes on a machine which does nothing else. What others take of
+    the machine does not count, so that results do not depend on it.
     """
+    return time.thread_time() + waited()
+
+
+class Clock:
+    """A limit of the time that a search takes, as `spent` counts it."""
 
     def __init__(
         self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
     ) -> None:
-        """Start the clock, which ends after so many seconds of CPU time.
+        """Start the clock, which ends after so many seconds.
 
         `report` is called with the progress of each search, see `tick`.
         """
         self.seconds = seconds
         # Whether time was up when somebody asked, so that something was cut short.
         self.limited = False
-        self._began = time.process_time()
-        self._cpu_end = self._began + seconds
-        self._wait_end = waited() + _PATIENCE * seconds
+        self._began = spent()
+        self._end = self._began + seconds
         self._report = report
 
     def expired(self) -> bool:
         """Return whether time is up, and remember in `limited` that it was."""
-        is_late = time.process_time() > self._cpu_end or waited() > self._wait_end
+        is_late = spent() > self._end
         self.limited |= is_late
         return is_late
 
     def shorten(self) -> None:
-        """Leave as much CPU time as was taken so far, or a quarter of the whole if that is more.
+        """Leave as much time as was taken so far, or a quarter of the whole if that is more.
 
         A search calls it when it has found what it may end with. A second call changes nothing.
         """
-        now = time.process_time()
+        now = spent()
         left = max(now - self._began, self.seconds * _REST)
-        self._cpu_end = min(self._cpu_end, now + left)
+        self._end = min(self._end, now + left)
 
     def restore(self) -> None:
         """Undo `shorten`: the clock ends when it would have ended without it."""
-        self._cpu_end = self._began + self.seconds
+        self._end = self._began + self.seconds
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return max(self._end - spent(), 0.0)
 
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends with this one, or after so many seconds if that is earlier.
 
         The new clock has a `limited` of its own.
         """
-        return Clock(min(seconds, self._cpu_end - time.process_time()), self._report)
+        return Clock(min(seconds, self._end - spent()), self._report)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report the progress of a search. Raise Expired if time is up.
@@ -93,7 +101,7 @@ class Clock:
 
 
 class Allowance:
-    """An amount of CPU time that several parts of a search share, such as all that try rows."""
+    """An amount of time that several parts of a search share, such as all that try rows."""
 
     def __init__(self, seconds: float) -> None:
         """Allow so many seconds."""
@@ -103,16 +111,16 @@ class Allowance:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Take the CPU time of the `with` block from the allowance. Blocks must not be nested."""
-        self._began = time.process_time()
+        """Take the time of the `with` block from the allowance. Blocks must not be nested."""
+        self._began = spent()
         try:
             yield
         finally:
-            self._left -= time.process_time() - self._began
+            self._left -= spent() - self._began
             self._began = None
 
     @property
     def is_spent(self) -> bool:
         """Return whether nothing is left."""
-        running = 0.0 if self._began is None else time.process_time() - self._began
+        running = 0.0 if self._began is None else spent() - self._began
         return running >= self._left

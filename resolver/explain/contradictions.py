@@ -426,6 +426,27 @@ def readable_core(
 # --- for people
 
 
+def against_line(clauses: Clauses, core: Sequence[Constraint]) -> Sequence[Constraint]:
+    """Return a core in which a line of the stack stands for what is unusable, if there is one.
+
+    A release may need one of another project that cannot be used, while a line of the stack asks
+    for another release of that project: `vllm-ascend needs vllm==0.7.3`, and the stack asks for
+    vllm==0.9.1. What the line says is the nearer reason. Otherwise return the core unchanged.
+    """
+    unusable: set[str] = {each.project for each in core if isinstance(each, Unavailable)}
+    for user_constraint in _user_set(core):
+        unusable.difference_update(_restricted_packages(clauses, user_constraint))
+    lines: list[Constraint] = []
+    for user_constraint, parts in user_constraints(clauses).items():
+        named = _restricted_packages(clauses, user_constraint)
+        if isinstance(user_constraint, StackLine) and not unusable.isdisjoint(named):
+            lines += parts
+    kept = [each for each in core if not isinstance(each, Unavailable)]
+    if not lines or clauses.satisfiable(among=[*kept, *lines]):
+        return core
+    return clauses.minimal(among=[*kept, *lines])
+
+
 def contradiction(
     clauses: Clauses, core: Sequence[Constraint], expired: Callable[[], bool] = lambda: False
 ) -> Contradiction:

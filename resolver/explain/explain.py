@@ -9,41 +9,45 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import canonicalize_name
 
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
+from resolver.explain.awaited import awaited_by
+from resolver.explain.awaiting import Supposed, search_supposed
 from resolver.explain.causes import with_marks
+from resolver.explain.checked_cores import checked_cores, found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import contradiction, cores, explore, is_open
+from resolver.explain.contradictions import against_line, contradiction, is_open
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
-from resolver.explain.loss import loss_of
+from resolver.explain.loss import Loss, loss_of
+from resolver.explain.search_results import FixSearchResults
 from resolver.explain.split import split
 from resolver.explain.trials import Trials
 from resolver.index.protocol import Catalog
 from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
-    ComponentValue,
     Constraint,
-    Excluded,
-    Exclusive,
     Requires,
-    StackLine,
     Unavailable,
 )
-from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation
+from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation, Fix
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.reasons import cutoff_text
+from resolver.resolve.reasons import cutoff_text, described
 from resolver.resolve.solver import Refutation, faults_of_core
 from resolver.resolve.universe import Universe
 
+# The largest share of the time for whether the answer depends on an index that did not answer.
+_SHARE_OF_AWAITED = 1 / 4
 # The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
+# How many ways out are reported that need something of an index that did not answer.
+_AWAITING = 2
 # How many attempts without a solution are reported.
 _ATTEMPTS = 8
 
@@ -74,44 +78,46 @@ def explanation_of(
     """
     clauses = refutation.clauses
     problem = clauses.universe.problem
+    awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
     share = clock.within(clock.seconds * _SHARE)
-    awaited = _awaited(refutation, share)
     core_list = found_cores(refutation, share)
     clock.limited |= share.limited
-    contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
+    shown = [_shown_core(clauses, core) for core in core_list]
+    contradictions = [contradiction(clauses, core, clock.expired) for core in dict.fromkeys(shown)]
+    known = [set(found.reasons) for found in contradictions]
+    known += [set(described(clauses, core).values()) for core in core_list]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
+    # Where an index could not be reached, time is left for what it might have.
+    is_all_known = not any(is_open(constraint, clauses) for constraint in clauses.known)
+    trials.clock = clock if is_all_known else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
     results = find_fixes(clauses, core_list, trials, report_fix)
-    known = [set(found.reasons) for found in contradictions]
     for core, hidden in results.further:
         core_list.append(core)
         if set(hidden.reasons) not in known:
             contradictions.append(hidden)
     concerned = _projects_of(contradictions)
-    solved = results.fixes or results.useless.values()
     fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
-    # Only searches end early: what was found is solved once more without help from similar locks.
-    clock.restore()
-    for changed, locked in solved:
-        text = trials.text(changed.edits)
-        resolution = trials.exact(changed.edits, locked)
-        fix = fix_of(problem, changed, text, resolution, concerned)
-        fix = with_marks(fix, contradictions, resolution, clauses.universe)
-        fix = replace(fix, twin=trials.twin(changed.edits))
-        loss = loss_of(
-            fix,
-            years_older=changed.years_older,
-            others_older=changed.others_older,
-            unproven=changed.unproven,
-            price=changed.price,
+    clock.limited |= trials.clock.limited
+    trials.clock = clock
+    fixes += _solved_fixes(results, trials, contradictions, concerned)
+    best = min((loss for loss, _ in fixes), default=None)
+    supposed: Supposed | None = None
+    if not is_all_known and (best is None or best.lost or best.changes > 1):
+        supposed = search_supposed(trials, clauses, clock.within(clock.left))
+    awaiting: Iterable[tuple[Loss, Fix]] = ()
+    if supposed is not None:
+        found = _solved_fixes(
+            supposed.results, supposed.trials, contradictions, concerned, supposed
         )
-        fixes.append((loss, fix))
+        awaiting = [(loss, fix) for loss, fix in found if best is None or _is_nearer(loss, best)]
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
         contradictions=tuple(contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
+        awaiting=tuple(islice(lettered(awaiting, problem.stack.name, options, "0"), _AWAITING)),
         attempts=_reported(results.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
@@ -121,16 +127,65 @@ def explanation_of(
     )
 
 
+def _is_nearer(loss: Loss, best: Loss) -> bool:
+    """Return whether a way that was not solved is worth a line before the best one that was.
+
+    It loses less, and either changes less, or the other loses what the stack is for.
+    """
+    is_poor = best.broken or best.other_hardware or best.lost > loss.lost
+    return loss < best and (is_poor or loss.changes < best.changes)
+
+
+def _shown_core(clauses: Clauses, core: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Return the core that is shown for one that was found, see `against_line`.
+
+    It is checked as the other was.
+    """
+    nearer = against_line(clauses, core)
+    return tuple(core if faults_of_core(clauses, nearer) else nearer)
+
+
+def _solved_fixes(
+    results: FixSearchResults,
+    trials: Trials,
+    contradictions: Sequence[Contradiction],
+    concerned: Sequence[str],
+    supposed: Supposed | None = None,
+) -> Iterator[tuple[Loss, Fix]]:
+    """Yield the fixes of a search with what they lose, as they are reported.
+
+    Only searches end early: what was found is solved once more without help from similar locks. If
+    the search was in a `supposed` world, only fixes are yielded that depend on it.
+    """
+    problem, universe = trials.problem, trials.universe
+    trials.clock.restore()
+    for changed, locked in results.fixes or results.useless.values():
+        resolution = trials.exact(changed.edits, locked)
+        awaited = () if supposed is None else supposed.awaited(resolution)
+        if supposed is not None and not awaited:
+            continue
+        fix = fix_of(problem, changed, trials.text(changed.edits), resolution, concerned)
+        fix = with_marks(fix, contradictions, resolution, universe)
+        loss = loss_of(
+            replace(fix, twin=trials.twin(changed.edits)),
+            years_older=changed.years_older,
+            others_older=changed.others_older,
+            unproven=changed.unproven,
+            price=changed.price,
+        )
+        yield loss, replace(fix, twin=trials.twin(changed.edits), awaited=awaited)
+
+
 def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
     """Return the first contradiction of a refuted stack, and what unreachable indexes may change.
 
     No fixes are looked for. If time is up, the contradiction is the core of the refutation itself.
     """
     clauses = refutation.clauses
-    awaited = _awaited(refutation, clock)
+    awaited = awaited_by(refutation, clock)
     core: Sequence[Constraint] = refutation.core
     with clock.limiting():
-        core = next(_checked_cores(clauses, clock), core)
+        core = next(checked_cores(clauses, clock), core)
     return contradiction(clauses, core, clock.expired), awaited
 
 
@@ -142,89 +197,6 @@ def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     ordered = sorted(attempts, key=lambda attempt: not attempt.target)
     by_changes = {attempt.changes: attempt for attempt in ordered}
     return tuple(islice(by_changes.values(), _ATTEMPTS))
-
-
-# --- indexes that did not answer
-
-
-def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
-    """Return the projects on which the answer depends, as an index could not be reached.
-
-    Empty if the stack has no solution whatever these indexes have. Otherwise, constraints that rest
-    on an unreachable index are left out, one core after the other, until the rest is satisfiable.
-    """
-    clauses = refutation.clauses
-    if not any(is_open(constraint, clauses) for constraint in refutation.core):
-        return ()
-    with clock.limiting():
-        explore(clauses, clock.expired)
-    needs: dict[NormalizedName, dict[str, None]] = {}
-    needed_by: dict[NormalizedName, dict[str, None]] = {}
-    among = list(clauses.known)
-    while not clauses.satisfiable(among=among):
-        core = clauses.minimal(among=among)
-        missing = [constraint for constraint in core if is_open(constraint, clauses)]
-        if not missing:
-            return ()
-        among = [constraint for constraint in among if constraint not in missing]
-        for constraint in missing:
-            name = constraint.project
-            for text, requirer in _requirements_on(name, core, clauses):
-                needs.setdefault(name, {})[text] = None
-                if requirer:
-                    needed_by.setdefault(name, {})[requirer] = None
-    return tuple(
-        Awaited(
-            indexes=clauses.universe.project(name).unreachable,
-            project=name,
-            needs=tuple(texts),
-            by=tuple(needed_by.get(name, ())),
-        )
-        for name, texts in needs.items()
-    )
-
-
-def _requirements_on(
-    name: NormalizedName, core: Iterable[Constraint], clauses: Clauses
-) -> Iterator[tuple[str, str]]:
-    """Yield each requirement of a core on a project, and the first release that has it.
-
-    The release is given as text; it is empty for a line of the stack.
-    """
-    for constraint in core:
-        edges = clauses.edges.get(constraint, ())
-        if not edges or edges[0][1].package.name != name:
-            continue
-        match constraint:
-            case StackLine():
-                yield constraint.text, ""
-            case BuildLine():
-                yield constraint.text, f"{constraint.package} {constraint.version}"
-            case Requires():
-                yield constraint.text, str(edges[0][0])
-            case ComponentValue() | Excluded() | Exclusive() | Unavailable():
-                # Constraints of these kinds require nothing.
-                pass
-
-
-def found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:
-    """Return the cores that are found in time; the core of the refutation if there are none."""
-    found: list[Sequence[Constraint]] = []
-    with clock.limiting():
-        # Not `extend`: if time is up, the cores that were found before must stay.
-        for core in _checked_cores(refutation.clauses, clock):
-            found.append(core)  # noqa: PERF402  an exception leaves those found before
-    return found or [refutation.core]
-
-
-def _checked_cores(clauses: Clauses, clock: Clock) -> Iterator[Sequence[Constraint]]:
-    """Yield the cores that pass the independent check of `resolve.check_refutation`.
-
-    The core of the refutation passed it before, but a report shows other cores.
-    """
-    for core in cores(clauses, clock.expired):
-        if not faults_of_core(clauses, core):
-            yield core
 
 
 # --- what else is reported

@@ -35,6 +35,7 @@ from resolver.model.change import (
 )
 from resolver.model.explanation import Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
+from resolver.model.message import Message
 from resolver.model.problem import PolicyOptions, Problem, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -43,6 +44,13 @@ from resolver.resolve.missing_extras import lost_extras
 
 # How many pins are reported for a fix.
 _SHOWN = 10
+
+# The texts about soft requirements of a fix, by the texts about those of a lock.
+_REMARKS = {
+    "lock.unmet-bound": "conflict.unmet-bound",
+    "lock.unmet-later-bound": "conflict.unmet-later-bound",
+    "lock.unloadable": "conflict.unloadable",
+}
 
 
 def fix_of(
@@ -140,8 +148,17 @@ def environment_of(
         pins=tuple(shown),
         count=len(resolution.pins),
         warnings=tuple(_warnings(resolution, original, concerned)),
-        unmet=tuple(unmet_soft_requirements(resolution)),
+        unmet=tuple(map(_as_remark, unmet_soft_requirements(resolution))),
     )
+
+
+def _as_remark(unmet: Message) -> Message:
+    """Return the warning about a soft requirement of a fix without a claim about other releases.
+
+    A lock's warning says that no set of releases was found that meets it. For a fix, whose lines
+    pin releases, none was looked for.
+    """
+    return replace(unmet, code=_REMARKS[unmet.code])
 
 
 def _needs(stack: Stack) -> dict[str, Requirement]:
@@ -159,7 +176,7 @@ def _warnings(
     shown, whichever project they are about, and so are warnings that the original stack's lines or
     machine avert. Others must be about the machine, or about a project of a line or a
     contradiction; one about a release that the original stack pins itself is left out, as the fix
-    did not cause it.
+    did not cause it. So is one about models that the original stack does not name.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}
@@ -167,13 +184,23 @@ def _warnings(
         if practice.id not in known:
             yield as_warning(practice)
     for fact in applied_facts(resolution):
-        if not isinstance(fact, Warns):
+        if not isinstance(fact, Warns) or not _may_be_used(fact.model, original.stack):
             continue
         need = needs.get(fact.package)
         matters = fact.components or fact.package in concerned or need is not None
         is_new = not _is_pinned_by(need, fact, resolution)
         if fact.grave or _is_averted_in(original, fact, needs) or (matters and is_new):
             yield fact
+
+
+def _may_be_used(model: str, stack: Stack) -> bool:
+    """Return whether a stack names a family of models in its name, its summary or a line.
+
+    True for an empty name, which stands for any models.
+    """
+    lines = [root.origin.text for root in stack.requirements]
+    said = " ".join([stack.name, stack.summary, stack.summary_zh, *lines])
+    return model.casefold() in said.casefold()
 
 
 def _is_averted_in(original: Problem, fact: Warns, needs: Mapping[str, Requirement]) -> bool:
@@ -197,9 +224,14 @@ def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution)
 
 
 def lettered(
-    fixes: Iterable[tuple[Loss, Fix]], stack_name: str, options: PolicyOptions
+    fixes: Iterable[tuple[Loss, Fix]],
+    stack_name: str,
+    options: PolicyOptions,
+    prefix: str = "",
 ) -> Iterator[Fix]:
     """Yield the fixes of a stack in the order in which they are listed, with letters from A.
+
+    The `prefix` is put before each letter.
 
     A fix with a smaller loss comes first. A fix that is needless beside an earlier one is left out,
     see `_is_needless`. The files of a fix are named after the stack and its letter. They have the
@@ -210,7 +242,7 @@ def lettered(
         if not any(_is_needless(loss, fix, *better) for better in listed):
             listed.append((loss, fix))
     for (_, fix), letter in zip(listed, ascii_uppercase, strict=False):
-        yield _with_letter(fix, letter, stack_name, options)
+        yield _with_letter(fix, f"{prefix}{letter}", stack_name, options)
 
 
 def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:

@@ -63,7 +63,8 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     # another machine or with another project. A line that changes because of another one counts
     # once with it (`families`).
     changes: int
-    # How many of all changes are about neither a line nor a glibc that was only assumed.
+    # How many of all changes are about neither a line, nor a glibc that was only assumed, nor
+    # another release of the same release line, such as CANN 8.5.1 instead of 8.5.0.
     beyond_lines: int
     # Extras that lines lose, or that their releases do not have.
     extras: int
@@ -175,8 +176,13 @@ def _is_assumed(change: Change) -> bool:
 
 
 def _is_beyond_lines(change: Change) -> bool:
-    """Return whether a change is about neither a line nor a glibc that was only assumed."""
-    return change.kind not in _LINES and not _is_assumed(change)
+    """Return whether a change is about more than a line and what is nearly the same machine.
+
+    The latter are a glibc that was only assumed, and a release of the same release line.
+    """
+    if change.kind in _LINES or _is_assumed(change):
+        return False
+    return not isinstance(change, ComponentChanged) or not change.is_within_line
 
 
 def _is_about_machines(warning: Warns) -> bool:

@@ -34,7 +34,7 @@ from resolver.explain.paired_lines import (
 )
 from resolver.explain.proposals import Proposals
 from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Trials, Undecided
-from resolver.model.component import Value
+from resolver.model.component import Value, are_of_one_line
 from resolver.model.constraint import (
     VERSION_PART,
     BuildLine,
@@ -136,7 +136,8 @@ class Rows:
     def solved(self) -> Iterator[SolvedRow]:
         """Yield each row for which the stack has a solution, the nearest to the stack first.
 
-        Rows for the target's own components come before those for another CANN. If a row is not
+        Rows for the target's own components come before those for another CANN, unless that is of
+        the same release line and the anchor's line pins a release. If a row is not
         decided in time, no further row is tried, as others may take as long. After a few rows that
         were refuted, the stack is solved with any release of the anchor: what refutes that refutes
         all rows, apart from those that change a component which it rests on.
@@ -238,17 +239,33 @@ class Rows:
         if anchor is None:
             return
         releases = self._listed_releases(anchor)
+        near: set[Candidate] = set()
+        # Without a pin there is no release that is near to the line.
+        is_pinned = need_of(anchor).name in self._preferred
         for release in releases:
             if self._is_refuted():
                 break
             companions = self._companions_of(release)
             if self._is_possible([release], {}, companions):
                 yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
+            elif is_pinned:
+                for row in self._rows_with_other(anchor, release, is_near=True):
+                    near.add(release)
+                    yield row
         for release in releases:
-            for name in self._toolkits(release):
-                if self._is_refuted(name):
-                    continue
-                row = self._row_with_other(anchor, release, name)
+            if release not in near:
+                yield from self._rows_with_other(anchor, release)
+
+    def _rows_with_other(
+        self, anchor: RootRequirement, release: Candidate, *, is_near: bool = False
+    ) -> Iterator[_Row]:
+        """Yield the row of a release with another value of each component that may change with it.
+
+        `is_near` is as in `_row_with_other`.
+        """
+        for name in self._toolkits(release):
+            if not self._is_refuted(name):
+                row = self._row_with_other(anchor, release, name, is_near=is_near)
                 if row is not None:
                     yield row
 
@@ -288,19 +305,21 @@ class Rows:
         return tuple(self._companions.edits(release, machine))
 
     def _row_with_other(
-        self, anchor: RootRequirement, release: Candidate, name: str
+        self, anchor: RootRequirement, release: Candidate, name: str, *, is_near: bool = False
     ) -> _Row | None:
         """Return the row of a release with the nearest other value of a component.
 
-        Values with the smallest surcharge for the release come first. None if no value goes with
-        it.
+        Values with the smallest surcharge for the release come first. With `is_near`, only values
+        of the release line that the target has are considered. None if no value goes with it.
         """
         package = Package(name, "", PackageKind.COMPONENT)
         self._clauses.add_package(package)
         current = self._trials.problem.component_value(name)
         doubt = self._changes.alternatives.doubt
         # The first candidate is the value that the target has.
-        values = self._clauses.packages[package][1:]
+        present, *values = self._clauses.packages[package]
+        if is_near:
+            values = [value for value in values if _are_near(value, present)]
         line = anchor.origin
         for value in sorted(values, key=lambda value: doubt({line: release, current: value})):
             chosen = value.chosen
@@ -443,3 +462,11 @@ class Rows:
             for change in changed.changes
         ]
         return replace(changed, changes=tuple(changes))
+
+
+def _are_near(first: Candidate, second: Candidate) -> bool:
+    """Return whether two values of a component are of one release line."""
+    value, other = first.chosen, second.chosen
+    if isinstance(value, Release) or isinstance(other, Release):
+        return False
+    return are_of_one_line(value, other)

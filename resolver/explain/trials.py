@@ -137,6 +137,28 @@ class Trials:
         trials._stand_at(edits, universe)
         return trials
 
+    def over(
+        self, universe: Universe, clock: Clock, catalog_over: Callable[[Catalog], Catalog]
+    ) -> Trials:
+        """Return trials of the original stack over other catalogs.
+
+        `universe` has the catalog for the explained target, and `catalog_over` returns the one of
+        another target in place of the catalog that it is given.
+        """
+        return Trials(
+            self._compiler,
+            universe,
+            clock,
+            self._options,
+            lambda problem: catalog_over(self._catalog_of(problem)),
+            self._read_shipped,
+        )
+
+    @property
+    def universe(self) -> Universe:
+        """Return the universe of the stack that further edits start from."""
+        return self._universe
+
     @property
     def files(self) -> Inputs:
         """Return the files of the original stack."""

@@ -14,9 +14,9 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
+from resolver.explain.checked_cores import found_cores
 from resolver.explain.clock import Clock, Expired
 from resolver.explain.contradictions import contradiction
-from resolver.explain.explain import found_cores
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.constraint import (

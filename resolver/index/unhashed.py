@@ -1,12 +1,14 @@
-"""A catalog that adds wheels whose requirements are known from public files, but not their sha256.
+"""A catalog that adds wheels of an index that could not be reached, without their sha256.
 
-`cli.answers` uses it to tell what would be locked if an index could be reached.
+Their requirements are known from public files (`cli.answers`), or supposed (`explain.awaiting`). It
+tells what would be locked if the index could be reached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
@@ -18,19 +20,49 @@ from resolver.model.release import CoreMetadata, File, Page
 from resolver.phrase import phrase
 
 
+class SupposedWheel(msgspec.Struct, frozen=True):
+    """A wheel that an index may have, with what it is supposed to require."""
+
+    # The name of the index.
+    index: str
+    # The project.
+    project: NormalizedName
+    # The version.
+    version: str
+    # The lines of Requires-Dist; empty if nothing is known about the wheel.
+    requires: tuple[str, ...] = ()
+    # A supposed wheel has no hash, and is for every Python.
+    sha256: str = ""
+    requires_python: str = ""
+
+    @property
+    def filename(self) -> str:
+        """Return a file name for the wheel, which is for every machine."""
+        return f"{self.project.replace('-', '_')}-{self.version}-py3-none-any.whl"
+
+    @property
+    def metadata(self) -> CoreMetadata:
+        """Return core metadata with the requirements."""
+        return CoreMetadata(self.project, self.version, self.requires)
+
+
+# A wheel whose sha256 is not known.
+UnhashedWheel = Recorded | SupposedWheel
+
+
 class UnhashedCatalog(CatalogWrapper):
-    """A catalog that adds recorded wheels without a sha256 to the answers of another catalog.
+    """A catalog that adds wheels without a sha256 to the answers of another catalog.
 
     A wheel is added to the page of its index if that index could not be reached. Such a file can be
     solved with, but not locked: `sha256` raises IndexFailure for it.
     """
 
-    def __init__(self, inner: Catalog, recorded: Iterable[Recorded]) -> None:
-        """Add the recorded wheels without a sha256 to the answers of `inner`; ignore the others."""
+    def __init__(self, inner: Catalog, wheels: Iterable[UnhashedWheel]) -> None:
+        """Add the wheels without a sha256 to the answers of `inner`; ignore the others."""
         super().__init__(inner)
-        self._wheels: dict[NormalizedName, list[Recorded]] = {}
+        self._wheels: dict[NormalizedName, list[UnhashedWheel]] = {}
         self._metadata: dict[str, CoreMetadata] = {}
-        for wheel in recorded:
+        for wheel in wheels:
             if not wheel.sha256:
                 self._wheels.setdefault(wheel.project, []).append(wheel)
                 self._metadata[wheel.filename] = wheel.metadata
@@ -80,8 +112,8 @@ class UnhashedCatalog(CatalogWrapper):
         self.inner.prefetch_metadata(file for file in files if not self.has(file))
 
 
-def _with_wheel(page: Page, wheel: Recorded) -> Page:
-    """Return a page with a recorded wheel added, unless it has a file of that name already."""
+def _with_wheel(page: Page, wheel: UnhashedWheel) -> Page:
+    """Return a page with a wheel added, unless it has a file of that name already."""
     files = page.releases.get(wheel.version, ())
     if any(file.filename == wheel.filename for file in files):
         return page

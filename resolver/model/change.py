@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.model.component import Component
+from resolver.model.component import Component, are_of_one_line
 from resolver.model.edit import Edit
 from resolver.model.problem import RootRequirement
 from resolver.model.reason import Reason
@@ -187,6 +187,17 @@ class ComponentChanged(_Change, frozen=True, kw_only=True):
         It does if the values of the component have no order, as the names of chips.
         """
         return not self.component.grammar.is_ordered
+
+    @property
+    def is_within_line(self) -> bool:
+        """Return whether the new value is of the same release line as the old one.
+
+        False for a component of which releases of one line are no substitutes, see `Component`.
+        """
+        component = self.component
+        if not component.by_line:
+            return False
+        return are_of_one_line(component.parse(self.before), component.parse(self.after))
 
 
 class ConstraintDropped(_Change, frozen=True, kw_only=True):

@@ -215,3 +215,12 @@ def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
         return abs(positions[other] - position), is_older
 
     return tuple(sorted(ordered, key=distance))
+
+
+def are_of_one_line(first: Value, second: Value) -> bool:
+    """Return whether two values are versions of one release line; names never are."""
+    if isinstance(first, SystemVersion) and isinstance(second, SystemVersion):
+        return first.line == second.line
+    if isinstance(first, Version) and isinstance(second, Version):
+        return first.release[:2] == second.release[:2]
+    return False

@@ -93,6 +93,19 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     off: tuple[str, ...] = ()
 
 
+class Awaited(msgspec.Struct, frozen=True, kw_only=True):
+    """A project on which the answer depends: an index that may have it could not be reached."""
+
+    # The names of the indexes that could not be reached.
+    indexes: tuple[str, ...]
+    # The project.
+    project: str
+    # The requirements on the project.
+    needs: tuple[str, ...]
+    # The releases with these requirements; empty if only lines of the stack have them.
+    by: tuple[str, ...] = ()
+
+
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """A way out: changes with which the stack was solved and locked, in one or two environments."""
 
@@ -110,6 +123,9 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     twin: str = ""
     # For each environment, the TOML with the changes and with the name of the original stack.
     texts: tuple[str, ...] = ()
+    # What indexes must have that could not be reached. If there is anything, the changed stack was
+    # not locked: it is expected to lock where they can be reached.
+    awaited: tuple[Awaited, ...] = ()
 
 
 class AttemptOutcome(Enum):
@@ -140,19 +156,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
 
 
-class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on which the answer depends: an index that may have it could not be reached."""
-
-    # The names of the indexes that could not be reached.
-    indexes: tuple[str, ...]
-    # The project.
-    project: str
-    # The requirements on the project.
-    needs: tuple[str, ...]
-    # The releases with these requirements; empty if only lines of the stack have them.
-    by: tuple[str, ...] = ()
-
-
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """The pins that are expected once all indexes answer.
 
@@ -176,6 +179,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     contradictions: tuple[Contradiction, ...]
     # The ways out, the best first.
     fixes: tuple[Fix, ...]
+    # Ways out that lose less than all `fixes`, and were not solved: each needs something of indexes
+    # that could not be reached, see `Fix.awaited`. The best comes first.
+    awaiting: tuple[Fix, ...] = ()
     # Changes that gave no lock.
     attempts: tuple[Attempt, ...]
     # Whether the search ended at its time limit, so that there may be more ways out.

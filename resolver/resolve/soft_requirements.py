@@ -27,6 +27,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model import text
+from resolver.model.dependency import Candidate
 from resolver.model.linkage import TORCH
 from resolver.model.package import Package
 from resolver.model.requirement import Requirement
@@ -269,6 +270,29 @@ def _judged_by_later_release(universe: Universe, pin: Pin, other: Pin) -> Iterat
             is_met = SpecifierSet(",".join(uppers)).contains(other.version, prereleases=True)
             yield _JudgedBound(SoftPair(name, other.name), bound, is_met)
             return
+
+
+def releases_for(universe: Universe, unmet: UnmetBound) -> Iterator[Candidate]:
+    """Yield later releases of a project that say that they go with the pin that exceeds a bound.
+
+    They come after the release that states the bound, the oldest first, among the next `_LATER`
+    ones. Pre-releases and yanked releases are left out.
+    """
+    project = universe.project(unmet.project)
+    stated_by = Version(unmet.stated_by)
+    later = [
+        position
+        for position in project.positions(project.all & project.stable)
+        if project.versions[position] > stated_by
+    ]
+    for position in islice(reversed(later), _LATER):
+        candidate = universe.candidate(Package(unmet.project), position)
+        if candidate is None or candidate.release.yanked:
+            continue
+        needs = universe.extra_requirements(unmet.project, candidate.release, unmet.other)
+        version = Version(unmet.other_version)
+        if needs and all(need.specifier.contains(version, prereleases=True) for need in needs):
+            yield candidate
 
 
 def _upper_bounds(need: Requirement) -> list[str]:

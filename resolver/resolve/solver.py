@@ -187,19 +187,11 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
     Raises UndecidedError if a limit is reached, or if the answer fails its check.
     """
-    # PySAT is loaded only if it is needed.
-    from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-
-    engine = CompleteEngine(universe, tick=tick)
-    try:
-        choices = engine.solve()
-    except Unsatisfiable as answer:
-        return _checked(
-            Refutation(
-                engine.clauses, _without_fixable_files(engine.clauses, universe, answer.core)
-            )
-        )
-    result = _finished(universe, choices, "complete", engine.rounds, tick)
+    answer = _complete_answer(universe, tick)
+    if isinstance(answer, Refutation):
+        return answer
+    choices, rounds = answer
+    result = _finished(universe, choices, "complete", rounds, tick)
     if not isinstance(result, Resolution):
         raise UndecidedError(
             phrase("the resolution does not pass the independent check, so no lock is written"),
@@ -207,6 +199,31 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
             hint=phrase("please report this together with the stack file"),
         )
     return result
+
+
+def choices_without(
+    universe: Universe, projects: Iterable[NormalizedName], tick: Tick | None = None
+) -> Choices | Refutation:
+    """Solve a universe in which nothing requires some projects, with the complete engine.
+
+    A refutation holds for the universe itself, whatever releases these projects have. Choices prove
+    nothing. Raises what `prove` raises.
+    """
+    answer = _complete_answer(universe.without(projects), tick)
+    return answer if isinstance(answer, Refutation) else answer[0]
+
+
+def _complete_answer(universe: Universe, tick: Tick | None) -> tuple[Choices, int] | Refutation:
+    """Return the choices of the complete engine and its rounds, or a checked refutation."""
+    # PySAT is loaded only if it is needed.
+    from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+
+    engine = CompleteEngine(universe, tick=tick)
+    try:
+        return engine.solve(), engine.rounds
+    except Unsatisfiable as answer:
+        core = _without_fixable_files(engine.clauses, universe, answer.core)
+        return _checked(Refutation(engine.clauses, core))
 
 
 def _finished(

@@ -131,6 +131,8 @@ class Universe(Candidates):
         self.linked: dict[NormalizedName, frozenset[str]] = {}
         # Projects that the search decides before all others (see `deciding_first`).
         self.decided_first: frozenset[NormalizedName] = frozenset()
+        # Projects of which nothing is required (see `without`).
+        self._unneeded: frozenset[NormalizedName] = frozenset()
         # Shared by all variants of this universe.
         self.optional_reads = OptionalReads()
         self.linkage = LinkageRules(self)
@@ -260,6 +262,15 @@ class Universe(Candidates):
         }
         return variant
 
+    def without(self, projects: Iterable[NormalizedName]) -> Universe:
+        """Return the universe in which the stack and the releases require nothing of projects."""
+        variant = copy(self)
+        variant._unneeded = self._unneeded.union(projects)
+        variant._edges = {}
+        variant._overrides = {}
+        variant.rejections = {}
+        return variant
+
     # --- the requirements of the stack
 
     def roots(self) -> tuple[Edge, ...]:
@@ -272,7 +283,7 @@ class Universe(Candidates):
             for root in lines:
                 assert isinstance(root.need, Requirement)  # noqa: S101  of a project
                 edges.append(Edge(version, root.need.specifier, root.origin))
-        return (*edges, *self._mask_edges)
+        return (*self._needed(edges), *self._mask_edges)
 
     @cached_property
     def absent_projects(self) -> Mapping[NormalizedName, str]:
@@ -435,7 +446,14 @@ class Universe(Candidates):
         kept, overridden = self._with_overrides(candidate, kept)
         if ignored or overridden:
             self._overrides[candidate] = (*ignored, *overridden)
-        return tuple(kept)
+        return tuple(self._needed(kept))
+
+    def _needed(self, edges: Iterable[Edge]) -> Iterator[Edge]:
+        """Yield the edges except for those on projects of which nothing is required."""
+        for edge in edges:
+            is_project = edge.package.kind is PackageKind.PROJECT
+            if not is_project or edge.package.name not in self._unneeded:
+                yield edge
 
     def _without_absent(
         self, candidate: Candidate, edges: list[Edge]

@@ -541,6 +541,24 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
 
 
+def test_a_proof_beyond_what_was_read_first_needs_nothing_from_there(away: Workspace) -> None:
+    """No release of `tool` goes with numpy 2, but only the newest one is near the stack."""
+    away.serve("tool 1.0: numpy<2", "tool 2.0: numpy<2", "tool 3.0: numpy<2")
+    away.stack("runner", "tool", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
+    (found, *_) = run.json["contradictions"]
+    assert "torch-npu" not in str(found)
+
+
+def test_what_is_wanted_from_there_is_what_one_solution_needs(away: Workspace) -> None:
+    away.serve("runner 0.9: torch-npu==2.7.5", "runner 0.8: torch-npu==2.7.4, numpy<1")
+    away.stack("runner", "numpy")
+    run = away.run("explain", "demo", "--json")
+    (wanted,) = run.json["awaited"]
+    assert (wanted["needs"], wanted["by"]) == (["torch-npu==2.8.0"], ["runner 1.0"])
+
+
 def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(
     away: Workspace,
 ) -> None:
@@ -555,6 +573,57 @@ def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence
     assert told.partition(" could not")[2] not in away.read("conflict.md"), (
         "the committed report depends on the network"
     )
+
+
+def test_a_nearer_way_out_that_needs_something_from_there_comes_first(away: Workspace) -> None:
+    """With numpy 2 the line `runner` would have to go, or get a newer torch-npu from `vendor`."""
+    away.serve("runner 2.0: torch-npu==2.9.0", "runner 1.0: numpy<2, torch-npu==2.8.0")
+    away.stack("runner==1.0", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["status"]) == (1, "conflict")
+    way, *_ = run.json["awaiting"]
+    assert [change["after"] for change in way["changes"]] == ["runner==2.0"]
+    wanted = {
+        "indexes": ["vendor"],
+        "project": "torch-npu",
+        "needs": ["torch-npu==2.9.0"],
+        "by": [],
+    }
+    assert (way["name"], way["awaited"]) == ("0A", [wanted])
+    assert [change["kind"] for change in run.json["fixes"][0]["changes"]] == ["drop"]
+    run = away.run("explain", "demo")
+    page = run.stdout
+    expected = page.index(
+        "Expected to lock where an index can be reached (not solved)\n  0A  ask for runner==2.0"
+    )
+    assert expected < page.index("Ways out, each one solved and checked")
+    assert "it is expected to lock where `vendor` can be reached" in page
+    run = away.run("explain", "demo", "--apply", "0A")
+    assert run.status == 0
+    (written,) = away.root.rglob("demo-0a.toml")
+    assert '"runner==2.0"' in written.read_text(encoding="utf-8")
+
+
+def test_what_other_builds_require_of_lines_counts_for_what_is_there(away: Workspace) -> None:
+    """With the `torch-npu` that `runner` 2.0 needs from there, numpy 2 cannot stay."""
+    away.serve("runner 2.0: torch-npu==2.9.0+cpu", "torch-npu 2.9.0+cuda: numpy<2")
+    away.serve("runner 1.0: numpy<2, torch-npu==2.8.0")
+    away.stack("runner==1.0", "numpy==2.1.0")
+    ways = away.run("explain", "demo", "--json").json.get("awaiting", [])
+    changed = [[change["after"] for change in way["changes"]] for way in ways]
+    assert ["runner==2.0"] not in changed
+
+
+def test_a_way_out_that_needs_something_from_there_and_loses_more_is_left_out(
+    away: Workspace,
+) -> None:
+    away.serve(
+        "runner 1.1: torch-npu==2.7.1", "runner 2.0: torch-npu==2.9.0", "runner 1.0: numpy<2"
+    )
+    away.stack("runner==1.0", "numpy==2.1.0")
+    run = away.run("explain", "demo", "--json")
+    assert run.json["fixes"][0]["changes"][0]["after"] == "runner==1.1"
+    assert "awaiting" not in run.json
 
 
 def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:

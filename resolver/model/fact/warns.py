@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import msgspec
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
-from resolver.model.component import Value
+from resolver.model.component import Value, are_of_one_line
 from resolver.model.fact.base import (
     Fact,
     Mistake,
@@ -19,7 +18,6 @@ from resolver.model.fact.base import (
     counts_for,
 )
 from resolver.model.requirement import Requirement, named_values
-from resolver.model.system import SystemVersion
 from resolver.model.text import Text
 from resolver.phrase import phrase
 
@@ -39,6 +37,9 @@ class Warns(Fact, frozen=True, kw_only=True):
     grave: bool = False
     # The fact holds only for targets that state this component; empty for all targets.
     component: Text = ""
+    # The family of models that the warning is about, such as `Qwen3.5`; empty if it is about any.
+    # On the page of a conflict, it is shown only if the stack names these models.
+    model: Text = ""
     # Whether the warning is only about wheels. A release that is built from source is not meant.
     wheels: bool = False
     # The warning is shown only if this extra of `package` is in the lock; empty to ignore extras.
@@ -122,7 +123,7 @@ class Warns(Fact, frozen=True, kw_only=True):
         """
         for component, release in releases.items():
             for need in self.unless:
-                if any(_are_of_one_line(value, release) for value in named_values(need, component)):
+                if any(are_of_one_line(value, release) for value in named_values(need, component)):
                     return True
         return False
 
@@ -140,15 +141,6 @@ def _is_met(need: Need, resolution: Resolution) -> bool:
     # `meets` has found it.
     assert pin is not None  # noqa: S101
     return set(need.extras) <= set(pin.extras).difference(pin.unknown_extras)
-
-
-def _are_of_one_line(first: Value, second: Value) -> bool:
-    """Return whether two values are versions of one release line; names never are."""
-    if isinstance(first, SystemVersion) and isinstance(second, SystemVersion):
-        return first.line == second.line
-    if isinstance(first, Version) and isinstance(second, Version):
-        return first.release[:2] == second.release[:2]
-    return False
 
 
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -317,6 +318,7 @@ def ways_out_blocks(
         yield Heading(message("conflict.way-zero-heading"))
         lines = tuple(map(line, sentences.way_zero(explanation)))
         yield Items((Item(label="0", lines=lines),))
+    yield from _awaiting_blocks(explanation, in_checkout=in_checkout)
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole, in_checkout=in_checkout)
@@ -364,6 +366,32 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
     if whole:
         for fix in explanation.fixes:
             yield _details(fix, explanation.text)
+
+
+def _awaiting_blocks(explanation: Explanation, *, in_checkout: bool) -> Iterator[Block]:
+    """Yield the ways out that need something of an index that could not be reached."""
+    if not explanation.awaiting:
+        return
+    yield Heading(message("conflict.awaiting-heading"))
+    items = []
+    for fix in explanation.awaiting:
+        names = sentences.indexes_of(fix.awaited)
+        wanted = list(chain.from_iterable(awaited.needs for awaited in fix.awaited))
+        details = [
+            message("conflict.result", text=fixes.environment_sentence(environment))
+            for environment in fix.environments
+        ]
+        details.append(message("conflict.awaiting", count=len(names), names=names))
+        details.append(message("conflict.mirror-serves", count=len(wanted), files=wanted))
+        items.append(
+            Item(
+                label=fix.name,
+                lines=tuple(map(line, fixes.change_sentences(fix.changes))),
+                details=tuple(map(line, details)),
+                command=fixes.apply_command(explanation, fix.name, in_checkout=in_checkout),
+            )
+        )
+    yield _items(items)
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:

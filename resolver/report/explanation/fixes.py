@@ -143,8 +143,17 @@ def environment_sentence(environment: Environment) -> Message:
     code = "conflict.projects" if environment.pins else "conflict.project-count"
     lock = message(code, count=environment.count, pins=pins)
     remarks = [lock]
-    if environment.gone:
-        remarks.append(message("conflict.not-in-it", names=joined("comma", environment.gone)))
+    versions = {pin.name: pin.version for pin in environment.pins}
+    projects = []
+    for gone in environment.gone:
+        name, _, extra = gone.removesuffix("]").partition("[")
+        if not extra:
+            projects.append(name)
+            continue
+        release = f"{name} {versions[name]}" if name in versions else name
+        remarks.append(message("conflict.no-such-extra", package=release, extra=extra))
+    if projects:
+        remarks.append(message("conflict.not-in-it", names=joined("comma", projects)))
     if environment.off:
         lines = joined("comma", environment.off)
         remarks.append(message("conflict.lines-off", count=len(environment.off), lines=lines))

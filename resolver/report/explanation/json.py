@@ -52,6 +52,9 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
     """
     problem = explanation.problem
     cutoff = problem.policy.exclude_newer
+    awaiting = {}
+    if explanation.awaiting:
+        awaiting["awaiting"] = [_fix(fix, language) for fix in explanation.awaiting]
     view = {
         "schema": VERSION,
         "status": "undecided" if explanation.awaited else "conflict",
@@ -69,6 +72,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "unreached": dict(explanation.unreached),
         "contradictions": [_contradiction(found, language) for found in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
+        **awaiting,
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
     linked: dict[str, Any] = _with_links(view, explanation.way_to_matrices)
@@ -299,13 +303,16 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
 def _fix(fix: Fix, language: Language) -> dict[str, Any]:
     """Return a way out with its changes, locks and files.
 
-    `twin` is there only if the changed target is another one of the stack.
+    `twin` is there only if the changed target is another one of the stack, and `awaited` only if
+    the way out needs something of an index that could not be reached.
     """
     twin = {"twin": fix.twin} if fix.twin else {}
+    awaited = {"awaited": to_builtins(fix.awaited)} if fix.awaited else {}
     return {
         "name": fix.name,
         "risky": fix.risky,
         **twin,
+        **awaited,
         "changes": [_change(change, language) for change in fix.changes],
         "environments": [_environment(environment, language) for environment in fix.environments],
         "files": [{"name": name, "text": text} for name, text in fix.files],

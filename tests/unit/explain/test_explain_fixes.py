@@ -937,3 +937,53 @@ def test_fix_that_changes_the_same_and_more_is_not_listed() -> None:
     both = replace(fix, changes=(*fix.changes, *cann.changes))
     losses = [(loss_of(fix), fix), (loss_of(both), both)]
     assert [told(each) for each in lettered(losses, "demo", NO_OPTIONS)] == [told(fix)]
+
+
+def test_release_that_later_ones_speak_against_is_replaced() -> None:
+    """`trainer` 2 does not bound `engine`; 4 says that it does not go with 9, and 5 does."""
+    catalog = DataCatalog()
+    needs = {"1": ">=1", "2": ">=1", "3": "==8", "4": "<9,>=8", "5": ">=8,<10"}
+    for month, (version, bound) in enumerate(needs.items(), 1):
+        lines = [f'engine{bound}; extra == "engine"']
+        uploaded = f"2025-{month:02}-01T00:00:00Z"
+        catalog.add_wheel("trainer", version, lines, extras=["engine"], uploaded=uploaded)
+    catalog.add_wheel("engine", "9", uploaded="2025-03-15T00:00:00Z")
+    first, *others = ways_out(catalog, "trainer[engine]==3", "engine==9")
+    assert told(first) == ["trainer[engine]==3 -> trainer[engine]==5"]
+    assert first.environments[0].unmet == ()
+    assert all("trainer[engine]==2" not in " ".join(told(fix)) for fix in others)
+
+
+def test_release_that_later_ones_speak_against_stays_without_another() -> None:
+    catalog = DataCatalog()
+    for month, (version, bound) in enumerate({"2": ">=1", "3": "==8", "4": "<9"}.items(), 1):
+        lines = [f'engine{bound}; extra == "engine"']
+        uploaded = f"2025-{month:02}-01T00:00:00Z"
+        catalog.add_wheel("trainer", version, lines, extras=["engine"], uploaded=uploaded)
+    catalog.add_wheel("engine", "9", uploaded="2025-03-15T00:00:00Z")
+    first, *_ = ways_out(catalog, "trainer[engine]==3", "engine==9")
+    assert told(first) == ["trainer[engine]==3 -> trainer[engine]==2"]
+    (unmet,) = first.environments[0].unmet
+    assert "No set of releases" not in translate(unmet, "en")
+
+
+def test_line_is_told_in_place_of_what_is_unusable() -> None:
+    """`plugin` needs an `engine` whose archive states nothing; the stack asks for another one."""
+    catalog = DataCatalog().serve("plugin 1: engine==1", "plugin 2: engine==2", "engine 2")
+    catalog.add_archive("engine", "1", None)
+    found = explained(catalog, "engine==2", "plugin==1")
+    (only,) = found.contradictions
+    assert [type(one.constraint) for one in only.reasons] == [StackLine, StackLine, Requires]
+    assert told(found.fixes[0]) == ["plugin==1 -> plugin==2"]
+
+
+@pytest.mark.parametrize(("lines", "is_warned"), [([], False), (["qwen3.5-tools"], True)])
+def test_warning_about_models_is_for_stacks_that_name_them(
+    lines: list[str], is_warned: bool
+) -> None:
+    catalog = DataCatalog().serve("base 1 2", "plugin 2: base==2", "qwen3.5-tools 1")
+    no_classes = warning("base", "==2", "It has no classes for it.", 'model = "Qwen3.5"')
+    asked = ["base==1", "plugin==2", *lines]
+    first, *_ = ways_out(catalog, *asked, facts=f"{no_classes}grave = true\n")
+    expected = ["It has no classes for it."] if is_warned else []
+    assert told(first) == ["base==1 -> base==2", *expected]

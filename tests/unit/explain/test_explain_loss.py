@@ -51,7 +51,8 @@ def because(change: Change, requirer: str, needed: str) -> Change:
 
 
 def component(name: str, target: str = "") -> Change:
-    return ComponentChanged(component=COMPONENTS[name], before="old", after="new", target=target)
+    before, after = ("8.3.RC1", "8.5.0") if name == "cann" else ("old", "new")
+    return ComponentChanged(component=COMPONENTS[name], before=before, after=after, target=target)
 
 
 BASE, KERNELS = text.name("base"), text.name("kernels")
@@ -99,6 +100,7 @@ NOTE = warned("")
 BROKEN = warned('unless = ["plugin"]\ngrave = true')
 BEHIND = replace(version(years=-1), left_behind=True)
 ASSUMED_GLIBC = replace(component("glibc"), before="2.28")
+SAME_LINE = replace(component("cann"), before="8.5.0", after="8.5.1")
 INSTEAD = replace(version(steps=-1), is_older_requirer=True)
 AS_SHIPPED = replace(DROP, shipped="training")
 
@@ -128,6 +130,7 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("other_glibc", loss(*THREE), loss(component("glibc"))),
         ("other_glibc", loss(ASSUMED_GLIBC, *THREE), loss(component("glibc"))),
         ("beyond_lines", loss(ASSUMED_GLIBC), loss(component("cann"))),
+        ("days_older", loss(SAME_LINE), loss(version(days=-30))),
         ("prereleases", loss(*THREE), loss(TO_PRERELEASE)),
         ("prereleases", loss(*THREE), loss(POLICY)),
         ("changes", loss(component("cann")), loss(version(), version("tool"))),

@@ -13,7 +13,7 @@ from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Answer, Tr
 from resolver.model.edit import Edits, SetLine
 from tests.changes import after_of
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import fact, inputs_of, refutation, target
+from tests.unit.explain.inputs import KNOWN, fact, inputs_of, refutation, target
 
 # `plugin` 1 is for the target's CANN, 2 for another one; each goes with one `engine` and `base`.
 PLUGINS = "".join(
@@ -179,3 +179,23 @@ def test_anchor_is_what_most_of_the_others_follow_from(rows: list[Edits]) -> Non
     way = first_way(catalog, *lines, more=target() + facts)
     assert way == ["lib==1", "util==1"]
     assert SetLine(0, "plugin==1") in rows[0]
+
+
+def row(version: str, cann: str) -> str:
+    """`plugin` of this version goes with `engine` of the same, and with a CANN."""
+    release = version.replace("rc1", "")
+    needs = f'needs = ["engine=={release}", "cann in {cann}"]'
+    return fact("requires", "plugin", f"=={version}", needs, "vendor")
+
+
+def test_row_of_the_same_cann_line_comes_before_older_releases(rows: list[Edits]) -> None:
+    """The line names a pre-release; the final one is for 8.5.1, and `plugin` 1 for 8.5.0."""
+    catalog = DataCatalog().serve("engine 1 2 3", "plugin 1 2rc1 3rc1 3")
+    facts = row("1", "8.5.0") + row("2rc1", "8.3.RC1") + row("3rc1", "8.5.1") + row("3", "8.5.1")
+    known = {**KNOWN, "cann": ["8.3.RC1", "8.5.0", "8.5.1"]}
+    inputs = inputs_of("engine==3", "plugin==2rc1", more=target() + facts, known=known)
+    (first, *_) = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    ).fixes
+    assert [after_of(change) for change in first.changes] == ["plugin==3", "8.5.1"]
+    assert SetLine(1, "plugin==3") in rows[0]

@@ -1,0 +1,160 @@
+"""Find out whether the refutation of a stack depends on an index that could not be reached.
+
+`explain/explain` calls `awaited_by`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from packaging.utils import NormalizedName
+from pysat.examples.hitman import Hitman
+
+from resolver.errors import ResolverError
+from resolver.explain.clock import Clock
+from resolver.explain.contradictions import explore, is_open
+from resolver.model.constraint import (
+    BuildLine,
+    Constraint,
+    Requires,
+    StackLine,
+)
+from resolver.model.dependency import Candidate, Edge
+from resolver.model.explanation import Awaited
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.gather import Choices
+from resolver.resolve.solver import Refutation, choices_without
+
+# A requirement, after the release that has it; None for a line of the stack.
+_Need = tuple[Candidate | None, Edge]
+
+
+def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
+    """Return the projects on which the answer depends, as an index could not be reached.
+
+    Empty if the stack has no solution whatever these indexes have. Otherwise they are the fewest
+    projects such that the stack has one if nothing is required of them, with what that solution
+    requires of them. If time is up before that is known, they are the fewest that the cores found
+    so far allow, with all that these cores require of them.
+    """
+    clauses = refutation.clauses
+    if not _open_projects(refutation.core, clauses):
+        return ()
+    needs: list[_Need] = []
+    cores: list[Sequence[Constraint]] = [refutation.core]
+    wanted: list[NormalizedName] = []
+    # An index that fails now leaves open what is not known yet.
+    with suppress(ResolverError), clock.limiting(), Hitman(solver="m22", htype="sorted") as hitman:
+        explore(clauses, clock.expired)
+        for core in cores:
+            # Every core must be met by a project, as in `contradictions.smallest`.
+            hitman.hit(_open_projects(core, clauses))
+            wanted = hitman.get()
+            answer = _answer_without(wanted, clauses, clock)
+            if not isinstance(answer, tuple):
+                needs = list(_needs_of_choices(answer, wanted, clauses))
+            elif not answer:
+                break
+            elif _open_projects(answer, clauses):
+                cores.append(answer)
+            else:
+                return ()
+    if not needs:
+        projects = set(wanted) or _open_projects(refutation.core, clauses)
+        for core in cores:
+            needs += _needs_in_core(core, projects, clauses)
+    return tuple(_by_project(needs, clauses))
+
+
+def _open_projects(core: Iterable[Constraint], clauses: Clauses) -> list[NormalizedName]:
+    """Return the projects of which a core lacks what an unreachable index may have, each once."""
+    projects = [constraint.project for constraint in core if is_open(constraint, clauses)]
+    return list(dict.fromkeys(projects))
+
+
+def _answer_without(
+    projects: Collection[NormalizedName], clauses: Clauses, clock: Clock
+) -> Choices | tuple[Constraint, ...]:
+    """Return the choices for a stack of which nothing requires some projects, or else a core.
+
+    What was read for it becomes known in `clauses`, which are those of the stack as it is. The core
+    is empty if they do not contain it even so.
+    """
+    if core := _core_without(projects, clauses):
+        return core
+    answer = choices_without(clauses.universe, projects, clock.tick)
+    if not isinstance(answer, Refutation):
+        return answer
+    clauses.add_clause([clauses.learn_from(answer.clauses)])
+    return _core_without(projects, clauses)
+
+
+def _core_without(projects: Collection[NormalizedName], clauses: Clauses) -> tuple[Constraint, ...]:
+    """Return a core that does not rest on the lack of releases of some projects.
+
+    Empty if there is none in what is known.
+    """
+    among = [
+        constraint
+        for constraint in clauses.known
+        if not is_open(constraint, clauses) or constraint.project not in projects
+    ]
+    return () if clauses.satisfiable(among=among) else tuple(clauses.minimal(among=among))
+
+
+def _needs_of_choices(
+    choices: Choices, projects: Collection[NormalizedName], clauses: Clauses
+) -> Iterator[_Need]:
+    """Yield what the stack and the chosen releases require of some projects.
+
+    Requirements that a known release meets are left out, if there are others.
+    """
+    universe = clauses.universe
+    needs: list[_Need] = [(None, edge) for edge in universe.roots()]
+    for candidate in choices.values():
+        needs += ((candidate, edge) for edge in universe.edges(candidate))
+    needs = [(parent, edge) for parent, edge in needs if edge.package.name in projects]
+    unmet = [
+        (parent, edge)
+        for parent, edge in needs
+        if next(universe.candidates(edge.package, universe.demand(edge)), None) is None
+    ]
+    yield from unmet or needs
+
+
+def _needs_in_core(
+    core: Iterable[Constraint], projects: Collection[NormalizedName], clauses: Clauses
+) -> Iterator[_Need]:
+    """Yield what a core requires of some projects, each with the first release that has it."""
+    for constraint in core:
+        for parent, edge in clauses.edges.get(constraint, ())[:1]:
+            if edge.package.name in projects:
+                yield parent, edge
+
+
+def _by_project(needs: Iterable[_Need], clauses: Clauses) -> Iterator[Awaited]:
+    """Yield each project with the requirements on it and the releases that have them."""
+    texts: dict[NormalizedName, dict[str, None]] = {}
+    requirers: dict[NormalizedName, dict[str, None]] = {}
+    for parent, edge in needs:
+        name = NormalizedName(edge.package.name)
+        match edge.constraint:
+            case StackLine() as line:
+                texts.setdefault(name, {})[line.text] = None
+            case BuildLine() as line:
+                texts.setdefault(name, {})[line.text] = None
+                requirers.setdefault(name, {})[f"{line.package} {line.version}"] = None
+            case Requires() as required:
+                texts.setdefault(name, {})[required.text] = None
+                requirers.setdefault(name, {})[str(parent)] = None
+            case _:
+                # Constraints of other kinds require nothing.
+                pass
+    for name, of_project in texts.items():
+        yield Awaited(
+            indexes=clauses.universe.project(name).unreachable,
+            project=name,
+            needs=tuple(of_project),
+            by=tuple(requirers.get(name, ())),
+        )
