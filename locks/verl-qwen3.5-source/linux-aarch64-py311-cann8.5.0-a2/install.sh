@@ -1962,7 +1962,7 @@ if stage 3 torch torch "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:537)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:551)
 if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
@@ -1976,7 +1976,7 @@ if stage 6 '198 distributions' '198 个软件包' "$here/stages/6.txt"; then
     install_wheels "$python" stages/6.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:151)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:153)
 kept=(vllm)
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     if ! take_built 7 vllm; then
