@@ -14,6 +14,7 @@ from resolver.config.load import load_conda, load_imports, read
 from resolver.config.schema import StackFile
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
+from resolver.resolve.solver import Refutation, solve
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target
@@ -32,7 +33,9 @@ def catalog(**projects: list[str]) -> DataCatalog:
 
 def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
     """Return the ids of the warnings of a stack with one line."""
-    resolution = solved(problem(line, target=target(**system), facts=SHIPPED), pages)
+    machine = target(**system)
+    facts = [fact for fact in SHIPPED if fact.applies_on(machine.system, ())]
+    resolution = solved(problem(line, target=machine, facts=facts), pages)
     return {fact.id for fact in applied_facts(resolution) if isinstance(fact, Warns)}
 
 
@@ -76,6 +79,16 @@ def test_cann_warns_of_a_driver_that_is_not_promised(cann: str, too_old: str, en
     others = {fact.id for fact in SHIPPED if fact.id.startswith("torch-npu-hdk-of-cann-")}
     others.remove(warning)
     assert not others & warned("torch-npu", pages, cann=cann, soc="A2")
+
+
+def test_cann_of_ascend_950_is_asked_of_a5_alone() -> None:
+    """A target that states no SoC is none for A5."""
+    for system, is_refuted in (({"soc": "A5"}, True), ({"soc": "A2"}, False), ({}, False)):
+        machine = target(cann="8.5.0", **system)
+        facts = [fact for fact in SHIPPED if fact.applies_on(machine.system, ())]
+        pages = catalog(torch_npu=["2.9.0.post2"])
+        answer = solve(problem("torch-npu", target=machine, facts=facts), pages)
+        assert isinstance(answer, Refutation) is is_refuted, system
 
 
 def test_driver_numbers_of_a5_are_counted_apart() -> None:
