@@ -120,7 +120,7 @@ def print_to_stderr(text: str) -> None:
 
 
 def print_error(error: ResolverError, language: Language, name: str = "") -> None:
-    """Print an error on stderr. A `name`, such as that of a stack, is printed before it."""
+    """Print an error on stderr, after `name` if it is about one stack of several."""
     text = phrase("error: {text}", text=error_text(error, language))
     line = as_called(translate_phrase(text, language))
     label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()
@@ -153,9 +153,9 @@ def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int
 
 
 def columns(stream: TextIO, widest: int) -> int:
-    """Return the width of a stream, at most `widest`; `widest` if it has none.
+    """Return the width of a stream in columns, at most `widest`.
 
-    It is that of its terminal, or without one COLUMNS.
+    `widest` is returned if the stream is no terminal and COLUMNS is not set.
     """
     width = _terminal_width(stream)
     return widest if width is None else min(width, widest)
@@ -164,8 +164,8 @@ def columns(stream: TextIO, widest: int) -> int:
 def _terminal_width(stream: TextIO) -> int | None:
     """Return the width of a stream in columns, but not less than the narrowest.
 
-    Without a terminal, or if its width is unknown, as on a serial console, it is that of the
-    variable COLUMNS; None without the variable.
+    If the stream is no terminal, or one that tells no width, as a serial console, the variable
+    COLUMNS gives the width. Return None if it is not set either.
     """
     width = 0
     with suppress(OSError, ValueError):

@@ -34,9 +34,9 @@ def command(run: Settings, before: str | None, after: str | None, form: str) -> 
     """Show what differs between two locks: pins, files, facts, warnings.
 
     A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as
-    a commit of git has it. Without B, A as it is now is compared with A@HEAD, or with the revision
-    that A names; without A, all locks are compared with those of HEAD, and those that differ are
-    shown. Targets are compared by name; where A and B are one lock each, whatever its name.
+    a commit of git has it. Without B, A is compared with the last commit, or with its @REVISION.
+    Without A, all locks are, and those that differ are shown. Targets are compared by name; where A
+    and B are one lock each, whatever its name.
     """
     if before is None:
         comparisons = _all_comparisons(run)
@@ -98,7 +98,7 @@ class _Comparison(msgspec.Struct, frozen=True):
 
 
 def _all_comparisons(run: Settings) -> list[_Comparison]:
-    """Return the comparisons of all locks with those of the last commit, where they differ.
+    """Compare all locks with those of the last commit, and return what differs.
 
     Raise InputError if there are no locks, or if they are in no git repository.
     """

@@ -283,9 +283,9 @@ def _differences_of_groups(results: Sequence[TargetResult]) -> Iterator[Block]:
 
 
 def _differences_of_days(results: Sequence[TargetResult]) -> Iterator[Block]:
-    """Yield, for each stack, how two targets differ of which only one has a day.
+    """Yield how many versions differ between two targets of a stack if only one has a day.
 
-    The index of one target has upload times, and that of the other has none.
+    A target has no day if its index gives no upload times.
     """
     locks: dict[tuple[str, str], list[Lock]] = {}
     for result in results:

@@ -78,8 +78,8 @@ def _answer_without(
 ) -> Choices | tuple[Constraint, ...]:
     """Return the choices for a stack of which nothing requires some projects, or else a core.
 
-    What was read for it becomes known in `clauses`, which are those of the stack as it is. The core
-    is empty if they do not contain it even so.
+    Releases that are read for it are added to `clauses`, those of the unchanged stack. The core is
+    empty if these clauses have none all the same.
     """
     if core := _core_without(projects, clauses):
         return core

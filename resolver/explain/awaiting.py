@@ -66,9 +66,8 @@ class Supposed(NamedTuple):
 def search_supposed(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed | None:
     """Search for fixes in a world in which unreachable indexes have what is required of them.
 
-    `trials` are those of the original stack, and `clauses` what is known of it. None if these
-    indexes can have nothing of use, if the stack itself has a solution in that world, or if time is
-    up before that is known.
+    `trials` and `clauses` are those of the original stack. Return None if the indexes can have
+    nothing that helps, if the stack itself has a solution in that world, or if time is up first.
     """
     wheels = list(_supposed_wheels(clauses))
     if not wheels:

@@ -102,16 +102,10 @@ def explanation_of(
     clock.limited |= trials.clock.limited
     trials.clock = clock
     fixes += _solved_fixes(results, trials, contradictions, concerned)
-    best = min((loss for loss, _ in fixes), default=None)
-    supposed: Supposed | None = None
-    if not is_all_known and (best is None or best.lost or best.changes > 1):
-        supposed = search_supposed(trials, clauses, clock.within(clock.left))
-    awaiting: Iterable[tuple[Loss, Fix]] = ()
-    if supposed is not None:
-        found = _solved_fixes(
-            supposed.results, supposed.trials, contradictions, concerned, supposed
-        )
-        awaiting = [(loss, fix) for loss, fix in found if best is None or _is_nearer(loss, best)]
+    awaiting: Sequence[tuple[Loss, Fix]] = ()
+    if not is_all_known:
+        best = min((loss for loss, _ in fixes), default=None)
+        awaiting = _awaiting_fixes(trials, clauses, contradictions, concerned, best)
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
@@ -125,6 +119,27 @@ def explanation_of(
         awaited=awaited,
         unreached=tuple(sorted(results.unreached.items())),
     )
+
+
+def _awaiting_fixes(
+    trials: Trials,
+    clauses: Clauses,
+    contradictions: Sequence[Contradiction],
+    concerned: Sequence[str],
+    best: Loss | None,
+) -> list[tuple[Loss, Fix]]:
+    """Return the fixes that are expected to lock where an index answers, with what they lose.
+
+    `best` is the least loss of the fixes that were solved; None if there are none. Only fixes that
+    are nearer to the stack are returned.
+    """
+    if best is not None and not best.lost and best.changes <= 1:
+        return []
+    supposed = search_supposed(trials, clauses, trials.clock.within(trials.clock.left))
+    if supposed is None:
+        return []
+    found = _solved_fixes(supposed.results, supposed.trials, contradictions, concerned, supposed)
+    return [(loss, fix) for loss, fix in found if best is None or _is_nearer(loss, best)]
 
 
 def _is_nearer(loss: Loss, best: Loss) -> bool:
@@ -166,14 +181,15 @@ def _solved_fixes(
             continue
         fix = fix_of(problem, changed, trials.text(changed.edits), resolution, concerned)
         fix = with_marks(fix, contradictions, resolution, universe)
+        fix = replace(fix, twin=trials.twin(changed.edits), awaited=awaited)
         loss = loss_of(
-            replace(fix, twin=trials.twin(changed.edits)),
+            fix,
             years_older=changed.years_older,
             others_older=changed.others_older,
             unproven=changed.unproven,
             price=changed.price,
         )
-        yield loss, replace(fix, twin=trials.twin(changed.edits), awaited=awaited)
+        yield loss, fix
 
 
 def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
