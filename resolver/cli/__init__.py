@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "bundle": "bundle.command",
     "export": "export.command",
     "cache": "cache.command",
+    "help": "help.command",
 }
 # The module and function of each command of `matrix`.
 MATRIX_COMMANDS: Final = {

@@ -56,7 +56,8 @@ Examples:
   ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
   eval "$(_ASCEND_LOCK_COMPLETE=bash_source ascend-lock)"  complete with Tab in bash
 
-Completion in zsh and fish: docs/completion.md.
+Completion in zsh and fish: ascend-lock help completion.
+All pages of the documentation: ascend-lock help.
 """
 
 _last_interrupt = -_IGNORED_FOR

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from resolver.cli.help import Context, summary
+from resolver.cli.translated_help import Context, summary
 from resolver.i18n import LANGUAGES
 
 # The key in `Context.meta` of the common options' values.
@@ -104,7 +104,7 @@ _CHECKS: Final = ("check", "check --upstream", "lock --check", "facts check", "v
 def other_checks(*own: str) -> str:
     """Return the line of a help that names the other commands which check something."""
     others = [f"`{name}`" for name in _CHECKS if name not in own]
-    return f"See also: {', '.join(others)} (docs/checking.md)."
+    return f"See also: {', '.join(others)} (`ascend-lock help checking`)."
 
 
 class Command(click.Command):

@@ -11,8 +11,10 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
+from resolver.cli import COMMANDS
 from resolver.cli.common import given
 from resolver.cli.console import Progress
+from resolver.cli.help import page_names
 from resolver.cli.options import ALL, Settings
 from resolver.cli.selection import named_locks
 from resolver.config.compile import compile_problems
@@ -63,6 +65,11 @@ def lines(context: click.Context, prefix: str) -> list[CompletionItem]:
         needs = [root.need for root in problem.stack.requirements]
         names.update(need.name for need in needs if isinstance(need, Requirement))
     return _items(sorted(names), prefix)
+
+
+def pages(_context: click.Context, prefix: str) -> list[CompletionItem]:
+    """Return the pages of the documentation, and the commands."""
+    return _items([*page_names(), *COMMANDS], prefix)
 
 
 def _settings(context: click.Context) -> Settings:

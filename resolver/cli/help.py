@@ -1,157 +1,112 @@
-"""Write the help of commands in the language of the run. In English, click's own code does it.
-
-In another language, each paragraph is translated by itself. Lines are wrapped by their width on a
-terminal: click counts characters, but a Chinese one takes two columns.
-"""
+"""Run `ascend-lock help [NAME]`: show a page of the documentation that ships with this program."""
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Iterable, Iterator
+import sys
+from pathlib import Path
 from typing import Final
 
 import click
 
-from resolver.cli.language import run_language
-from resolver.i18n import translate_phrase
+import resolver
+from resolver.cli import options
+from resolver.cli.common import Command
+from resolver.cli.console import columns, print_json, print_line, print_text
+from resolver.cli.group import LazyGroup
+from resolver.cli.options import Settings, settings
+from resolver.errors import InputError, did_you_mean
 from resolver.model.text import Language
-from resolver.phrase import as_phrase, phrase
+from resolver.phrase import phrase
+from resolver.report.terminal import WIDTH, table_lines
 
-# The headings that click itself writes.
-_HEADINGS: Final = {
-    "Options": phrase("Options"),
-    "Options of every command": phrase("Options of every command"),
-    "Commands": phrase("Commands"),
-    "Positional arguments": phrase("Positional arguments"),
-}
-_USAGE: Final = phrase("Usage: ")
-OF_CLICK: Final = (phrase("Show this message and exit."), phrase("Show the version and exit."))
-_REQUIRED: Final = phrase("required")
-# The beginning of a paragraph whose lines are not wrapped.
-_UNWRAPPED: Final = "\b\n"
-# A line of examples: a command, then what it does.
-_EXAMPLE: Final = re.compile(r"( +\S.*?  +)(\S.*)")
-# The words that click adds to the help of an option, such as `  [default: 2; x>=1]`.
-_ADDED: Final = re.compile(r"(?:(.*?)  )?\[([^\]]*)\]", re.DOTALL)
-_DEFAULT: Final = "default: "
+# A link to docs/ in a checkout; a wheel has the files themselves.
+_FOLDER: Final = Path(resolver.__file__).with_name("docs")
+_SUFFIX: Final = ".md"
+# What follows the name of a page that is a translation.
+_CHINESE: Final = ".zh-CN"
 
 
-class Formatter(click.HelpFormatter):
-    """Formats the text of `--help` in a language other than English."""
+@click.command("help", cls=Command)
+@click.argument("name", required=False, shell_complete=options.completed("pages"))
+@settings()
+@click.pass_context
+def command(context: click.Context, run: Settings, name: str | None) -> int:
+    """Show a page of the documentation, or list the pages.
 
-    def __init__(self, language: Language, width: int | None, max_width: int | None) -> None:
-        super().__init__(width=width, max_width=max_width)
-        self._language = language
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the line with the command and its arguments."""
-        if prefix is None:
-            prefix = translate_phrase(_USAGE, self._language)
-        super().write_usage(prog, args, prefix)
-
-    def write_heading(self, heading: str) -> None:
-        """Write the heading of a section."""
-        if heading in _HEADINGS:
-            heading = translate_phrase(_HEADINGS[heading], self._language)
-        line = translate_phrase(phrase("{heading}:", heading=heading), self._language)
-        self.write(f"{'':>{self.current_indent}}{line}\n")
-
-    def write_text(self, text: str) -> None:
-        """Write paragraphs of text."""
-        indent = " " * self.current_indent
-        paragraphs = []
-        for paragraph in _paragraphs(text):
-            if isinstance(paragraph, str):
-                lines = self._wrapped(self._translated(paragraph), indent, indent)
-            else:
-                lines = [indent + self._line(line) for line in paragraph]
-            paragraphs.append("\n".join(lines))
-        self.write("\n\n".join(paragraphs) + "\n")
-
-    def write_dl(
-        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
-    ) -> None:
-        """Write options or commands, each with what it does."""
-        listed = list(rows)
-        column = min(max(len(term) for term, _ in listed), col_max) + col_spacing
-        before = " " * (self.current_indent + column)
-        for term, text in listed:
-            first = f"{'':>{self.current_indent}}{term:<{column}}"
-            if len(term) + col_spacing > column:
-                self.write(f"{first.rstrip()}\n")
-                first = before
-            lines = self._wrapped(self._of_option(text), first, before)
-            self.write("\n".join(lines).rstrip() + "\n")
-
-    def _of_option(self, text: str) -> str:
-        """Return the translated help of an option or a command, with what click adds to it."""
-        match = _ADDED.fullmatch(text)
-        if match is None:
-            return self._translated(text)
-        added = []
-        for part in match[2].split("; "):
-            value = part.removeprefix(_DEFAULT)
-            addition = phrase("{value}", value=value)
-            if value != part:
-                addition = phrase("default: {value}", value=value)
-            elif part == _REQUIRED.template:
-                addition = _REQUIRED
-            added.append(translate_phrase(addition, self._language))
-        before = f"{self._translated(match[1])}  " if match[1] else ""
-        return f"{before}[{'; '.join(added)}]"
-
-    def _line(self, line: str) -> str:
-        """Return a line of examples in which the words after the command are translated."""
-        match = _EXAMPLE.fullmatch(line)
-        return match[1] + self._translated(match[2]) if match else self._translated(line)
-
-    def _translated(self, text: str) -> str:
-        """Return the translation of a text."""
-        return translate_phrase(as_phrase(text), self._language)
-
-    def _wrapped(self, text: str, first: str, hanging: str) -> list[str]:
-        """Return a text as lines that fit."""
-        # It measures text with rich, which English help does not need.
-        from resolver.report.terminal import wrapped
-
-        return wrapped(text, first, hanging, self.width)
-
-
-class Context(click.Context):
-    """A context whose help is in the language of the run."""
-
-    def make_formatter(self) -> click.HelpFormatter:
-        """Return the formatter of the help."""
-        language = run_language()
-        if language == "en":
-            return super().make_formatter()
-        return Formatter(language, self.terminal_width, self.max_content_width)
-
-
-def summary(command: click.Command) -> str:
-    """Return the summary of a command for a list.
-
-    It is the short help of the command, or else the first paragraph of its help.
+    NAME may also be a command, whose options are then shown.
     """
-    return command.short_help or next(sentences(command.help or ""), "")
+    if name is None:
+        _list_pages(run)
+        return 0
+    name = name.removesuffix(_SUFFIX).removesuffix(_CHINESE).removeprefix("docs/")
+    if name in page_names():
+        _show_page(name, run)
+        return 0
+    root = context.find_root()
+    group = root.command
+    assert isinstance(group, LazyGroup)  # noqa: S101  commands are called by it alone
+    commands = group.list_commands(root)
+    if name not in commands:
+        raise InputError(
+            phrase("there is no page and no command `{name}`", name=name),
+            where="NAME",
+            hint=did_you_mean(
+                name, [*page_names(), *commands], phrase("ascend-lock help lists the pages")
+            ),
+        )
+    found = group.get_command(root, name)
+    assert found is not None  # noqa: S101  it is listed
+    shown = type(root)(found, info_name=name, parent=root)
+    _show(name, found.get_help(shown), run)
+    return 0
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the texts of a help that are translated, each by itself."""
-    for paragraph in _paragraphs(text):
-        if isinstance(paragraph, str):
-            yield paragraph
-            continue
-        for line in paragraph:
-            match = _EXAMPLE.fullmatch(line)
-            yield match[2] if match else line
+def page_names() -> list[str]:
+    """Return the names of all pages in alphabetical order. Each is written in English at least."""
+    stems = {path.name.removesuffix(_SUFFIX) for path in _FOLDER.glob(f"*{_SUFFIX}")}
+    return sorted(stem for stem in stems if not stem.endswith(_CHINESE))
 
 
-def _paragraphs(text: str) -> Iterator[str | list[str]]:
-    """Yield each paragraph as one line, or as a list of lines if these must not be wrapped."""
-    for paragraph in inspect.cleandoc(text).split("\n\n"):
-        if paragraph.startswith(_UNWRAPPED):
-            yield paragraph.removeprefix(_UNWRAPPED).split("\n")
-        elif paragraph.strip():
-            yield " ".join(paragraph.split())
+def _list_pages(run: Settings) -> None:
+    """Print the name and the title of each page."""
+    titles = {name: _title(_source(name, run.language)) for name in page_names()}
+    if run.as_json:
+        pages = [{"name": name, "title": title} for name, title in titles.items()]
+        print_json({"status": "found", "pages": pages})
+        return
+    width = columns(sys.stdout, WIDTH)
+    for line in table_lines([("", ""), *titles.items()], width)[1:]:
+        print_line(line)
+
+
+def _show_page(name: str, run: Settings) -> None:
+    """Print a page in the language of the run, or in English if it has no translation."""
+    text = _source(name, run.language)
+    if not run.as_json:
+        # It takes rich's reader of Markdown, which no other command needs.
+        from resolver.report.markdown_page import laid_out
+
+        text = laid_out(text, columns(sys.stdout, WIDTH))
+    _show(name, text, run)
+
+
+def _show(name: str, text: str, run: Settings) -> None:
+    """Print a text about something with this name."""
+    if run.as_json:
+        print_json({"status": "found", "name": name, "text": text})
+    else:
+        print_text(f"{text}\n")
+
+
+def _source(name: str, language: Language) -> str:
+    """Return the Markdown of a page."""
+    path = _FOLDER / f"{name}{_SUFFIX}"
+    translation = _FOLDER / f"{name}{_CHINESE}{_SUFFIX}"
+    if language == "zh" and translation.is_file():
+        path = translation
+    return path.read_text(encoding="utf-8")
+
+
+def _title(source: str) -> str:
+    """Return the title of a page, which is its first line."""
+    return source.partition("\n")[0].removeprefix("# ")

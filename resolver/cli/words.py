@@ -29,7 +29,6 @@ _FREEZE: Final = phrase(
     "verify says whether the environment has them"
 )
 _VERSION: Final = literal("ascend-lock --version")
-_HELP: Final = phrase("ascend-lock --help, or ascend-lock COMMAND --help")
 _INDEXES: Final = phrase(
     "indexes are in matrices/indexes.toml, pip's settings in `pip config list`"
 )
@@ -47,7 +46,7 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "about": _VERSION,
     "activate": _ACTIVATE,
     "audit": phrase("an SBOM is what scanners read: ascend-lock export STACK --format sbom"),
-    "auth": phrase("credentials are pip's, netrc's and git's own: docs/indexes.md"),
+    "auth": phrase("credentials are pip's, netrc's and git's own: ascend-lock help indexes"),
     "build": _BUILD,
     "clean": _CLEAN,
     "compile": _COMPILE,
@@ -66,7 +65,6 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "freeze": _FREEZE,
     "global": _NOTHING,
     "hash": phrase("lock.toml and requirements.txt have the sha256 of every file"),
-    "help": _HELP,
     "index": phrase("ascend-lock matrix show --package NAME shows which releases go together"),
     "info": _VERSION,
     "inspect": literal("ascend-lock verify STACK --json"),

@@ -39,8 +39,8 @@ vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
 glibc: the oldest that the wheels run on, for
 aarch64 and x86_64 where they differ. \
 SoC: what the wheels are built for; `source`: built on the target, for
-other SoCs, too (`--soc A3` lists the releases). Whether such a set locks, and with which practices, is in
-docs/matrix.html; `ascend-lock init` writes a stack of one that does.
+other SoCs, too (`--soc A3` lists the releases). Whether such a set locks, and with which practices, only
+locking shows; `ascend-lock init` writes a stack of one that does.
 """
 
 

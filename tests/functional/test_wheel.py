@@ -32,7 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, source)
-    for name in ("resolver", "matrices"):
+    for name in ("resolver", "matrices", "docs"):
         shutil.copytree(
             REPOSITORY / name,
             source / name,
@@ -83,6 +83,7 @@ def test_a_wheel_has_the_facts_and_stacks_and_its_licence(
     (packages,) = installed.glob("lib/python3*/site-packages")
     assert tree(packages / "resolver" / "matrices") == tree(REPOSITORY / "matrices")
     assert list(packages.glob("ascend_lock-*.dist-info/licenses/LICENSE"))
+    assert not list(packages.glob("resolver/docs/**/*.py"))
     listed = run(installed, anywhere, "lock")
     stacks = {path.stem for path in REPOSITORY.glob("matrices/stacks/*.toml")}
     assert {line.split()[0] for line in listed.stdout.splitlines()} == stacks
@@ -137,3 +138,8 @@ def test_a_fact_that_a_message_cites_is_shown(installed: Path, anywhere: Workspa
     place = shown.stdout.partition(", ")[2].partition(" ")[0]
     assert place.startswith("matrices/facts/vllm.toml:")
     assert run(installed, anywhere, "facts", "show", place).stdout == shown.stdout
+
+
+def test_page_that_a_message_names_is_shown(installed: Path, anywhere: Workspace) -> None:
+    shown = run(installed, anywhere, "help", "indexes", "--lang", "zh")
+    assert "软件源" in shown.stdout.splitlines()[0]

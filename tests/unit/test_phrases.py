@@ -17,7 +17,7 @@ import pytest
 import resolver
 from resolver.cli import usage
 from resolver.cli.commands import _commands as commands
-from resolver.cli.help import sentences, summary
+from resolver.cli.translated_help import sentences, summary
 from resolver.errors import InputError
 from resolver.i18n import error_text, translate, translate_phrase
 from resolver.model.message import Message, message

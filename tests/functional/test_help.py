@@ -1,0 +1,73 @@
+"""`help` shows the pages of docs/ and the options of commands."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from tests.functional.workspace import REPOSITORY, Workspace
+
+PAGES = sorted(REPOSITORY.glob("docs/*.md"))
+# A page that a message of the program names.
+NAMED = re.compile(r"ascend-lock help ([a-z-]+)")
+
+
+def shown(workspace: Workspace, *words: str, width: int = 80) -> str:
+    run = workspace.run("help", *words, COLUMNS=str(width))
+    assert (run.status, run.stderr) == (0, ""), run
+    return run.stdout
+
+
+def test_pages_are_listed_with_their_titles(workspace: Workspace) -> None:
+    lines = shown(workspace, width=120).splitlines()
+    english = [path.stem for path in PAGES if not path.stem.endswith(".zh-CN")]
+    assert [line.split()[0] for line in lines] == english
+    assert "indexes          Indexes, passwords, proxies, certificates" in lines
+
+
+@pytest.mark.parametrize("name", ["indexes", "docs/indexes.md", "indexes.zh-CN.md"])
+def test_page_is_shown_by_its_name_or_file(workspace: Workspace, name: str) -> None:
+    assert shown(workspace, name).lstrip().startswith("Indexes, passwords, proxies, certificates\n")
+
+
+def test_page_is_shown_in_the_language_of_the_run(workspace: Workspace) -> None:
+    assert "软件栈" in shown(workspace, "stacks", "--lang", "zh").splitlines()[0]
+
+
+def test_page_without_translation_is_shown_in_english(workspace: Workspace) -> None:
+    assert shown(workspace, "solving", "--lang", "zh") == shown(workspace, "solving")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", ["stacks", "cluster"])
+def test_page_fits_the_terminal_and_lacks_nothing(
+    workspace: Workspace, name: str, language: str
+) -> None:
+    text = shown(workspace, name, "--lang", language, width=60)
+    assert max(map(cell_len, text.splitlines())) <= 60
+    suffix = ".zh-CN.md" if language == "zh" else ".md"
+    source = (REPOSITORY / "docs" / f"{name}{suffix}").read_text(encoding="utf-8")
+    assert text.count("…") == source.count("…")
+
+
+def test_command_is_shown_with_its_options(workspace: Workspace) -> None:
+    expected = workspace.run("sync", "--help", COLUMNS="80").stdout
+    assert shown(workspace, "sync") == expected
+
+
+def test_unknown_name_is_an_error_that_names_a_similar_page(workspace: Workspace) -> None:
+    run = workspace.run("help", "stak")
+    assert (run.status, run.stdout) == (2, "")
+    assert "did you mean `stacks`?" in run.stderr
+
+
+def test_pages_that_messages_name_are_there() -> None:
+    names = {path.stem for path in PAGES}
+    files = [*REPOSITORY.glob("resolver/**/*.py"), *REPOSITORY.glob("resolver/locale/**/*.po")]
+    named: set[str] = set()
+    for path in files:
+        named.update(NAMED.findall(path.read_text(encoding="utf-8")))
+    assert {"indexes", "checking", "completion"} <= named
+    assert named - {"lists"} <= names
