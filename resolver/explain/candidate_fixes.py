@@ -78,7 +78,7 @@ class CandidateFixes:
         """
         if self._has_fix_within(changed):
             return True
-        for useless, _ in self._results.useless.values():
+        for useless in self._results.useless:
             is_within = self._before is not None and changed.includes(useless)
             if is_within and useless.dropped == changed.dropped:
                 return True
@@ -106,10 +106,11 @@ class CandidateFixes:
         if isinstance(explained, NoLock):
             return Tried(answer, self._refused(changed, explained))
         changed = self._with_doubts(changed, answer)
-        if any(costs.broken_without(changed.dropped, applied_facts(explained))):
-            results.useless[changed.key] = changed, explained
-        else:
+        warning = next(costs.broken_without(changed.dropped, applied_facts(explained)), None)
+        if warning is None:
             results.add(changed, explained)
+        else:
+            results.add_useless(changed, warning)
         return Tried(answer)
 
     def _refused(self, changed: ChangedStack, failure: NoLock) -> Refuted | None:

@@ -173,16 +173,13 @@ class Corrections:
         ]
 
 
-def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield the projects that do not work if any of these projects is missing.
-
-    Grave warnings (`warns` facts) say so.
-    """
+def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[Warns]:
+    """Yield the grave warnings that something does not work if any of these projects is missing."""
     for fact in facts:
         if not isinstance(fact, Warns) or not fact.grave:
             continue
         if not set(projects).isdisjoint(_others_needed(fact)):
-            yield fact.package
+            yield fact
 
 
 def partners(facts: Iterable[Fact]) -> set[str]:

@@ -174,7 +174,7 @@ def _solved_fixes(
     """
     problem, universe = trials.problem, trials.universe
     trials.clock.restore()
-    for changed, locked in results.fixes or results.useless.values():
+    for changed, locked in results.fixes:
         resolution = trials.exact(changed.edits, locked)
         awaited = () if supposed is None else supposed.awaited(resolution)
         if supposed is not None and not awaited:
@@ -206,11 +206,12 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
 
 
 def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts that a report shows. Failures for another target come first.
+    """Return the attempts that a report shows.
 
-    Of several attempts with the same changes, the last one in this order is shown.
+    Those that lock and are of no use come first, then failures for another target. Of several
+    attempts with the same changes, the last one in this order is shown.
     """
-    ordered = sorted(attempts, key=lambda attempt: not attempt.target)
+    ordered = sorted(attempts, key=lambda attempt: (attempt.warning is None, not attempt.target))
     by_changes = {attempt.changes: attempt for attempt in ordered}
     return tuple(islice(by_changes.values(), _ATTEMPTS))
 

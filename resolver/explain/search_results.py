@@ -12,6 +12,7 @@ from resolver.explain.trials import Answer, Undecided
 from resolver.model.change import ChangeKind
 from resolver.model.constraint import Constraint
 from resolver.model.explanation import Attempt, AttemptOutcome, Contradiction
+from resolver.model.fact import Warns
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -29,8 +30,8 @@ class FixSearchResults(msgspec.Struct):
     # The fixes, each with its lock for the explained target, in the order in which they were found.
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
     # Changed stacks that lock, but in which something does not work without a dropped line,
-    # according to a grave warning.
-    useless: dict[EditSet, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
+    # according to a grave warning. They are no fixes.
+    useless: list[ChangedStack] = msgspec.field(default_factory=list)
     # The changed stacks that did not lock, and why.
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     # Whether a changed stack locks, by the number of the target and the edits.
@@ -58,6 +59,15 @@ class FixSearchResults(msgspec.Struct):
             or not fix.includes(changed)
         ]
         self.fixes.append((changed, resolution))
+
+    def add_useless(self, changed: ChangedStack, warning: Warns) -> None:
+        """Add a changed stack in which something does not work, according to a grave warning.
+
+        It is reported as an attempt.
+        """
+        self.useless.append(changed)
+        outcome = AttemptOutcome.USELESS
+        self.attempts.append(Attempt(changes=changed.reported, outcome=outcome, warning=warning))
 
     def add_attempt(self, changed: ChangedStack, answer: Answer, target: str = "") -> None:
         """Add a changed stack that did not lock to the attempts; one that did is left out.

@@ -114,7 +114,7 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
         answer = trials.solve_all(edits)
         if not isinstance(answer, Resolution):
             return None
-        broken = set(broken_without(removed, applied_facts(answer)))
+        broken = {fact.package for fact in broken_without(removed, applied_facts(answer))}
         if not broken:
             return edits, answer
         further = [

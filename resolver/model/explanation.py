@@ -139,6 +139,8 @@ class AttemptOutcome(Enum):
     FAILED = "failed"
     # The changed stack can be locked for this target, but not for another target of the stack.
     ELSEWHERE = "other-target"
+    # The changed stack can be locked, but something in it does not work without a dropped line.
+    USELESS = "useless"
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +156,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     why: Phrase = EMPTY
     # The name of the target without a lock; empty for the target that is explained.
     target: str = ""
+    # The grave warning that says what does not work in the lock; None for another outcome.
+    warning: Warns | None = None
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):

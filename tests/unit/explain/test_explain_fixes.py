@@ -26,7 +26,7 @@ from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.change import Change, ChangeKind
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import Explanation, Fix
+from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
 from resolver.model.resolution import Resolution
@@ -172,7 +172,7 @@ def test_fix_dropping_a_line_comes_after_a_warned_release() -> None:
     ]
 
 
-def test_fix_that_leaves_something_useless_is_the_last_resort() -> None:
+def test_dropping_what_something_needs_to_work_is_no_fix() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
     for_a2 = fact("requires", "runner", "==1", 'needs = ["soc in A2"]', "enforced")
     for_none = fact("excludes", "runner", "==1", "", "enforced")
@@ -183,9 +183,12 @@ def test_fix_that_leaves_something_useless_is_the_last_resort() -> None:
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [
         ["310P -> A2"]
     ]
-    assert [
-        told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_none + useless)
-    ] == [["runner -> ", "It runs on nothing by itself."]]
+    told_of = explained(catalog, "engine", "runner", facts=for_none + useless)
+    assert told_of.fixes == ()
+    (attempt, *_) = told_of.attempts
+    assert attempt.outcome is AttemptOutcome.USELESS
+    assert attempt.warning is not None
+    assert attempt.warning.text == "It runs on nothing by itself."
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
         ["runner -> "],
         ["310P -> A2"],

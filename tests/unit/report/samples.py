@@ -214,6 +214,11 @@ def trl() -> Explanation:
                 ),
                 outcome=AttemptOutcome.UNDECIDED,
             ),
+            Attempt(
+                changes=(changes.dropped(ASCEND, where=_place(10)),),
+                outcome=AttemptOutcome.USELESS,
+                warning=SLEEP,
+            ),
         ),
         limited=False,
     )
