@@ -8,6 +8,7 @@ its line takes such a pre-release, or is dropped if the anchor's release does no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from packaging.utils import NormalizedName
 
@@ -22,6 +23,16 @@ from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 
 
+class _Fitting(NamedTuple):
+    """What a project has for a machine, according to the tables."""
+
+    # Whether a final release goes with it, or the project has no release at all.
+    is_final: bool
+    # The newest release that the tables list for it, if all that fit are pre-releases; None if the
+    # tables list none.
+    listed: Candidate | None
+
+
 class Companions:
     """The lines of one problem about projects that tables pair with a component."""
 
@@ -34,6 +45,8 @@ class Companions:
         self.numbers: set[int] = set()
         self._clauses = clauses
         self._alternatives = changes.alternatives
+        # What projects have for machines: many rows are for the same one.
+        self._known: dict[tuple[NormalizedName, frozenset[tuple[str, Value]]], _Fitting] = {}
 
     def edits(self, release: Candidate, machine: Mapping[str, Value]) -> Iterator[SetLine]:
         """Yield an edit for each line that no final release of its project can meet in a row.
@@ -48,20 +61,29 @@ class Companions:
             need = need_of(root)
             if need.url or need.name == release.package.name or names_prerelease(need.specifier):
                 continue
-            package = Package(need.name)
+            fitting = self._fitting(need.name, machine)
+            if fitting.is_final:
+                continue
+            self.numbers.add(root.number)
+            if fitting.listed is not None:
+                yield SetLine(root.number, with_version(root, fitting.listed.version))
+            elif need.name not in needed:
+                yield SetLine(root.number, "")
+
+    def _fitting(self, name: NormalizedName, machine: Mapping[str, Value]) -> _Fitting:
+        """Return what a project has for these values of components."""
+        key = name, frozenset(machine.items())
+        if key not in self._known:
+            package = Package(name)
             self._clauses.add_package(package)
             releases = self._clauses.packages[package]
             usable = [each for each in releases if not each.release.yanked]
             fitting = [each for each in usable if self._goes_with(each, machine)]
-            if not usable or any(not each.version.is_prerelease for each in fitting):
-                continue
-            self.numbers.add(root.number)
+            has_final = any(not each.version.is_prerelease for each in fitting)
             listed = [each for each in fitting if self._alternatives.component_needs(each)]
-            if listed:
-                newest = min(listed, key=lambda each: each.release.position)
-                yield SetLine(root.number, with_version(root, newest.version))
-            elif need.name not in needed:
-                yield SetLine(root.number, "")
+            newest = min(listed, key=lambda each: each.release.position, default=None)
+            self._known[key] = _Fitting(has_final or not usable, newest)
+        return self._known[key]
 
     def _needed(self, release: Candidate) -> set[NormalizedName]:
         """Return the projects that an opened release requires; empty if it cannot be opened."""

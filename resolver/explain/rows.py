@@ -179,6 +179,7 @@ class Rows:
             yield from self._proposals_for((), self._shared).other_pythons(self._shared.core)
         elif not self._was_possible and self._anchor is not None:
             for release in self._listed_releases(self._anchor):
+                self._follow(release, _DEPTH)
                 pythons = self._pythons_for(release)
                 if pythons:
                     yield from pythons
@@ -245,6 +246,7 @@ class Rows:
         for release in releases:
             if self._is_refuted():
                 break
+            self._follow(release, _DEPTH)
             companions = self._companions_of(release)
             if self._is_possible([release], {}, companions):
                 yield _Row(self._pinned_to(anchor, release), _NOTHING, companions)
@@ -254,6 +256,7 @@ class Rows:
                     yield row
         for release in releases:
             if release not in near:
+                self._follow(release, _DEPTH)
                 yield from self._rows_with_other(anchor, release)
 
     def _rows_with_other(
@@ -300,7 +303,6 @@ class Rows:
 
         The row is for the target's machine with other `values` of components.
         """
-        self._follow(release, _DEPTH)
         machine = {**self._trials.problem.target.system, **(values or {})}
         return tuple(self._companions.edits(release, machine))
 
