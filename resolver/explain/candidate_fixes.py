@@ -98,9 +98,12 @@ class CandidateFixes:
         results.seen[self._key(changed)] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             return Tried(answer)
+        changed, answer = self._without_needless(changed, answer)
         changed, answer = self._with_fewest_practices(changed, answer)
         changed, answer = self._without_objections(changed, answer)
-        if changed.idle(answer) or self._is_needless(changed) or results.is_lesser(changed, answer):
+        if changed.idle(answer) or self._has_fix_within(changed):
+            return Tried(answer)
+        if results.is_lesser(changed, answer):
             return Tried(answer)
         explained = self._trials.solve_all(changed.edits)
         if isinstance(explained, NoLock):
@@ -214,24 +217,27 @@ class CandidateFixes:
         changes = tuple(other if each is change else each for each in changed.changes)
         return replace(changed, changes=changes)
 
-    def _is_needless(self, changed: ChangedStack) -> bool:
-        """Return whether a fix has some of the same changes, or one earlier change can be undone.
+    def _without_needless(
+        self, changed: ChangedStack, resolution: Resolution
+    ) -> tuple[ChangedStack, Resolution]:
+        """Return a changed stack without the earlier changes that it does not need, and its lock.
 
-        Earlier changes are the changes that the refuted stack was made with. An undone change is
-        one without which the changed stack has a solution for all targets.
+        Earlier changes are the changes that the refuted stack was made with. One is needless if the
+        changed stack has a solution for all targets without it.
         """
-        if self._has_fix_within(changed):
-            return True
-        if self._before is None:
-            return False
-        earlier = self._before.subjects
+        if self._before is None or self._has_fix_within(changed):
+            return changed, resolution
         for change in changed.changes:
             subject = change.kind, change.subject, change.target
-            if subject in earlier and costs.saved_price(change):
-                undone = changed.without([change])
-                if isinstance(self._trials.solve_all(undone.edits), Resolution):
-                    return True
-        return False
+            saved = costs.saved_price(change)
+            if subject not in self._before.subjects or not saved:
+                continue
+            fewer = changed.without([change])
+            if isinstance(self._trials.solve_all(fewer.edits), Resolution):
+                answer = self._trials.solve(fewer.edits)
+                assert isinstance(answer, Resolution)  # noqa: S101  it was solved for all targets
+                changed, resolution = replace(fewer, price=fewer.price - saved), answer
+        return changed, resolution
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:
         """Return whether a changed stack includes all changes of a fix.
