@@ -117,12 +117,14 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
 
     None if the refutation depends on no such index, or if it is not recorded what that index has.
     """
-    from resolver.explain.contradictions import is_open
+    from resolver.explain.contradictions import depends_on_unreachable_index
 
     clauses = refutation.clauses
     universe = clauses.universe
     recorded = [row for row in universe.problem.recorded if not row.sha256]
-    if not recorded or not any(is_open(constraint, clauses) for constraint in refutation.core):
+    if not recorded or not any(
+        depends_on_unreachable_index(constraint, clauses) for constraint in refutation.core
+    ):
         return None
     catalog = UnhashedCatalog(universe.catalog, recorded)
     answer = decide(universe.over(catalog), tick=tick)

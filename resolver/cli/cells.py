@@ -26,7 +26,7 @@ from resolver.cli.options import Settings
 from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import is_open
+from resolver.explain.contradictions import depends_on_unreachable_index
 from resolver.explain.explain import reason_of
 from resolver.i18n import translate
 from resolver.index import snapshot
@@ -169,7 +169,9 @@ class CellSolver:
         answer = self._by_known_files(cell)
         if isinstance(answer, Answer):
             return answer
-        is_uncertain = any(is_open(constraint, answer.clauses) for constraint in answer.core)
+        is_uncertain = any(
+            depends_on_unreachable_index(constraint, answer.clauses) for constraint in answer.core
+        )
         if self._has_unhashed and is_uncertain:
             expected = self._by_recorded_files(cell)
             if expected is not None:

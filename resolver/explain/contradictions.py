@@ -166,7 +166,7 @@ def _shrunk(
 # --- what is around the stack
 
 # A requirement, after the release that has it; None for a line of the stack.
-_Requirement = tuple[Candidate | None, Edge]
+RequiredEdge = tuple[Candidate | None, Edge]
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
@@ -180,12 +180,12 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     conflict is certain without it.
     """
     universe = clauses.universe
-    level: list[_Requirement] = [(None, edge) for edge in universe.roots()]
-    requirements_on: dict[Package, list[_Requirement]] = {}
+    level: list[RequiredEdge] = [(None, edge) for edge in universe.roots()]
+    requirements_on: dict[Package, list[RequiredEdge]] = {}
     parents: dict[Candidate, set[Candidate]] = {}
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
-        following: list[_Requirement] = []
+        following: list[RequiredEdge] = []
         clauses.prefetch.prefetch(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
@@ -210,14 +210,14 @@ def _follow(
     edge: Edge,
     parents: dict[Candidate, set[Candidate]],
     expired: Callable[[], bool],
-) -> list[_Requirement]:
+) -> list[RequiredEdge]:
     """Return the requirements of the release that an installer would choose for a requirement.
 
     The requirements of releases before it whose file proved unusable are returned as well. Releases
     that an earlier call looked at are left out. `parents` maps each release that was looked at to
     the releases that require it; `parent` is added to it.
     """
-    following: list[_Requirement] = []
+    following: list[RequiredEdge] = []
     for candidate in universe.candidates(edge.package, universe.demand(edge)):
         is_new = candidate not in parents
         if expired() or (is_new and len(parents) >= _LOOKED_AT):
@@ -302,7 +302,9 @@ def smallest(
     return tuple(core)
 
 
-def is_open(constraint: Constraint, clauses: Clauses) -> TypeGuard[Unavailable]:
+def depends_on_unreachable_index(
+    constraint: Constraint, clauses: Clauses
+) -> TypeGuard[Unavailable]:
     """Return whether something is unavailable only because an index could not be reached.
 
     False for what the stack itself rules out: no index could change that.
@@ -321,7 +323,11 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Const
     has, only constraints that do not depend on that index are considered.
     """
     explore(clauses, expired)
-    certain = [constraint for constraint in clauses.known if not is_open(constraint, clauses)]
+    certain = [
+        constraint
+        for constraint in clauses.known
+        if not depends_on_unreachable_index(constraint, clauses)
+    ]
     constraints = clauses.known if clauses.satisfiable(among=certain) else certain
     background = _without_user_constraints(constraints)
     seen: set[frozenset[Constraint]] = set()

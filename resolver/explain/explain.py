@@ -14,18 +14,22 @@ from packaging.utils import canonicalize_name
 from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
-from resolver.explain.awaited import awaited_by
-from resolver.explain.awaiting import Supposed, search_supposed
 from resolver.explain.causes import with_marks
 from resolver.explain.checked_cores import checked_cores, found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import against_line, contradiction, is_open
+from resolver.explain.contradictions import (
+    against_line,
+    contradiction,
+    depends_on_unreachable_index,
+)
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import Loss, loss_of
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.split import split
+from resolver.explain.supposed_files import Supposed, search_supposed
 from resolver.explain.trials import Trials
+from resolver.explain.unreachable_indexes import awaited_by
 from resolver.index.protocol import Catalog
 from resolver.model.change import Change
 from resolver.model.constraint import (
@@ -90,8 +94,10 @@ def explanation_of(
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
     # Where an index could not be reached, time is left for what it might have.
-    is_all_known = not any(is_open(constraint, clauses) for constraint in clauses.known)
-    trials.clock = clock if is_all_known else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
+    is_all_reachable = not any(
+        depends_on_unreachable_index(constraint, clauses) for constraint in clauses.known
+    )
+    trials.clock = clock if is_all_reachable else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
     results = find_fixes(clauses, core_list, trials, report_fix)
     for core, hidden in results.further:
         core_list.append(core)
@@ -103,7 +109,7 @@ def explanation_of(
     trials.clock = clock
     fixes += _solved_fixes(results, trials, contradictions, concerned)
     awaiting: Sequence[tuple[Loss, Fix]] = ()
-    if not is_all_known:
+    if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
         awaiting = _awaiting_fixes(trials, clauses, contradictions, concerned, best)
     return Explanation(
@@ -117,7 +123,7 @@ def explanation_of(
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
-        unreached=tuple(sorted(results.unreached.items())),
+        unreachable_projects=tuple(sorted(results.unreachable_projects.items())),
     )
 
 

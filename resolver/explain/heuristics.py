@@ -100,7 +100,7 @@ def try_shipped(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
         known = len(repairs.results.fixes)
         last = _first_fix(repairs, suggested)
         if last is not None and not repairs.trials.clock.expired():
-            _loosen_beside(repairs, *last, kept=kept)
+            _propose_loosened(repairs, *last, kept=kept)
         found = repairs.results.fixes[known:]
         if any(not fix.dropped for fix, _ in found):
             return
@@ -127,13 +127,14 @@ def _first_fix(
     return last
 
 
-def _loosen_beside(
+def _propose_loosened(
     repairs: Repairs, changed: ChangedStack, refutation: Refutation, *, kept: Collection[str]
 ) -> None:
-    """Solve a refuted changed stack with other versions of the lines in its conflicts.
+    """Propose a refuted changed stack with other versions of the lines in its conflicts.
 
-    Lines about the projects in `kept` stay as they are. Changes of components that are not
-    needed then are undone.
+    `repairs` solves it, and keeps it if it is a fix. Lines about the projects in `kept` stay as
+    they are. Changes of components that are not needed then are undone. Nothing is proposed if the
+    search for versions finds none.
     """
     clauses = refutation.clauses
     trials = repairs.trials.after(changed.edits, clauses.universe)

@@ -21,7 +21,11 @@ from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.candidate_fixes import CandidateFixes, Refuted
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, is_cutoff
-from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
+from resolver.explain.contradictions import (
+    depends_on_unreachable_index,
+    hidden_contradiction,
+    user_constraint_of,
+)
 from resolver.explain.proposals import Proposals
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, Trials, Undecided
@@ -332,9 +336,9 @@ class Repairs:
         for constraint in core:
             if user_constraint_of(constraint) is None:
                 self._reasons.add(constraint)
-            if is_open(constraint, self.clauses):
+            if depends_on_unreachable_index(constraint, self.clauses):
                 project = self.clauses.universe.project(constraint.project)
-                self.results.unreached[constraint.project] = project.unreachable
+                self.results.unreachable_projects[constraint.project] = project.unreachable
         self._collect_proposals(core, given)
         prices = self._prices(core)
         if prices:

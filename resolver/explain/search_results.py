@@ -42,7 +42,7 @@ class FixSearchResults(msgspec.Struct):
     further: list[tuple[Sequence[Constraint], Contradiction]] = msgspec.field(default_factory=list)
     # The indexes that could not be reached, by the project of which they might have releases for
     # further fixes.
-    unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    unreachable_projects: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
         """Add a fix and its lock, and remove the fixes that change the same and more.

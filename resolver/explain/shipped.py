@@ -72,11 +72,10 @@ class _Shipped:
         # The projects that must not be installed beside its lines.
         self.absent = {absence.package for absence in stack.content.absent}
 
-    def has_any(self, projects: Collection[NormalizedName]) -> bool:
-        """Return whether it has a line about one of some projects that no index has as wanted.
+    def supplies_any(self, projects: Collection[NormalizedName]) -> bool:
+        """Return whether the shipped stack can supply one of some projects that no index has.
 
-        A line that names neither a commit nor an extra nor versions says nothing about where one is
-        from.
+        A line that is only a name supplies nothing: it names no commit, no extra and no versions.
         """
         return any(name in projects and str(line) != name for name, line in self.lines.items())
 
@@ -115,7 +114,7 @@ class ShippedStacks:
         for document in self._trials.shipped if wanted else ():
             with suppress(InputError, ValueError):
                 shipped.append(_Shipped(document, self._trials.problem.target))
-        fitting = [stack for stack in shipped if stack.has_any(wanted)]
+        fitting = [stack for stack in shipped if stack.supplies_any(wanted)]
         fitting.sort(key=lambda stack: len(self._named & stack.lines.keys()), reverse=True)
         for stack in fitting[:_STACKS]:
             yield self._taking_more_and_more(stack, wanted)

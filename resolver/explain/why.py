@@ -44,7 +44,7 @@ from resolver.resolve.universe import Universe
 # The name of a project, its version before, and its version after.
 _Move = tuple[str, str, str]
 # A project, its version, and the project that this release requires.
-_Need = tuple[NormalizedName, Version, NormalizedName]
+_RequiredProject = tuple[NormalizedName, Version, NormalizedName]
 
 
 def why(resolution: Resolution, universe: Universe, requirement: Requirement, clock: Clock) -> Why:
@@ -247,7 +247,7 @@ def _helpful_practices(
 
     It is not checked whether the stack has a solution with such a practice.
     """
-    needs: list[_Need] = []
+    needs: list[_RequiredProject] = []
     for core in found:
         for constraint in core:
             if not isinstance(constraint, Requires):
@@ -263,7 +263,7 @@ def _helpful_practices(
             yield practice
 
 
-def _drops(practice: facts.Replaces, need: _Need) -> bool:
+def _drops(practice: facts.Replaces, need: _RequiredProject) -> bool:
     """Return whether a practice drops a requirement of a release on a project."""
     name, version, needed = need
     return practice.is_about(name, version) and needed in practice.drop

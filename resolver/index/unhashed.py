@@ -1,7 +1,7 @@
 """A catalog that adds wheels of an index that could not be reached, without their sha256.
 
-Their requirements are known from public files (`cli.answers`), or supposed (`explain.awaiting`). It
-tells what would be locked if the index could be reached.
+Their requirements are known from public files (`cli.answers`), or supposed
+(`explain.supposed_files`). It tells what would be locked if the index could be reached.
 """
 
 from __future__ import annotations

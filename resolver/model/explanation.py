@@ -199,7 +199,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     # these projects it has no solution.
     awaited: tuple[Awaited, ...] = ()
     # The projects that more fixes would need, each with the indexes that could not be reached.
-    unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unreachable_projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # What would be locked with the `awaited` projects; None if nothing is recorded about them.
     expected: Expected | None = None
     # The relative path from the folder of the report to the folder of facts and stacks; empty if

@@ -69,7 +69,7 @@ def report_files(explanation: Explanation) -> dict[str, str]:
     relative to the folder locks/<stack>/<target>/.
     """
     if not explanation.awaited:
-        explanation = replace(explanation, unreached=())
+        explanation = replace(explanation, unreachable_projects=())
     document = [linked(block, explanation.way_to_matrices) for block in _blocks(explanation)]
     files = {}
     for language in LANGUAGES:
@@ -325,8 +325,8 @@ def ways_out_blocks(
     if whole or not explanation.fixes:
         yield from _attempts(explanation)
     remarks: list[Message] = []
-    if explanation.unreached and not explanation.awaited:
-        remarks.append(sentences.further_ways(explanation.unreached))
+    if explanation.unreachable_projects and not explanation.awaited:
+        remarks.append(sentences.further_ways(explanation.unreachable_projects))
     if explanation.fixes and not undone:
         remarks.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:

@@ -69,7 +69,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
         "expected": _expected(explanation.expected),
-        "unreached": dict(explanation.unreached),
+        "unreached": dict(explanation.unreachable_projects),
         "contradictions": [_contradiction(found, language) for found in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         **awaiting,

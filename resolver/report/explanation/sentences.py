@@ -320,10 +320,10 @@ def way_zero(explanation: Explanation) -> Iterator[Message]:
     yield message("conflict.mirror-serves", count=len(files or needs), files=files or needs)
 
 
-def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
+def further_ways(unreachable: Sequence[tuple[str, Sequence[str]]]) -> Message:
     """Return the remark that unreachable indexes may have releases for further ways out."""
-    names = [name for name, _ in unreached]
-    indexes = _quoted(chain.from_iterable(of_project for _, of_project in unreached))
+    names = [name for name, _ in unreachable]
+    indexes = _quoted(chain.from_iterable(of_project for _, of_project in unreachable))
     return message("conflict.may-have-ways", indexes=indexes, names=names)
 
 

@@ -20,7 +20,7 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.explain.checked_cores import found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import is_open
+from resolver.explain.contradictions import depends_on_unreachable_index
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Trials
@@ -94,8 +94,12 @@ def _supposed_wheels(clauses: Clauses) -> Iterator[UnhashedWheel]:
     index has, and the releases that have wheels for other processors alone.
     """
     universe = clauses.universe
-    opened = [constraint for constraint in clauses.known if is_open(constraint, clauses)]
-    projects = dict.fromkeys(constraint.project for constraint in opened)
+    unreachable = [
+        constraint
+        for constraint in clauses.known
+        if depends_on_unreachable_index(constraint, clauses)
+    ]
+    projects = dict.fromkeys(constraint.project for constraint in unreachable)
     known: set[tuple[NormalizedName, str]] = set()
     for wheel in universe.problem.recorded:
         known.add((wheel.project, wheel.version))

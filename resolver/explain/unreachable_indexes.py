@@ -13,21 +13,17 @@ from pysat.examples.hitman import Hitman
 
 from resolver.errors import ResolverError
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import explore, is_open
+from resolver.explain.contradictions import RequiredEdge, depends_on_unreachable_index, explore
 from resolver.model.constraint import (
     BuildLine,
     Constraint,
     Requires,
     StackLine,
 )
-from resolver.model.dependency import Candidate, Edge
 from resolver.model.explanation import Awaited
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Choices
 from resolver.resolve.solver import Refutation, choices_without
-
-# A requirement, after the release that has it; None for a line of the stack.
-_Need = tuple[Candidate | None, Edge]
 
 
 def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
@@ -39,9 +35,9 @@ def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     so far allow, with all that these cores require of them.
     """
     clauses = refutation.clauses
-    if not _open_projects(refutation.core, clauses):
+    if not _projects_of_unreachable_indexes(refutation.core, clauses):
         return ()
-    needs: list[_Need] = []
+    needs: list[RequiredEdge] = []
     cores: list[Sequence[Constraint]] = [refutation.core]
     wanted: list[NormalizedName] = []
     # An index that fails now leaves open what is not known yet.
@@ -49,27 +45,36 @@ def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
         explore(clauses, clock.expired)
         for core in cores:
             # Every core must be met by a project, as in `contradictions.smallest`.
-            hitman.hit(_open_projects(core, clauses))
+            hitman.hit(_projects_of_unreachable_indexes(core, clauses))
             wanted = hitman.get()
             answer = _answer_without(wanted, clauses, clock)
             if not isinstance(answer, tuple):
                 needs = list(_needs_of_choices(answer, wanted, clauses))
             elif not answer:
                 break
-            elif _open_projects(answer, clauses):
+            elif _projects_of_unreachable_indexes(answer, clauses):
                 cores.append(answer)
             else:
                 return ()
     if not needs:
-        projects = set(wanted) or _open_projects(refutation.core, clauses)
+        projects = set(wanted) or _projects_of_unreachable_indexes(refutation.core, clauses)
         for core in cores:
             needs += _needs_in_core(core, projects, clauses)
     return tuple(_by_project(needs, clauses))
 
 
-def _open_projects(core: Iterable[Constraint], clauses: Clauses) -> list[NormalizedName]:
-    """Return the projects of which a core lacks what an unreachable index may have, each once."""
-    projects = [constraint.project for constraint in core if is_open(constraint, clauses)]
+def _projects_of_unreachable_indexes(
+    core: Iterable[Constraint], clauses: Clauses
+) -> list[NormalizedName]:
+    """Return the projects that are unavailable in a core only because of an unreachable index.
+
+    Each is listed once, in the order of the core.
+    """
+    projects = [
+        constraint.project
+        for constraint in core
+        if depends_on_unreachable_index(constraint, clauses)
+    ]
     return list(dict.fromkeys(projects))
 
 
@@ -98,20 +103,21 @@ def _core_without(projects: Collection[NormalizedName], clauses: Clauses) -> tup
     among = [
         constraint
         for constraint in clauses.known
-        if not is_open(constraint, clauses) or constraint.project not in projects
+        if not depends_on_unreachable_index(constraint, clauses)
+        or constraint.project not in projects
     ]
     return () if clauses.satisfiable(among=among) else tuple(clauses.minimal(among=among))
 
 
 def _needs_of_choices(
     choices: Choices, projects: Collection[NormalizedName], clauses: Clauses
-) -> Iterator[_Need]:
+) -> Iterator[RequiredEdge]:
     """Yield what the stack and the chosen releases require of some projects.
 
     Requirements that a known release meets are left out, if there are others.
     """
     universe = clauses.universe
-    needs: list[_Need] = [(None, edge) for edge in universe.roots()]
+    needs: list[RequiredEdge] = [(None, edge) for edge in universe.roots()]
     for candidate in choices.values():
         needs += ((candidate, edge) for edge in universe.edges(candidate))
     needs = [(parent, edge) for parent, edge in needs if edge.package.name in projects]
@@ -125,7 +131,7 @@ def _needs_of_choices(
 
 def _needs_in_core(
     core: Iterable[Constraint], projects: Collection[NormalizedName], clauses: Clauses
-) -> Iterator[_Need]:
+) -> Iterator[RequiredEdge]:
     """Yield what a core requires of some projects, each with the first release that has it."""
     for constraint in core:
         for parent, edge in clauses.edges.get(constraint, ())[:1]:
@@ -133,7 +139,7 @@ def _needs_in_core(
                 yield parent, edge
 
 
-def _by_project(needs: Iterable[_Need], clauses: Clauses) -> Iterator[Awaited]:
+def _by_project(needs: Iterable[RequiredEdge], clauses: Clauses) -> Iterator[Awaited]:
     """Yield each project with the requirements on it and the releases that have them."""
     texts: dict[NormalizedName, dict[str, None]] = {}
     requirers: dict[NormalizedName, dict[str, None]] = {}
