@@ -117,7 +117,7 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
 
     None if the refutation depends on no such index, or if it is not recorded what that index has.
     """
-    from resolver.explain.contradictions import depends_on_unreachable_index
+    from resolver.explain.unreachable_indexes import depends_on_unreachable_index
 
     clauses = refutation.clauses
     universe = clauses.universe

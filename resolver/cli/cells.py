@@ -26,8 +26,8 @@ from resolver.cli.options import Settings
 from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import depends_on_unreachable_index
 from resolver.explain.explain import reason_of
+from resolver.explain.unreachable_indexes import depends_on_unreachable_index
 from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog

@@ -15,13 +15,9 @@ from resolver.config.compile import StackCompiler
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import StackFile
 from resolver.explain.causes import with_marks
-from resolver.explain.checked_cores import checked_cores, found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import (
-    against_line,
-    contradiction,
-    depends_on_unreachable_index,
-)
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import checked_cores, found_cores, shown_core
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import Loss, loss_of
@@ -29,7 +25,7 @@ from resolver.explain.search_results import FixSearchResults
 from resolver.explain.split import split
 from resolver.explain.supposed_files import Supposed, search_supposed
 from resolver.explain.trials import Trials
-from resolver.explain.unreachable_indexes import awaited_by
+from resolver.explain.unreachable_indexes import awaited_by, depends_on_unreachable_index
 from resolver.index.protocol import Catalog
 from resolver.model.change import Change
 from resolver.model.constraint import (
@@ -43,7 +39,7 @@ from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text, described
-from resolver.resolve.solver import Refutation, faults_of_core
+from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.
@@ -86,8 +82,10 @@ def explanation_of(
     share = clock.within(clock.seconds * _SHARE)
     core_list = found_cores(refutation, share)
     clock.limited |= share.limited
-    shown = [_shown_core(clauses, core) for core in core_list]
-    contradictions = [contradiction(clauses, core, clock.expired) for core in dict.fromkeys(shown)]
+    shown = [shown_core(clauses, core) for core in core_list]
+    contradictions = [
+        contradiction_of(clauses, core, clock.expired) for core in dict.fromkeys(shown)
+    ]
     known = [set(found.reasons) for found in contradictions]
     known += [set(described(clauses, core).values()) for core in core_list]
     report(problem, tuple(contradictions), awaited)
@@ -157,15 +155,6 @@ def _is_nearer(loss: Loss, best: Loss) -> bool:
     return loss < best and (is_poor or loss.changes < best.changes)
 
 
-def _shown_core(clauses: Clauses, core: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Return the core that is shown for one that was found, see `against_line`.
-
-    It is checked as the other was.
-    """
-    nearer = against_line(clauses, core)
-    return tuple(core if faults_of_core(clauses, nearer) else nearer)
-
-
 def _solved_fixes(
     results: FixSearchResults,
     trials: Trials,
@@ -208,7 +197,7 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
     core: Sequence[Constraint] = refutation.core
     with clock.limiting():
         core = next(checked_cores(clauses, clock), core)
-    return contradiction(clauses, core, clock.expired), awaited
+    return contradiction_of(clauses, core, clock.expired), awaited
 
 
 def _reported(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:

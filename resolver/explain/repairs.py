@@ -21,14 +21,12 @@ from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.candidate_fixes import CandidateFixes, Refuted
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, is_cutoff
-from resolver.explain.contradictions import (
-    depends_on_unreachable_index,
-    hidden_contradiction,
-    user_constraint_of,
-)
+from resolver.explain.contradiction import hidden_contradiction
 from resolver.explain.proposals import Proposals
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, Trials, Undecided
+from resolver.explain.unreachable_indexes import depends_on_unreachable_index
+from resolver.explain.user_constraints import user_constraint_of
 from resolver.model.change import ArchiveStated
 from resolver.model.constraint import ComponentValue, Constraint
 from resolver.model.resolution import Resolution

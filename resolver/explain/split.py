@@ -28,7 +28,7 @@ _Side = tuple[Edits, Resolution]
 
 
 def split(
-    trials: Trials, found_cores: Iterable[Sequence[Constraint]], concerned: Sequence[str]
+    trials: Trials, cores: Iterable[Sequence[Constraint]], concerned: Sequence[str]
 ) -> list[Fix]:
     """Return the fix with two environments, as a list of one; empty if none was found.
 
@@ -41,7 +41,7 @@ def split(
         return []
     order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
     clashes = []
-    for core in found_cores:
+    for core in cores:
         lines = [line.whole for line in core if isinstance(line, StackLine)]
         # Lines of `constraints` hold in both environments.
         clash = {order[line] for line in lines if line in order}

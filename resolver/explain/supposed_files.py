@@ -18,12 +18,12 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import ResolverError
-from resolver.explain.checked_cores import found_cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import depends_on_unreachable_index
+from resolver.explain.cores import found_cores
 from resolver.explain.fix_search import find_fixes
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Trials
+from resolver.explain.unreachable_indexes import depends_on_unreachable_index
 from resolver.index.protocol import UnusableFile
 from resolver.index.unhashed import SupposedWheel, UnhashedCatalog, UnhashedWheel
 from resolver.model import text

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypeGuard
 
 from packaging.utils import NormalizedName
 from pysat.examples.hitman import Hitman
 
 from resolver.errors import ResolverError
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import RequiredEdge, depends_on_unreachable_index, explore
+from resolver.explain.nearby_releases import RequiredEdge, open_nearby_releases
 from resolver.model.constraint import (
     BuildLine,
     Constraint,
+    NoCandidate,
     Requires,
     StackLine,
+    Unavailable,
 )
 from resolver.model.explanation import Awaited
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Choices
 from resolver.resolve.solver import Refutation, choices_without
+
+# What the stack itself rules out, whatever an index has.
+_RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)
 
 
 def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
@@ -42,9 +48,9 @@ def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     wanted: list[NormalizedName] = []
     # An index that fails now leaves open what is not known yet.
     with suppress(ResolverError), clock.limiting(), Hitman(solver="m22", htype="sorted") as hitman:
-        explore(clauses, clock.expired)
+        open_nearby_releases(clauses, clock.expired)
         for core in cores:
-            # Every core must be met by a project, as in `contradictions.smallest`.
+            # Every core must be met by a project, as in `cores.smallest`.
             hitman.hit(_projects_of_unreachable_indexes(core, clauses))
             wanted = hitman.get()
             answer = _answer_without(wanted, clauses, clock)
@@ -61,6 +67,18 @@ def awaited_by(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
         for core in cores:
             needs += _needs_in_core(core, projects, clauses)
     return tuple(_by_project(needs, clauses))
+
+
+def depends_on_unreachable_index(
+    constraint: Constraint, clauses: Clauses
+) -> TypeGuard[Unavailable]:
+    """Return whether something is unavailable only because an index could not be reached.
+
+    False for what the stack itself rules out: no index could change that.
+    """
+    if not isinstance(constraint, Unavailable) or constraint.why in _RULED_OUT_BY_STACK:
+        return False
+    return bool(clauses.universe.project(constraint.project).unreachable)
 
 
 def _projects_of_unreachable_indexes(

@@ -14,9 +14,9 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
-from resolver.explain.checked_cores import found_cores
 from resolver.explain.clock import Clock, Expired
-from resolver.explain.contradictions import contradiction
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import found_cores
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.constraint import (
@@ -84,7 +84,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
             else:
                 found = found_cores(answer, clock)
                 contradictions = tuple(
-                    contradiction(answer.clauses, core, clock.expired) for core in found
+                    contradiction_of(answer.clauses, core, clock.expired) for core in found
                 )
                 practices = tuple(_helpful_practices(answer.clauses, found))
         except Expired:

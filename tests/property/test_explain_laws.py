@@ -17,13 +17,10 @@ from packaging.requirements import Requirement
 from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.load import Inputs
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import (
-    contradiction,
-    cores,
-    smallest,
-    user_constraint_of,
-)
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import enumerate_cores, smallest
 from resolver.explain.explain import explanation_of
+from resolver.explain.user_constraints import user_constraint_of
 from resolver.model.change import (
     Change,
     ChangeKind,
@@ -99,8 +96,8 @@ class Case:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         clauses = self.refutation.clauses
-        found = list(cores(clauses, lambda: False)) or [self.refutation.core]
-        return tuple(contradiction(clauses, core) for core in found)
+        found = list(enumerate_cores(clauses, lambda: False)) or [self.refutation.core]
+        return tuple(contradiction_of(clauses, core) for core in found)
 
     @property
     def values(self) -> Mapping[str, Sequence[str]]:

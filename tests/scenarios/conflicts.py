@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load, read_text
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import enumerate_cores
 from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog
 from resolver.index.pool import CatalogPool
@@ -98,8 +99,8 @@ def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:
     assert not isinstance(answer, Resolution)
     clauses = answer.clauses
     return [
-        contradiction(clauses, core)
-        for core in list(cores(clauses, lambda: False)) or [answer.core]
+        contradiction_of(clauses, core)
+        for core in list(enumerate_cores(clauses, lambda: False)) or [answer.core]
     ]
 
 

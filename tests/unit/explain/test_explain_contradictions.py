@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 from packaging.version import Version
 
-from resolver.explain import checked_cores
-from resolver.explain.checked_cores import found_cores
+from resolver.explain import cores
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import contradiction, cores, smallest
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import enumerate_cores, found_cores, smallest
 from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.model import fact as facts
@@ -36,7 +36,7 @@ def contradictions(
     answer = decide(Universe(problem(*requirements, facts=known), catalog))
     assert isinstance(answer, Refutation)
     clauses = answer.clauses
-    return [contradiction(clauses, core) for core in cores(clauses, lambda: False)]
+    return [contradiction_of(clauses, core) for core in enumerate_cores(clauses, lambda: False)]
 
 
 def told(one: Contradiction) -> list[str]:
@@ -249,6 +249,6 @@ def test_core_that_is_no_proof_is_not_told(monkeypatch: pytest.MonkeyPatch) -> N
     refuted = decide(Universe(problem("a", "b"), catalog))
     assert isinstance(refuted, Refutation)
     monkeypatch.setattr(
-        checked_cores, "cores", lambda clauses, _: iter([refuted.core[1:], [*refuted.core]])
+        cores, "enumerate_cores", lambda clauses, _: iter([refuted.core[1:], [*refuted.core]])
     )
     assert found_cores(refuted, Clock(60)) == [[*refuted.core]]

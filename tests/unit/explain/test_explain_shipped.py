@@ -11,7 +11,7 @@ from resolver.config.load import Document, read_text
 from resolver.config.schema import StackFile
 from resolver.explain import heuristics
 from resolver.explain.clock import Clock
-from resolver.explain.contradictions import cores
+from resolver.explain.cores import enumerate_cores
 from resolver.explain.explain import explanation_of
 from resolver.explain.repairs import Repairs
 from resolver.explain.search_results import FixSearchResults
@@ -185,7 +185,7 @@ def test_shipped_stack_that_has_all_is_loosened_before_one_that_lacks_some() -> 
         lambda _: catalog,
         lambda: stacks,
     )
-    found = list(cores(clauses, trials.clock.expired))
+    found = list(enumerate_cores(clauses, trials.clock.expired))
     repairs = Repairs(clauses, found, trials, FixSearchResults(lambda _: None), [])
     heuristics.try_shipped(repairs, list(chain.from_iterable(found)))
     assert [fix.dropped for fix, _ in repairs.results.fixes] == [{"tool"}, {"trainer"}]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradiction import contradiction_of
+from resolver.explain.cores import enumerate_cores
 from resolver.model.explanation import Contradiction
 from resolver.report.explanation.conflict import conflict_blocks, conflict_pages
 from resolver.report.explanation.reasons import alike, grouped, members_of, said_once
@@ -19,7 +20,10 @@ def found(catalog: DataCatalog, *lines: str) -> tuple[list[Contradiction], str]:
     asked = problem(*lines)
     answer = decide(Universe(asked, catalog))
     assert isinstance(answer, Refutation)
-    known = [contradiction(answer.clauses, core) for core in cores(answer.clauses, lambda: False)]
+    known = [
+        contradiction_of(answer.clauses, core)
+        for core in enumerate_cores(answer.clauses, lambda: False)
+    ]
     return known, terminal_text(conflict_blocks(asked, known, ()), "en")
 
 
