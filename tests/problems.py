@@ -38,7 +38,8 @@ from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
 from resolver.report.explanation.reasons import origin_span
-from resolver.report.explanation.sentences import reason_details, sentence
+from resolver.report.explanation.sentences import sentence
+from resolver.report.explanation.unavailable import reason_details
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 from tests.components import COMPONENTS, value

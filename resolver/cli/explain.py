@@ -38,9 +38,9 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.phrase import phrase
-from resolver.report.explanation.conflict import why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
+from resolver.report.explanation.why import why_blocks
 from resolver.report.links import way_to_matrices
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe

@@ -79,6 +79,11 @@ def first_of(items: Sequence[str | Message], most: int) -> Message:
     return message("and-more", items=listed, count=hidden) if hidden > 0 else listed
 
 
+def quoted(names: Iterable[str]) -> list[str]:
+    """Return each name once, in backticks."""
+    return [f"`{name}`" for name in dict.fromkeys(names)]
+
+
 def _value(value: object) -> Value:
     """Return a value in a form that a message can have (see `message`)."""
     if isinstance(value, (int, Message)):

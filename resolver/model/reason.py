@@ -140,6 +140,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     # What the indexes show about the project, if it is unavailable.
     evidence: Evidence = NO_EVIDENCE
+    # If a page states several reasons in one sentence (`report/explanation/reasons`): all of them,
+    # those about the newest releases first. The constraint is the first one's. Empty otherwise.
+    members: tuple[Reason, ...] = ()
 
     @property
     def subject(self) -> str:

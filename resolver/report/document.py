@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +30,9 @@ class Span(msgspec.Struct, frozen=True):
     # folder `matrices` (see `links`).
     href: str = ""
 
+
+# How many items of a list a terminal shows, unless the list says otherwise.
+SHOWN_ITEMS: Final = 40
 
 # A line of text.
 Line = tuple[Span, ...]
@@ -84,7 +87,7 @@ class Items(msgspec.Struct, frozen=True):
     # The items, in their order.
     items: tuple[Item, ...]
     # How many items a terminal shows.
-    most: int = 40
+    most: int = SHOWN_ITEMS
     # The text that a terminal adds if there are more.
     more: Text = ""
 
@@ -136,6 +139,16 @@ def _is_control(char: str) -> bool:
 def line(text: Text) -> Line:
     """Return a line with one text and no link."""
     return (Span(text),)
+
+
+def paragraph_of(*texts: Text) -> Paragraph:
+    """Return a paragraph with one line for each text."""
+    return Paragraph(tuple(map(line, texts)))
+
+
+def conclusion_of(text: Text) -> Paragraph:
+    """Return a paragraph with the conclusion from the block above it."""
+    return Paragraph((line(text),), result=True)
 
 
 def plain(spans: Line) -> str:

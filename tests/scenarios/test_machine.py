@@ -8,7 +8,8 @@ from resolver.i18n import translate
 from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.model.lock import Lock
-from resolver.report.explanation.sentences import reason_details, sentence
+from resolver.report.explanation.sentences import sentence
+from resolver.report.explanation.unavailable import reason_details
 from tests.scenarios.machine import RECORDED, Case, answer, cases
 
 

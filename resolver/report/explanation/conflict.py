@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -13,21 +12,16 @@ from msgspec.structs import replace
 
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.model.constraint import SUPPOSED, Excluded, StackLine
 from resolver.model.explanation import (
     Awaited,
-    Branch,
     Contradiction,
     Expected,
     Explanation,
     Fix,
-    Why,
 )
-from resolver.model.fact import Fact, Warns, component_requirements
-from resolver.model.message import Message, first_of, joined, message, verbatim
+from resolver.model.fact import Warns
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
-from resolver.model.reason import Reason, requirement_of
-from resolver.model.source import brief_text
 from resolver.report.document import (
     Block,
     Code,
@@ -35,30 +29,26 @@ from resolver.report.document import (
     Heading,
     Item,
     Items,
-    Line,
     Paragraph,
-    Span,
     line,
+    paragraph_of,
 )
 from resolver.report.explanation import fixes, sentences
+from resolver.report.explanation.contradictions import (
+    contradiction_blocks,
+    contradictions_blocks,
+    shortened_items,
+    warning_item,
+)
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.reasons import (
     alike,
-    cited,
-    needed_name,
-    origin_span,
-    sort_of,
-    source_line,
-    with_strength,
 )
 from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
-from resolver.report.summary import pin_change
 
 # How many further missing projects a terminal names.
 _MISSING = 20
-# How many newer releases are named.
-_NEWER = 8
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:
@@ -89,7 +79,7 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
         problem, explanation.contradictions, explanation.awaited, explanation.expected
     )
     yield from ways_out_blocks(explanation, whole=True)
-    yield _paragraph(message("conflict.inputs", digest=problem.digest))
+    yield paragraph_of(message("conflict.inputs", digest=problem.digest))
 
 
 def conflict_blocks(
@@ -100,7 +90,7 @@ def conflict_blocks(
 ) -> Iterator[Block]:
     """Yield the verdict, then the contradictions."""
     yield from _verdict_blocks(problem, contradictions, awaited, expected)
-    yield from _contradictions(contradictions)
+    yield from contradictions_blocks(contradictions)
 
 
 def conflict_pages(
@@ -138,7 +128,7 @@ def _brief_page(
     more = message("conflict.more-in-report", count=len(items) - count)
     yield from _verdict_blocks(problem, contradictions, awaited, expected)
     yield Items(items, count, more)
-    yield _paragraph(message("conflict.whole-in-report"))
+    yield paragraph_of(message("conflict.whole-in-report"))
 
 
 def _verdict_blocks(
@@ -148,9 +138,9 @@ def _verdict_blocks(
     expected: Expected | None,
 ) -> Iterator[Block]:
     """Yield the verdict, what lock is expected, and the heading of the contradictions."""
-    yield _paragraph(*sentences.verdict(problem, awaited))
+    yield paragraph_of(*sentences.verdict(problem, awaited))
     if awaited and expected is not None:
-        yield _paragraph(*sentences.expectation(expected))
+        yield paragraph_of(*sentences.expectation(expected))
     yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
 
 
@@ -179,7 +169,7 @@ def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """Yield the contradictions that were found during the search for ways out."""
     for contradiction in contradictions:
         yield Heading(message("conflict.further", claim=sentences.claim(contradiction)))
-        yield from _contradiction(contradiction)
+        yield from contradiction_blocks(contradiction)
 
 
 def further_pages(contradictions: Sequence[Contradiction]) -> Iterator[Iterator[Block]]:
@@ -188,118 +178,12 @@ def further_pages(contradictions: Sequence[Contradiction]) -> Iterator[Iterator[
     The last page only says that the report has these contradictions.
     """
     bare = [replace(contradiction, notes=()) for contradiction in contradictions]
-    remark = _paragraph(message("conflict.further-in-report", count=len(contradictions)))
+    remark = paragraph_of(message("conflict.further-in-report", count=len(contradictions)))
     yield further_blocks(contradictions)
     yield further_blocks(bare)
     for shortest in (False, True):
         yield iter([remark, Items(_brief_items(bare, shortest=shortest))])
     yield iter([remark])
-
-
-def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
-    """Yield the contradictions, with a heading for each if there are several.
-
-    The heading of a single one is written by the caller.
-    """
-    groups = alike(sentences.condensed(contradictions))
-    total = len(groups)
-    for number, (first, *others) in enumerate(groups, 1):
-        if total > 1:
-            claim = sentences.claim(first)
-            yield Heading(
-                message("conflict.conflict-of", number=number, total=total, claim=claim), level=3
-            )
-        yield from _contradiction(first)
-        if others:
-            yield _paragraph(*sentences.likewise(first, others))
-            for other in others:
-                (said,) = sentences.likewise(first, [other])
-                reasons = map(sentences.sentence, other.reasons)
-                yield Details(said, (_paragraph(*reasons),))
-
-
-def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
-    """Yield the reasons with their origins, the conclusion or the cases, and the warnings."""
-    yield _items(reason_items(contradiction.reasons))
-    if contradiction.closing is not None and len(contradiction.reasons) > 1:
-        yield _result(sentences.closing_sentence(contradiction.closing))
-    if contradiction.branches:
-        yield _result(message("conflict.cases", subject=contradiction.branches[0].subject))
-        yield _items(_branches(contradiction.branches))
-    if contradiction.notes:
-        yield _paragraph(message("conflict.known-faults"))
-        yield _items([_warning(note) for note in contradiction.notes])
-
-
-def reason_items(reasons: Sequence[Reason]) -> list[Item]:
-    """Return reasons as numbered items, with their origins and the sources of their facts."""
-    return [_reason(number, reason) for number, reason in enumerate(reasons, 1)]
-
-
-def _reason(number: int, reason: Reason) -> Item:
-    """Return one reason as an item, with its origin and the source of its fact."""
-    origin: Line = () if reason.where in ("", SUPPOSED) else (origin_span(reason),)
-    details = list(sentences.reason_details(reason))
-    evidence: list[Line] = []
-    fact, requirement = reason.fact, requirement_of(reason)
-    if fact is not None:
-        origin = (*origin, Span(with_strength(fact)))
-        why = sentences.reason_of(fact)
-        if requirement is not None and _is_about_machines(requirement, fact):
-            # The reason of the fact says what can be done on such a machine.
-            details.append(why)
-        elif not isinstance(reason.constraint, Excluded):
-            # The sentence of an exclusion has the reason already.
-            evidence.append(line(message("conflict.reason", text=why)))
-        evidence.append(_evidence(fact))
-    return Item(
-        label=str(number),
-        lines=(line(sentences.sentence(reason)),),
-        origin=origin,
-        sort=sort_of(reason),
-        source=_first_source(fact),
-        details=tuple(map(line, details)),
-        evidence=tuple(evidence),
-    )
-
-
-def _is_about_machines(requirement: str, fact: Fact) -> bool:
-    """Return whether a fact's requirement is on a component whose values are machines."""
-    name = needed_name(requirement)
-    needs = component_requirements(fact.added_needs)
-    return any(need.component == name and need.names_machines for need in needs)
-
-
-def _first_source(fact: Fact | None) -> str:
-    """Return the first reference of a fact for a terminal; empty without a fact."""
-    if fact is None:
-        return ""
-    first, *others = fact.source.references
-    return f"{brief_text(first)}; …" if others else brief_text(first)
-
-
-def _evidence(fact: Fact) -> Line:
-    """Return the line with the references of a fact and the day on which they were checked."""
-    checked = message("conflict.checked-on", text="", date=fact.checked.isoformat())
-    return (Span(message("conflict.evidence", text="")), *cited(fact.source), Span(checked))
-
-
-def _branches(branches: Sequence[Branch]) -> list[Item]:
-    """Return the cases as nested items."""
-    return [
-        Item(
-            lines=(line(sentences.branch_sentence(branch)),),
-            items=tuple(_branches(branch.branches)),
-        )
-        for branch in branches
-    ]
-
-
-def _warning(warning: Warns, label: str = "") -> Item:
-    """Return a warning as an item, with the place and the source of its fact."""
-    place = Span(warning.where, source_line(warning.where))
-    evidence = (place, Span(message("semicolon")), *_evidence(warning))
-    return Item(label=label, lines=(line(sentences.warning_text(warning)),), evidence=(evidence,))
 
 
 def ways_out_blocks(
@@ -313,7 +197,7 @@ def ways_out_blocks(
     """
     if explanation.missing:
         most = None if whole else _MISSING
-        yield _paragraph(sentences.missing_sentence(explanation.missing, most))
+        yield paragraph_of(sentences.missing_sentence(explanation.missing, most))
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
         lines = tuple(map(line, sentences.way_zero(explanation)))
@@ -331,7 +215,7 @@ def ways_out_blocks(
         remarks.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:
         remarks += [message("conflict.limited"), message("conflict.more-time")]
-    yield _paragraph(*remarks, message("conflict.old-lock"))
+    yield paragraph_of(*remarks, message("conflict.old-lock"))
 
 
 def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Iterator[Block]:
@@ -352,14 +236,14 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
             )
             for fix in explanation.fixes
         ]
-        yield _items(items)
+        yield shortened_items(items)
     if warnings:
         yield Heading(message("report.warnings"), level=3)
-        yield _items(
+        yield shortened_items(
             [
                 Item(label=labels[text], lines=(line(text),))
                 if warning is None
-                else _warning(warning, labels[text])
+                else warning_item(warning, labels[text])
                 for text, warning in warnings.items()
             ]
         )
@@ -391,7 +275,7 @@ def _awaiting_blocks(explanation: Explanation, *, in_checkout: bool) -> Iterator
                 command=fixes.apply_command(explanation, fix.name, in_checkout=in_checkout),
             )
         )
-    yield _items(items)
+    yield shortened_items(items)
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
@@ -425,7 +309,7 @@ def _details(fix: Fix, original: str) -> Details:
         Code(tuple(fixes.stack_diff(original, text)), "diff") for text in fix.texts
     ]
     for name, text in fix.files:
-        blocks.append(_paragraph(message("conflict.file", name=name)))
+        blocks.append(paragraph_of(message("conflict.file", name=name)))
         blocks.append(Code(tuple(fixes.safe_lines(text)), "toml"))
     return Details(message("conflict.labelled", label=label, text=changes), tuple(blocks))
 
@@ -434,7 +318,7 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
     """Yield what was tried without success."""
     if not explanation.attempts:
         if not explanation.fixes:
-            yield _paragraph(message("conflict.nothing-tried"))
+            yield paragraph_of(message("conflict.nothing-tried"))
         return
     yield Heading(message("conflict.heading-tried"), level=3)
     items = [
@@ -445,101 +329,3 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
         for attempt in explanation.attempts
     ]
     yield Items(tuple(items))
-
-
-def why_blocks(why: Why) -> Iterator[Block]:
-    """Yield the blocks that say why a project has its version."""
-    values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
-    yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
-    yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
-    yield _items(reason_items(why.requirements))
-    binding = [number for number, reason in enumerate(why.requirements, 1) if reason in why.bound]
-    if binding:
-        numbers = sentences.numbers(binding)
-        yield _result(message("conflict.bound", count=len(binding), numbers=numbers))
-    if why.facts:
-        yield Heading(message("conflict.why-facts"))
-        yield _items(reason_items(why.facts))
-    yield _paragraph(*_newer(why))
-    if why.gave_way:
-        gave_way = joined("comma", [f"`{line}`" for line in why.gave_way])
-        yield _paragraph(message("conflict.gave-way", count=len(why.gave_way), lines=gave_way))
-    own_lines = _own_lines(why)
-    if own_lines:
-        arguments = (why.problem.stack.argument, f"{why.name}=={why.tried}")
-        values = {"lines": own_lines, "version": why.tried, "count": len(own_lines)}
-        command = shlex.join(("ascend-lock", "why", *arguments))
-        yield _paragraph(message("conflict.own-line", **values), verbatim(command))
-    elif why.contradictions:
-        claim = sentences.overall_claim(why.contradictions)
-        code = "conflict.cannot-take"
-        yield Heading(message(code, name=why.name, version=why.tried, claim=claim))
-        yield from _contradictions(why.contradictions)
-        names = [f"`{practice.id}`" for practice in why.practices]
-        if names:
-            listed = joined("comma", names)
-            yield _paragraph(message("conflict.practices-help", count=len(names), names=listed))
-    elif why.tried:
-        others = [move for move in why.moves if move[0] != why.name]
-        code = "conflict.can-take" if others else "conflict.can-take-alone"
-        yield Heading(message(code, count=len(others), name=why.name, version=why.tried))
-        yield _items([Item(lines=(line(pin_change(*move)),)) for move in others])
-
-
-def _own_lines(why: Why) -> list[str]:
-    """Return the lines of the stack that rule out the release that was tried, without any other.
-
-    Empty if other requirements are needed for that.
-    """
-    for contradiction in why.contradictions:
-        own = []
-        for reason in contradiction.reasons:
-            stack_line = reason.constraint
-            # Only lines of `requires` give way if the user names a release.
-            if not isinstance(stack_line, StackLine) or stack_line.key != "requires":
-                break
-            if stack_line.where != SUPPOSED:
-                own.append(f"`{stack_line.text}`")
-        else:
-            return list(dict.fromkeys(own))
-    return []
-
-
-def _newer(why: Why) -> Iterator[Message]:
-    """Yield sentences about newer releases, and about what could not be decided."""
-    if not why.newer:
-        yield message("conflict.nothing-newer")
-    else:
-        versions = first_of(why.newer, _NEWER)
-        yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
-    # If the requirements allow no newer release, the day has no influence.
-    if why.after_day and not why.bound:
-        yield message("conflict.after-day", count=why.after_day, day=why.day, name=why.name)
-    for version, facts in why.later:
-        places = joined("comma", [with_strength(fact, fact.where) for fact in facts])
-        yield message("conflict.taken-later", version=version, pin=why.version, facts=places)
-        yield from map(sentences.reason_of, facts)
-    if why.unreachable:
-        indexes = joined("comma", [f"`{index}`" for index in why.unreachable])
-        yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
-    if why.untried:
-        yield message("conflict.untried", why=why.untried)
-    elif why.limited:
-        yield message("conflict.not-decided")
-
-
-def _items(items: Sequence[Item]) -> Items:
-    """Return a list of items. If a terminal cannot show all, it says how many more there are."""
-    most = Items(()).most
-    more = message("conflict.more-in-report", count=len(items) - most) if len(items) > most else ""
-    return Items(tuple(items), most, more)
-
-
-def _paragraph(*texts: Message) -> Paragraph:
-    """Return a paragraph with one line for each text."""
-    return Paragraph(tuple(map(line, texts)))
-
-
-def _result(text: Message) -> Paragraph:
-    """Return a paragraph with the conclusion from the block above it."""
-    return Paragraph((line(text),), result=True)

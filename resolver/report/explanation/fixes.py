@@ -38,7 +38,7 @@ from resolver.model.explanation import (
     Explanation,
     Fix,
 )
-from resolver.model.message import Message, joined, message
+from resolver.model.message import Message, joined, message, quoted
 from resolver.model.requirement import Requirement
 from resolver.report.explanation.sentences import sentence, warning_text
 from resolver.report.links import BESIDE
@@ -228,7 +228,7 @@ def _change(change: Change) -> Message:
     """Return the sentence about a change, without how far it is from the original release."""
     match change:
         case PracticesOn():
-            names = [f"`{name}`" for name in change.names]
+            names = quoted(change.names)
             listed = joined("comma", names)
             return message("conflict.practices-on", count=len(names), names=listed)
         case LineAdded():

@@ -38,6 +38,7 @@ from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
+from resolver.report.explanation.unavailable import reason_details
 from resolver.report.links import full_link
 
 # The version of the schema. Within a version keys may be added, but none is removed or changes its
@@ -128,7 +129,7 @@ def _statement(number: int, reason: Reason, language: Language) -> dict[str, Any
         "kind": _kind(reason),
         "sort": sort_of(reason),
         "text": translate(sentences.sentence(reason), language),
-        "details": [translate(detail, language) for detail in sentences.reason_details(reason)],
+        "details": [translate(detail, language) for detail in reason_details(reason)],
         "where": reason.where,
         "origin": translated(place.text, language),
         "href": place.href,

@@ -42,20 +42,9 @@ _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
 
 
-class GroupedReasons(Reason, frozen=True, kw_only=True):
-    """Reasons with the same cause, which are stated in one sentence.
-
-    The constraint and the place are those of the reason about the newest releases; the releases are
-    those of all reasons.
-    """
-
-    # The reasons, those about the newest releases first.
-    members: tuple[Reason, ...]
-
-
 def members_of(reason: Reason) -> tuple[Reason, ...]:
     """Return the reasons that are stated with a reason: those of a group, or itself alone."""
-    return reason.members if isinstance(reason, GroupedReasons) else (reason,)
+    return reason.members or (reason,)
 
 
 def needs_text(reason: Reason) -> str:
@@ -238,14 +227,17 @@ def needed_name(requirement: str) -> str:
 
 
 def _together(reasons: Sequence[Reason]) -> Reason:
-    """Return reasons with the same cause as one, which has the place of the newest of them."""
+    """Return reasons with the same cause as one, which is stated in one sentence.
+
+    It has the constraint and the place of the reason about the newest releases, and the releases of
+    all reasons.
+    """
     if len(reasons) == 1:
         return reasons[0]
     newest, *others = sorted(reasons, key=_newest, reverse=True)
-    return GroupedReasons(
-        constraint=newest.constraint,
+    return replace(
+        newest,
         versions=_spans(reason.versions for reason in reasons),
-        where=newest.where,
         # What is nearest to one specifier is not nearest to another.
         evidence=replace(newest.evidence, nearest=()),
         members=(newest, *others),

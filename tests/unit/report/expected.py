@@ -16,8 +16,8 @@ from resolver.report.explanation.conflict import (
     conflict_blocks,
     report_files,
     ways_out_blocks,
-    why_blocks,
 )
+from resolver.report.explanation.why import why_blocks
 from resolver.report.markup import markdown_text
 from resolver.report.summary import difference_blocks
 from resolver.report.terminal import WIDTH, terminal_text

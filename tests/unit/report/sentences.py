@@ -20,9 +20,9 @@ from resolver.report.explanation.reasons import origin_span
 from resolver.report.explanation.sentences import (
     claim,
     closing_sentence,
-    reason_details,
     sentence,
 )
+from resolver.report.explanation.unavailable import reason_details
 from tests.changes import extras_removed, version
 from tests.components import COMPONENTS
 from tests.reasons import asks, excluded, exclusive, has, requires, unavailable
