@@ -14,14 +14,13 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.changed_stack import ChangedStack, EditSet, edit_of
+from resolver.explain.changed_stack import ChangedStack, EditSet
 from resolver.explain.paired_lines import paired_projects
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, NoLock, Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
 from resolver.model.dependency import Candidate
-from resolver.model.edit import SetLine
 from resolver.model.resolution import Resolution
 from resolver.resolve.soft_requirements import releases_for
 from resolver.resolve.solver import Refutation
@@ -203,8 +202,6 @@ class CandidateFixes:
     ) -> ChangedStack:
         """Return a changed stack in which a changed line asks for a certain release."""
         after = replace(change.after, specifier=SpecifierSet(f"=={candidate.version}"))
-        edit = edit_of(change)
-        assert isinstance(edit, SetLine)  # noqa: S101  the edit of every changed line
         distance = self._alternatives.distance_from(change.asked, candidate)
         other = replace(
             change,
@@ -212,7 +209,6 @@ class CandidateFixes:
             steps=distance.releases,
             years=distance.years,
             days=distance.days,
-            edit=replace(edit, text=str(after)),
         )
         changes = tuple(other if each is change else each for each in changed.changes)
         return replace(changed, changes=changes)

@@ -19,6 +19,7 @@ from resolver.model.change import (
     LineDropped,
     PracticesOn,
     VersionChanged,
+    subjects_of,
 )
 from resolver.model.edit import Edit, Edits, place_of
 from resolver.model.resolution import Resolution
@@ -48,7 +49,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
     @property
     def edits(self) -> Edits:
         """Return the edits that make this stack from the original one."""
-        return tuple(map(edit_of, self.changes))
+        return tuple(change.edit for change in self.changes)
 
     @property
     def key(self) -> EditSet:
@@ -68,7 +69,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
     @property
     def subjects(self) -> set[tuple[ChangeKind, str, str]]:
         """Return the kind, the subject and the other target of each change."""
-        return {(change.kind, change.subject, change.target) for change in self.changes}
+        return subjects_of(self.changes)
 
     @property
     def dropped(self) -> set[str]:
@@ -119,10 +120,10 @@ class ChangedStack(msgspec.Struct, frozen=True):
         What both change is reported once, and is paid for once. If the second change restores the
         original value, neither is reported.
         """
-        changes = {place_of(edit_of(change)): change for change in self.changes}
+        changes = {place_of(change.edit): change for change in self.changes}
         price = self.price + other.price
         for later in other.changes:
-            place = place_of(edit_of(later))
+            place = place_of(later.edit)
             earlier = changes.get(place)
             if earlier is None:
                 changes[place] = later
@@ -139,15 +140,6 @@ class ChangedStack(msgspec.Struct, frozen=True):
             risky=self.risky or other.risky,
             unproven=self.unproven + other.unproven,
         )
-
-
-def edit_of(change: Change) -> Edit:
-    """Return the edit that a change makes in a stack.
-
-    A change of kind SPLIT has no edit, and must not be passed.
-    """
-    assert change.edit is not None  # noqa: S101
-    return change.edit
 
 
 def _restores(later: Change, earlier: Change) -> bool:
@@ -170,12 +162,14 @@ def _joined(earlier: Change, later: Change) -> Change:
     match earlier, later:
         case LineAdded(), VersionChanged() | ExtrasRemoved():
             joined: Change = LineAdded(
-                need=later.after, absent=earlier.absent, where=later.where, edit=later.edit
+                need=later.after,
+                absent=earlier.absent,
+                where=later.where,
+                number=earlier.number,
+                group=earlier.group,
             )
         case VersionChanged(), ExtrasRemoved():
-            joined = VersionChanged(
-                before=earlier.before, after=later.after, where=later.where, edit=later.edit
-            )
+            joined = VersionChanged(before=earlier.before, after=later.after, where=later.where)
         case VersionChanged() | ExtrasRemoved(), VersionChanged() | ExtrasRemoved() | LineDropped():
             joined = replace(later, before=earlier.before)
         case ComponentChanged(), ComponentChanged():

@@ -14,7 +14,7 @@ from resolver.config.decode import parse_need
 from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
 from resolver.explain.alternatives import NO_DISTANCE, Alternatives
-from resolver.explain.changed_stack import ChangedStack, edit_of
+from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
 from resolver.model import fact as facts
@@ -50,15 +50,6 @@ from resolver.model.constraint import (
     extra_part,
 )
 from resolver.model.dependency import Candidate
-from resolver.model.edit import (
-    AddRows,
-    AllowPrereleases,
-    DropConstraint,
-    DropCutoff,
-    SetAside,
-    SetComponent,
-    SetLine,
-)
 from resolver.model.package import Package
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason
@@ -250,7 +241,7 @@ class Changes:
             after=after,
             where=constraint.where,
             target=trials.target,
-            edit=SetComponent(trials.problem.target_number, constraint.component, after),
+            target_number=trials.problem.target_number,
         )
 
     def _of_policy(self, constraint: Unavailable) -> Change:
@@ -261,9 +252,9 @@ class Changes:
             # Without a cut-off, no constraint rests on it.
             assert cutoff is not None  # noqa: S101
             where = stack.line("policy", CUTOFF)
-            return CutoffDropped(cutoff=cutoff, where=where, edit=DropCutoff())
+            return CutoffDropped(cutoff=cutoff, where=where)
         project, where = constraint.project, self._problem.stack.where
-        return PrereleasesAdmitted(project=project, where=where, edit=AllowPrereleases(project))
+        return PrereleasesAdmitted(project=project, where=where)
 
     def _of_fact(self, constraint: Requires | Excluded) -> FactSetAside:
         """Return the change that sets aside a fact, or one requirement that it states."""
@@ -277,7 +268,6 @@ class Changes:
             need=text,
             removed=need.name if isinstance(need, Requirement) else None,
             where=fact.where,
-            edit=SetAside(fact.id, text, "To be confirmed: say why this fact does not hold here."),
         )
 
     # --- lines
@@ -295,7 +285,7 @@ class Changes:
 
     def dropped(self, root: RootRequirement) -> LineDropped:
         """Return the change that drops a line of the stack."""
-        return LineDropped(before=root, where=root.origin.where, edit=SetLine(root.number, ""))
+        return LineDropped(before=root, where=root.origin.where)
 
     def _change_of_line(
         self,
@@ -323,8 +313,7 @@ class Changes:
         where = root.origin.where
         if specifier is None:
             after = replace(need, extras=extras)
-            edit = SetLine(root.number, str(after))
-            return ExtrasRemoved(before=root, after=after, where=where, edit=edit)
+            return ExtrasRemoved(before=root, after=after, where=where)
         after = replace(need, extras=extras, specifier=specifier)
         return VersionChanged(
             before=root,
@@ -333,7 +322,6 @@ class Changes:
             steps=distance.releases,
             years=distance.years,
             days=distance.days,
-            edit=SetLine(root.number, str(after)),
         )
 
     def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
@@ -395,7 +383,6 @@ class Changes:
             removed=needed,
             needs=tuple(sorted(stated)),
             rows=rows,
-            edit=AddRows(rows),
         )
 
     def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
@@ -413,7 +400,7 @@ class Changes:
         Lines whose marker is false for the target are left out.
         """
         target = self._problem.target
-        lines = self._trials.lines(map(edit_of, changes))
+        lines = self._trials.lines(change.edit for change in changes)
         needs = [parse_need(line, target.components, direct=True) for line in lines]
         return [
             need.specifier
@@ -438,7 +425,7 @@ def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
 def _of_bound(root: RootRequirement) -> ConstraintDropped:
     """Return the change that removes a line of the stack's `constraints`."""
     line = root.origin
-    return ConstraintDropped(before=root, where=line.where, edit=DropConstraint(line.text))
+    return ConstraintDropped(before=root, where=line.where)
 
 
 def new_fact(problem: Problem, kind: str, keys: Mapping[str, object], source: str = "") -> str:

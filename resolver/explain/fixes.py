@@ -23,7 +23,6 @@ from resolver.lock.warnings import unmet_soft_requirements
 from resolver.model.change import (
     ArchiveStated,
     Change,
-    ChangeKind,
     ComponentChanged,
     ExtrasRemoved,
     LineAdded,
@@ -32,6 +31,7 @@ from resolver.model.change import (
     RequirementRemoved,
     ShippedTaken,
     VersionChanged,
+    subjects_of,
 )
 from resolver.model.explanation import Environment, Fix, ShownPin
 from resolver.model.fact import Warns, as_warning
@@ -261,7 +261,7 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
         return True
     if _edits_of(better) < _edits_of(fix):
         return True
-    if _changed_of(better) == _changed_of(fix):
+    if subjects_of(better.changes) == subjects_of(fix.changes):
         is_early = any(map(takes_prerelease, fix.changes))
         if is_early and not any(map(takes_prerelease, better.changes)):
             return True
@@ -292,14 +292,9 @@ def _result_of(change: Change) -> object:
         case RequirementRemoved() | ArchiveStated() | ShippedTaken():
             return change.rows
         case PrereleasesAdmitted():
-            return change.edit
+            return change.project
         case _:
             return None
-
-
-def _changed_of(fix: Fix) -> set[tuple[ChangeKind, str, str]]:
-    """Return the kind, the subject and the other target of each change of a fix."""
-    return {(change.kind, change.subject, change.target) for change in fix.changes}
 
 
 def _apart_from_components(fix: Fix) -> frozenset[object]:

@@ -46,7 +46,6 @@ from resolver.model.constraint import (
     Unavailable,
 )
 from resolver.model.dependency import Candidate
-from resolver.model.edit import AddRows, SetLine, TurnOnPractice, UseFacts
 from resolver.model.fact import Absent, Builds, Metadata, Practice
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, Rejection, RejectionReason, Release
@@ -96,10 +95,8 @@ class Proposals:
             name = known.get(need.name)
             if name and is_slip(need.name, name):
                 meant = replace(need, name=text.name(name))
-                edit = SetLine(root.number, str(meant))
-                changes.append(
-                    VersionChanged(before=root, after=meant, where=root.origin.where, edit=edit)
-                )
+                where = root.origin.where
+                changes.append(VersionChanged(before=root, after=meant, where=where))
         if changes:
             yield ChangedStack(tuple(changes), FREE * len(changes), risky=False)
 
@@ -117,10 +114,7 @@ class Proposals:
         ]
         if practices:
             where = self._trials.files.stack.line("stack")
-            changes = [
-                PracticesOn(names=(name,), where=where, edit=TurnOnPractice(name))
-                for name in practices
-            ]
+            changes = [PracticesOn(names=(name,), where=where) for name in practices]
             yield ChangedStack(tuple(changes), FREE, risky=False)
 
     def _may_need(self, project: NormalizedName) -> bool:
@@ -159,8 +153,13 @@ class Proposals:
             if (fact.package, fact.other) in pairs:
                 versions = fact.versions[0] if len(fact.versions) == 1 else ""
                 need = text.requirement(f"{fact.package}{versions}")
-                edit = SetLine(self._trials.next_number, str(need), self._problem.stack.group)
-                change = LineAdded(need=need, absent=fact.other, where=where, edit=edit)
+                change = LineAdded(
+                    need=need,
+                    absent=fact.other,
+                    where=where,
+                    number=self._trials.next_number,
+                    group=self._problem.stack.group,
+                )
                 yield ChangedStack((change,), FREE, risky=False)
 
     # --- Pythons
@@ -395,7 +394,7 @@ class Proposals:
         """Return the stack with a spare file of facts."""
         name = PurePosixPath(file.name).stem
         where = self._trials.files.stack.line("stack", "facts")
-        change = FactsUsed(project=name, file=file.name, where=where, edit=UseFacts(name))
+        change = FactsUsed(project=name, file=file.name, where=where)
         return ChangedStack((change,), ADD, risky=False)
 
     def _with_notes(
@@ -410,9 +409,7 @@ class Proposals:
             f"it has no static metadata, and {notes.how}",
         }
         rows = new_fact(self._problem, "metadata", fact, notes.source)
-        change = ArchiveStated(
-            project=name, archive=release.file.filename, rows=rows, edit=AddRows(rows)
-        )
+        change = ArchiveStated(project=name, archive=release.file.filename, rows=rows)
         project = self._clauses.universe.project(name)
         if project.wheels_set_aside(release.position):
             # The release has wheels for other machines. To change to one of these machines, or to

@@ -29,7 +29,6 @@ from resolver.model import text
 from resolver.model.change import Change, LineAdded, ShippedTaken, VersionChanged
 from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable
-from resolver.model.edit import AddRows, SetLine
 from resolver.model.fact import KINDS, Names
 from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
@@ -167,15 +166,13 @@ class ShippedStacks:
         where = self._trials.files.stack.line("stack", "requires")
         for position, name in enumerate(added):
             need = lines[name]
-            edit = SetLine(number + position, str(need), problem.stack.group)
-            changes.append(LineAdded(need=need, where=where, edit=edit))
+            group = problem.stack.group
+            changes.append(LineAdded(need=need, where=where, number=number + position, group=group))
         taken = {name for name in stack.commits if name in lines and name in self._named}
         taken.update(added)
         rows = stack.rows(taken)
         names = tuple(sorted(taken))
-        changes.append(
-            ShippedTaken(stack=stack.name, names=names, rows=rows, where=where, edit=AddRows(rows))
-        )
+        changes.append(ShippedTaken(stack=stack.name, names=names, rows=rows, where=where))
         return ChangedStack(tuple(changes), price, risky=False)
 
     def _on_its_machine(self, stack: _Shipped, changed: ChangedStack) -> Iterator[ChangedStack]:
@@ -213,7 +210,6 @@ def _replaced(root: RootRequirement, after: Requirement, stack: str) -> VersionC
         after=after,
         where=root.origin.where,
         shipped=stack,
-        edit=SetLine(root.number, str(after)),
     )
 
 

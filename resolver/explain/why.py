@@ -281,7 +281,8 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
 def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
     """Yield requirements. Several requirements of one file on one project become one.
 
-    Some files have a line for each version of Python.
+    Some files have a line for each version of Python. All of them hold, and a reader looks for what
+    they admit together. The result is for display: no release has such a requirement.
     """
     merged: dict[Line | Requires, list[Requirement]] = {}
     for constraint in because:

@@ -5,6 +5,7 @@ Each kind of change is a type with its own data. `report/explanation/fixes` make
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import Enum
 from typing import ClassVar, Final
@@ -13,10 +14,24 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model.component import Component, are_of_one_line
-from resolver.model.edit import Edit
+from resolver.model.edit import (
+    AddRows,
+    AllowPrereleases,
+    DropConstraint,
+    DropCutoff,
+    Edit,
+    SetAside,
+    SetComponent,
+    SetLine,
+    TurnOnPractice,
+    UseFacts,
+)
 from resolver.model.problem import RootRequirement
 from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement, name_of
+
+# The reason that is written into the stack for a fact that is set aside.
+_TO_CONFIRM = "To be confirmed: say why this fact does not hold here."
 
 
 class ChangeKind(Enum):
@@ -54,6 +69,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     """What all changes have.
 
     Two changes of the same kind are about the same if they have the same `subject` and `target`.
+    Each kind has an `edit`, one of the types of `model/edit`: what it does to the stack.
     """
 
     # file:line of what changes.
@@ -80,8 +96,6 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     # The shipped stack that the new line is from, or that must not have the project of a dropped
     # line; empty for other changes.
     shipped: str = ""
-    # How the change edits the stack; None for a split, which makes two stacks.
-    edit: Edit | None = None
 
 
 class PracticesOn(_Change, frozen=True, kw_only=True):
@@ -96,6 +110,12 @@ class PracticesOn(_Change, frozen=True, kw_only=True):
         """Return the ids of the practices, separated by commas."""
         return ", ".join(self.names)
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that turns the practice on. Raise ValueError if there are several."""
+        (name,) = self.names
+        return TurnOnPractice(name)
+
 
 class LineAdded(_Change, frozen=True, kw_only=True):
     """A line about another project is added."""
@@ -103,6 +123,10 @@ class LineAdded(_Change, frozen=True, kw_only=True):
     kind: ClassVar[ChangeKind] = ChangeKind.LINE
     # What the line asks for.
     need: Requirement
+    # The number of the line in the file, after all lines that were read (see `SetLine`).
+    number: int = 0
+    # The group that the line belongs to; empty for a line of every group.
+    group: str = ""
     # The project that must be absent if a line names the added one, as a fact says; empty if the
     # line is added for another reason.
     absent: str = ""
@@ -111,6 +135,11 @@ class LineAdded(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the project that the line is about."""
         return self.need.name
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that adds the line."""
+        return SetLine(self.number, str(self.need), self.group)
 
 
 class _LineChanged(_Change, frozen=True, kw_only=True):
@@ -132,6 +161,11 @@ class _LineChanged(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the project that the line is about after the change."""
         return self.after.name
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that gives the line its new text."""
+        return SetLine(self.before.number, str(self.after))
 
 
 class VersionChanged(_LineChanged, frozen=True, kw_only=True):
@@ -163,6 +197,11 @@ class LineDropped(_Change, frozen=True, kw_only=True):
         """Return the project or component that the line was about."""
         return name_of(self.before.need)
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that drops the line."""
+        return SetLine(self.before.number, "")
+
 
 class ComponentChanged(_Change, frozen=True, kw_only=True):
     """A component of a target gets another value."""
@@ -174,11 +213,18 @@ class ComponentChanged(_Change, frozen=True, kw_only=True):
     before: str
     # The new value.
     after: str
+    # The number of the target in the file, from 0.
+    target_number: int = 0
 
     @property
     def subject(self) -> str:
         """Return the name of the component."""
         return self.component.name
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that gives the component its new value."""
+        return SetComponent(self.target_number, self.component.name, self.after)
 
     @property
     def is_other_machine(self) -> bool:
@@ -212,6 +258,11 @@ class ConstraintDropped(_Change, frozen=True, kw_only=True):
         """Return the project that the line was about."""
         return name_of(self.before.need)
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that drops the line."""
+        return DropConstraint(self.before.origin.text)
+
 
 class CutoffDropped(_Change, frozen=True, kw_only=True):
     """The cut-off by upload date is removed from the policy."""
@@ -225,6 +276,11 @@ class CutoffDropped(_Change, frozen=True, kw_only=True):
         """Return the key of the cut-off in the policy."""
         return CUTOFF
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that drops the cut-off."""
+        return DropCutoff()
+
 
 class PrereleasesAdmitted(_Change, frozen=True, kw_only=True):
     """The policy admits all pre-releases of a project."""
@@ -237,6 +293,11 @@ class PrereleasesAdmitted(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the project."""
         return self.project
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that admits pre-releases of the project."""
+        return AllowPrereleases(self.project)
 
 
 class FactsUsed(_Change, frozen=True, kw_only=True):
@@ -252,6 +313,11 @@ class FactsUsed(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the project."""
         return self.project
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that makes the stack use the file."""
+        return UseFacts(self.project)
 
 
 class RequirementRemoved(_Change, frozen=True, kw_only=True):
@@ -272,6 +338,11 @@ class RequirementRemoved(_Change, frozen=True, kw_only=True):
         """Return the project that has the requirement."""
         return self.package
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that adds the fact."""
+        return AddRows(self.rows)
+
 
 class ArchiveStated(_Change, frozen=True, kw_only=True):
     """A new fact states what a source archive without static metadata requires."""
@@ -288,6 +359,11 @@ class ArchiveStated(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the project of the archive."""
         return self.project
+
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that adds the fact."""
+        return AddRows(self.rows)
 
 
 class ShippedTaken(_Change, frozen=True, kw_only=True):
@@ -306,6 +382,11 @@ class ShippedTaken(_Change, frozen=True, kw_only=True):
         """Return the projects, separated by commas."""
         return ", ".join(self.names)
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that adds the facts."""
+        return AddRows(self.rows)
+
 
 class FactSetAside(_Change, frozen=True, kw_only=True):
     """A fact, or one requirement that it states, no longer counts: a risk."""
@@ -323,6 +404,11 @@ class FactSetAside(_Change, frozen=True, kw_only=True):
         """Return the id of the fact."""
         return self.fact
 
+    @property
+    def edit(self) -> Edit:
+        """Return the edit that sets the fact or the requirement aside."""
+        return SetAside(self.fact, self.need, _TO_CONFIRM)
+
 
 class LinesDivided(_Change, frozen=True, kw_only=True):
     """The lines are divided between two environments: this is one of them."""
@@ -337,6 +423,11 @@ class LinesDivided(_Change, frozen=True, kw_only=True):
     def subject(self) -> str:
         """Return the name of the environment."""
         return self.environment
+
+    @property
+    def edit(self) -> Edit:
+        """Raise TypeError: a division makes two stacks, so it is not one edit."""
+        raise TypeError(self.subject)
 
 
 # The key in [policy] of the cut-off by upload date.
@@ -362,3 +453,8 @@ Change = (
     | FactSetAside
     | LinesDivided
 )
+
+
+def subjects_of(changes: Iterable[Change]) -> set[tuple[ChangeKind, str, str]]:
+    """Return the kind, the subject and the other target of each change."""
+    return {(change.kind, change.subject, change.target) for change in changes}

@@ -4,6 +4,15 @@ Some terms: a contradiction is a minimal set of reasons that cannot all hold. A 
 fix) is a set of changes with which the stack was solved and locked. A practice is a fact about what
 an image of the vendor does against metadata (see `Strength`). It is off unless the stack turns it
 on.
+
+From a refutation to a page: a `Constraint` is what the stack, the target, metadata, a fact or an
+index demands (`resolve/universe` makes it). A `Refutation` is a core of constraints that cannot all
+hold, with the clauses in which it was found (`resolve/solver`). A `Reason` is a constraint of a
+core with the releases that it concerns there (`resolve/reasons`). A `Contradiction` is the reasons
+of one core, and where they meet (`explain/contradiction`). An `Explanation` is all contradictions
+of a problem, and its ways out (`explain/explain`). In a report, a reason becomes a `Message`, the
+sentence (`report/explanation/sentences`), and an `Item` of a document, the sentence with its origin
+and sources (`report/explanation/contradictions`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import (
     Lock,
-    LockedAbsent,
     LockedExport,
     LockedFact,
     LockedGit,
@@ -19,6 +18,7 @@ from resolver.model.repository import Step
 from resolver.model.text import Language
 from resolver.report.as_of import as_of_sentences
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
+from resolver.report.explanation.sentences import reason_of
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
@@ -124,7 +124,7 @@ def _sections(lock: Lock) -> Iterator[Block]:
         message("report.absent"),
         [message("report.absent-said")],
         columns=("project", "why", "according-to"),
-        rows=[(row.name, _reason(row), row.because) for row in lock.absent],
+        rows=[(row.name, reason_of(row), row.because) for row in lock.absent],
     )
     yield from _changes(lock)
     yield from _section(
@@ -181,7 +181,7 @@ def _departure(departure: Departure) -> Sequence[Text]:
 def _export(lock: Lock, export: LockedExport) -> Sequence[Text]:
     """Return the export about an environment variable."""
     how = message("report.optional" if export.optional else "report.set")
-    reasons = [_reason(fact) for fact in lock.facts_of(export)]
+    reasons = [reason_of(fact) for fact in lock.facts_of(export)]
     return export.name, export.value, how, joined("report.space", reasons)
 
 
@@ -190,7 +190,7 @@ def _fact(fact: LockedFact) -> Sequence[Text]:
     name = message("report.cited", what=fact.id, where=fact.where)
     strength = message(f"strength.{fact.strength}")
     source = message("report.checked", what=fact.source, date=fact.checked)
-    return name, strength, _reason(fact), source
+    return name, strength, reason_of(fact), source
 
 
 def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
@@ -252,8 +252,3 @@ def _pins(
             text = message("report.why-more", why=text, count=len(why) - _WHY)
         rows.append([*row, text])
     return _section(title, paragraphs, items, columns, rows)
-
-
-def _reason(stated: LockedFact | LockedAbsent) -> Message:
-    """Return the reason of a fact, or of a project that must be absent."""
-    return verbatim(stated.reason, stated.reason_zh)

@@ -91,8 +91,7 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
             case ArchiveStated():
                 archives.append(change.archive)
             case _:
-                effect = replace(change, target="", where="", cause=None, edit=None)
-                by_effect.setdefault(effect, []).append(change)
+                by_effect.setdefault(_effect_of(change), []).append(change)
     sentences = [
         change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)
         for alike in by_effect.values()
@@ -102,6 +101,13 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
     if archives:
         sentences.append(_facts_stated(archives))
     return sentences
+
+
+def _effect_of(change: Change) -> Change:
+    """Return a change without what differs between targets."""
+    if isinstance(change, ComponentChanged):
+        change = replace(change, target_number=0)
+    return replace(change, target="", where="", cause=None)
 
 
 def _for_targets(changes: Sequence[Change]) -> Message:

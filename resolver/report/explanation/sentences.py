@@ -32,6 +32,7 @@ from resolver.model.explanation import (
     Explanation,
 )
 from resolver.model.fact import Absent, Fact, Names, Warns
+from resolver.model.lock import LockedAbsent, LockedFact
 from resolver.model.message import Message, first_of, joined, message, quoted, verbatim
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, ReleaseRange
@@ -353,9 +354,9 @@ def _count(versions: Sequence[ReleaseRange]) -> int:
     return sum(span.count for span in versions) or 1
 
 
-def reason_of(fact: Fact) -> Message:
+def reason_of(stated: Fact | LockedFact | LockedAbsent) -> Message:
     """Return the reason that a fact gives. It is in English if it has no translation."""
-    return verbatim(fact.reason, fact.reason_zh)
+    return verbatim(stated.reason, stated.reason_zh)
 
 
 def warning_text(fact: Warns) -> Message:

@@ -7,29 +7,27 @@ import pytest
 from resolver.explain.changed_stack import ChangedStack
 from resolver.model import text
 from resolver.model.change import Change, ComponentChanged, LineAdded, VersionChanged
-from resolver.model.edit import SetComponent, SetLine
 from tests import changes
 from tests.components import COMPONENTS
 
 
 def version(before: str, after: str, steps: int = 0) -> VersionChanged:
-    return changes.version(before, after, steps=steps, edit=SetLine(0, after))
+    return changes.version(before, after, steps=steps)
 
 
 def component(before: str, after: str) -> ComponentChanged:
-    edit = SetComponent(0, "cann", after)
-    return ComponentChanged(component=COMPONENTS["cann"], before=before, after=after, edit=edit)
+    return ComponentChanged(component=COMPONENTS["cann"], before=before, after=after)
 
 
-def added(line: str) -> LineAdded:
-    return LineAdded(need=text.requirement(line), absent="old", edit=SetLine(0, line))
+def added(line: str, group: str = "") -> LineAdded:
+    return LineAdded(need=text.requirement(line), absent="old", number=-1, group=group)
 
 
 def without_extras(before: str, after: str) -> Change:
-    return changes.extras_removed(before, after, edit=SetLine(0, after))
+    return changes.extras_removed(before, after)
 
 
-DROPPED = changes.dropped("new==1", edit=SetLine(0, ""))
+DROPPED = changes.dropped("new==1")
 
 
 @pytest.mark.parametrize(
@@ -58,6 +56,7 @@ DROPPED = changes.dropped("new==1", edit=SetLine(0, ""))
         ),
         (component("8.5.0", "8.3.RC1"), component("8.3.RC1", "8.5.0"), None),
         (added("new==1"), version("new==1", "new==2"), added("new==2")),
+        (added("new==1", "a"), version("new==1", "new==2"), added("new==2", "a")),
         (added("new==1"), DROPPED, None),
     ],
 )
