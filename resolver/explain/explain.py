@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
@@ -37,6 +39,7 @@ from resolver.model.constraint import (
 from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation, Fix
 from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.model.reason import Reason
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text, described
 from resolver.resolve.solver import Refutation
@@ -79,50 +82,81 @@ def explanation_of(
     clauses = refutation.clauses
     problem = clauses.universe.problem
     awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
-    share = clock.within(clock.seconds * _SHARE)
-    core_list = found_cores(refutation, share)
-    clock.limited |= share.limited
-    shown = [shown_core(clauses, core) for core in core_list]
-    contradictions = [
-        contradiction_of(clauses, core, clock.expired) for core in dict.fromkeys(shown)
-    ]
-    known = [set(found.reasons) for found in contradictions]
-    known += [set(described(clauses, core).values()) for core in core_list]
-    report(problem, tuple(contradictions), awaited)
+    conflicts = _found_conflicts(refutation, clock)
+    report(problem, tuple(conflicts.contradictions), awaited)
     trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
-    # Where an index could not be reached, time is left for what it might have.
     is_all_reachable = not any(
         depends_on_unreachable_index(constraint, clauses) for constraint in clauses.known
     )
-    trials.clock = clock if is_all_reachable else clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
-    results = find_fixes(clauses, core_list, trials, report_fix)
-    for core, hidden in results.further:
-        core_list.append(core)
-        if set(hidden.reasons) not in known:
-            contradictions.append(hidden)
-    concerned = _projects_of(contradictions)
-    fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
-    clock.limited |= trials.clock.limited
-    trials.clock = clock
-    fixes += _solved_fixes(results, trials, contradictions, concerned)
+    # Where an index could not be reached, time is left for what it might have.
+    with nullcontext() if is_all_reachable else _leaving_time(trials):
+        results = find_fixes(clauses, conflicts.cores, trials, report_fix)
+        for core, hidden in results.further:
+            conflicts.add(core, hidden)
+        concerned = _projects_of(conflicts.contradictions)
+        divided = split(trials, conflicts.cores, concerned)
+    fixes = [(loss_of(fix), fix) for fix in divided]
+    fixes += _solved_fixes(results, trials, conflicts.contradictions, concerned)
     awaiting: Sequence[tuple[Loss, Fix]] = ()
     if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
-        awaiting = _awaiting_fixes(trials, clauses, contradictions, concerned, best)
+        awaiting = _awaiting_fixes(trials, clauses, conflicts.contradictions, concerned, best)
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
-        contradictions=tuple(contradictions),
+        contradictions=tuple(conflicts.contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         awaiting=tuple(islice(lettered(awaiting, problem.stack.name, options, "0"), _AWAITING)),
         attempts=_reported(results.attempts),
         limited=clock.limited,
-        missing=tuple(_missing(clauses.universe, contradictions)),
+        missing=tuple(_missing(clauses.universe, conflicts.contradictions)),
         options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
         unreachable_projects=tuple(sorted(results.unreachable_projects.items())),
     )
+
+
+class _Conflicts(NamedTuple):
+    """The conflicts of a stack that are known so far."""
+
+    # The cores.
+    cores: list[Sequence[Constraint]]
+    # The contradictions that are shown: fewer, if several cores say the same to people.
+    contradictions: list[Contradiction]
+    # The reasons of each core and each contradiction that was found before the search for fixes.
+    known_reasons: list[set[Reason]]
+
+    def add(self, core: Sequence[Constraint], contradiction: Contradiction) -> None:
+        """Add a core, and its contradiction unless its reasons are known."""
+        self.cores.append(core)
+        if set(contradiction.reasons) not in self.known_reasons:
+            self.contradictions.append(contradiction)
+
+
+def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
+    """Return the cores that are found in their share of the time, with their contradictions."""
+    clauses = refutation.clauses
+    share = clock.within(clock.seconds * _SHARE)
+    cores = found_cores(refutation, share)
+    clock.limited |= share.limited
+    shown = dict.fromkeys(shown_core(clauses, core) for core in cores)
+    contradictions = [contradiction_of(clauses, core, clock.expired) for core in shown]
+    known_reasons = [set(contradiction.reasons) for contradiction in contradictions]
+    known_reasons += [set(described(clauses, core).values()) for core in cores]
+    return _Conflicts(cores, contradictions, known_reasons)
+
+
+@contextmanager
+def _leaving_time(trials: Trials) -> Iterator[None]:
+    """Let the trials of a `with` block leave a share of the time that is left."""
+    clock = trials.clock
+    trials.clock = clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
+    try:
+        yield
+    finally:
+        clock.limited |= trials.clock.limited
+        trials.clock = clock
 
 
 def _awaiting_fixes(

@@ -108,9 +108,12 @@ def loss_of(
     missing_extras = [name for name in gone if "[" in name]
     stranded = [change for change in changes if no_longer_needed(change) in gone]
     if len(gone) > len(missing_extras):
+        # A project is no longer installed: it may be what an extra required.
         stranded += extras
-    related = families(changes)
-    for family in related:
+    change_families = families(changes)
+    days_older = 0
+    for family in change_families:
+        days_older += max(max(-change.days, 0) for change in family)
         years_older += max(max(-change.years, 0) for change in family)
     lines_lost = sum(map(_drops, changes)) + len(off) + len(stranded)
     is_warned = any(fact.unless for fact in warnings)
@@ -127,12 +130,12 @@ def loss_of(
         divided=len(environments) > 1,
         other_glibc=any(_is_about_glibc(change) and not _is_assumed(change) for change in changes),
         prereleases=sum(map(takes_prerelease, changes)),
-        changes=len(related) + is_warned,
+        changes=len(change_families) + is_warned,
         beyond_lines=sum(_is_beyond_lines(change) for change in changes),
         extras=len(extras) + len(missing_extras),
         practices=sum(len(change.names) for change in practices),
         older_requirers=sum(change.is_older_requirer for change in changes),
-        days_older=sum(max(max(-change.days, 0) for change in family) for family in related),
+        days_older=days_older,
         releases_older=sum(max(-change.steps, 0) for change in fix.changes),
         price=price,
         releases_away=sum(abs(change.steps) for change in changes),

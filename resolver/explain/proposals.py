@@ -447,11 +447,13 @@ def is_slip(written: str, meant: str) -> bool:
     short, long = sorted((written.replace("-", ""), meant.replace("-", "")), key=len)
     if short == long:
         return True
-    first = next(
-        (at for at, pair in enumerate(zip(short, long, strict=False)) if len({*pair}) > 1),
-        len(short),
-    )
-    rest, other = short[first:], long[first:]
+    same = 0
+    while same < len(short) and short[same] == long[same]:
+        same += 1
+    # Both tails begin with the first character that differs.
+    short_tail, long_tail = short[same:], long[same:]
     if len(short) < len(long):
-        return rest == other[1:]
-    return rest[1:] == other[1:] or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
+        return short_tail == long_tail[1:]
+    is_replaced = short_tail[1:] == long_tail[1:]
+    is_swapped = short_tail[:2] == long_tail[1::-1] and short_tail[2:] == long_tail[2:]
+    return is_replaced or is_swapped

@@ -26,7 +26,7 @@ from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
 from resolver.model import text
-from resolver.model.change import Change, LineAdded, ShippedTaken, VersionChanged
+from resolver.model.change import LineAdded, LineDropped, ShippedTaken, VersionChanged
 from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable
 from resolver.model.fact import KINDS, Names
@@ -143,8 +143,35 @@ class ShippedStacks:
         `drops_others`, so are lines about wanted projects that it lacks. Lines that do not apply to
         the target are kept, and a replaced line keeps its marker.
         """
-        changes: list[Change] = []
+        changed = list(self._changed_lines(stack, lines, wanted if drops_others else ()))
         price = costs.ADD
+        for change in changed:
+            if isinstance(change, LineDropped):
+                price += costs.DROP
+            elif change.subject not in stack.commits:
+                price += costs.VERSION
+        missing = [name for name in stack.commits if name not in self._named and name in wanted]
+        added = self._added_lines([lines[name] for name in missing])
+        taken = {name for name in stack.commits if name in lines and name in self._named}
+        taken.update(missing)
+        facts = ShippedTaken(
+            stack=stack.name,
+            names=tuple(sorted(taken)),
+            rows=stack.rows(taken),
+            where=self._trials.files.stack.line("stack", "requires"),
+        )
+        return ChangedStack((*changed, *added, facts), price, risky=False)
+
+    def _changed_lines(
+        self,
+        stack: _Shipped,
+        lines: Mapping[NormalizedName, Requirement],
+        dropped: Collection[NormalizedName],
+    ) -> Iterator[VersionChanged | LineDropped]:
+        """Yield the changes of the stack's own lines, as `_taking` describes them, in their order.
+
+        `dropped` are the projects whose lines are dropped if none of `lines` is about them.
+        """
         problem = self._trials.problem
         for root in problem.stack.requirements:
             need = root.need
@@ -153,27 +180,18 @@ class ShippedStacks:
             if need.name in lines:
                 after = replace(lines[need.name], marker=need.marker)
                 if str(after) != root.origin.text:
-                    changes.append(_replaced(root, after, stack.name))
-                    price += 0 if need.name in stack.commits else costs.VERSION
+                    yield _replaced(root, after, stack.name)
             elif need.name in stack.absent:
-                changes.append(replace(self._changes.dropped(root), shipped=stack.name))
-                price += costs.DROP
-            elif drops_others and need.name in wanted:
-                changes.append(self._changes.dropped(root))
-                price += costs.DROP
-        added = [name for name in stack.commits if name not in self._named and name in wanted]
-        number = self._trials.next_number
+                yield replace(self._changes.dropped(root), shipped=stack.name)
+            elif need.name in dropped:
+                yield self._changes.dropped(root)
+
+    def _added_lines(self, needs: Iterable[Requirement]) -> Iterator[LineAdded]:
+        """Yield the changes that add lines with these requirements after the last line."""
         where = self._trials.files.stack.line("stack", "requires")
-        for position, name in enumerate(added):
-            need = lines[name]
-            group = problem.stack.group
-            changes.append(LineAdded(need=need, where=where, number=number + position, group=group))
-        taken = {name for name in stack.commits if name in lines and name in self._named}
-        taken.update(added)
-        rows = stack.rows(taken)
-        names = tuple(sorted(taken))
-        changes.append(ShippedTaken(stack=stack.name, names=names, rows=rows, where=where))
-        return ChangedStack(tuple(changes), price, risky=False)
+        group = self._trials.problem.stack.group
+        for number, need in enumerate(needs, self._trials.next_number):
+            yield LineAdded(need=need, where=where, number=number, group=group)
 
     def _on_its_machine(self, stack: _Shipped, changed: ChangedStack) -> Iterator[ChangedStack]:
         """Yield a changed stack with the Python of a shipped stack, then also with its CANN.

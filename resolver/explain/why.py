@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -34,7 +35,7 @@ from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
-from resolver.phrase import EMPTY, phrase
+from resolver.phrase import EMPTY, Phrase, phrase
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project
 from resolver.resolve.reasons import pinned_reason, release_ranges
@@ -68,29 +69,10 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     day = universe.as_of.day
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, requirement.specifier, newer)
-    contradictions: tuple[Contradiction, ...] = ()
-    moves: tuple[_Move, ...] = ()
-    untried = EMPTY
-    limited = False
-    gave_way: tuple[str, ...] = ()
-    practices: tuple[facts.Practice, ...] = ()
+    trial = _Trial()
     if tried:
         is_asked_for = bool(requirement.specifier)
-        tried_universe, gave_way = _supposing(resolution, universe, name, tried, is_asked_for)
-        try:
-            answer = decide(tried_universe, tick=clock.tick)
-            if isinstance(answer, Resolution):
-                moves = tuple(_moves(resolution, answer))
-            else:
-                found = found_cores(answer, clock)
-                contradictions = tuple(
-                    contradiction_of(answer.clauses, core, clock.expired) for core in found
-                )
-                practices = tuple(_helpful_practices(answer.clauses, found))
-        except Expired:
-            tried, limited = "", True
-        except (IndexFailure, UndecidedError) as error:
-            tried, untried = "", error.phrases["message"]
+        trial = _try(resolution, universe, name, tried, is_asked_for=is_asked_for, clock=clock)
     requirements, bound = _requirements(resolution, pin, newer)
     return Why(
         problem=resolution.problem,
@@ -100,18 +82,63 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         bound=bound,
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,
-        tried=tried,
-        contradictions=contradictions,
-        moves=moves,
+        tried=trial.decided,
+        contradictions=trial.contradictions,
+        moves=trial.moves,
         unreachable=tuple(project.unreachable),
-        untried=untried,
-        limited=limited,
+        untried=trial.untried,
+        limited=trial.limited,
         day=day,
         after_day=sum(_is_later(project, version, day) for version in newer),
         later=tuple(_later(project, pin, newer, day)),
-        gave_way=gave_way,
-        practices=practices,
+        gave_way=trial.gave_way,
+        practices=trial.practices,
     )
+
+
+class _Trial(NamedTuple):
+    """Whether another release of a project is possible. The fields are as in `Why`."""
+
+    # The release that was tried; empty if it is not known whether it is possible.
+    decided: str = ""
+    # What speaks against it.
+    contradictions: tuple[Contradiction, ...] = ()
+    # The pins that change with it.
+    moves: tuple[_Move, ...] = ()
+    # The stack's lines that were ignored for it.
+    gave_way: tuple[str, ...] = ()
+    # The practices that would drop a requirement of the contradictions.
+    practices: tuple[facts.Practice, ...] = ()
+    # What failed.
+    untried: Phrase = EMPTY
+    # Whether time was up.
+    limited: bool = False
+
+
+def _try(
+    resolution: Resolution,
+    universe: Universe,
+    name: NormalizedName,
+    version: str,
+    *,
+    is_asked_for: bool,
+    clock: Clock,
+) -> _Trial:
+    """Solve the stack with another release of a project. The parameters are as in `_supposing`."""
+    supposed, gave_way = _supposing(resolution, universe, name, version, is_asked_for)
+    try:
+        answer = decide(supposed, tick=clock.tick)
+        if isinstance(answer, Resolution):
+            moves = tuple(_moves(resolution, answer))
+            return _Trial(version, moves=moves, gave_way=gave_way)
+        cores = found_cores(answer, clock)
+        contradictions = [contradiction_of(answer.clauses, core, clock.expired) for core in cores]
+        practices = tuple(_helpful_practices(answer.clauses, cores))
+        return _Trial(version, tuple(contradictions), gave_way=gave_way, practices=practices)
+    except Expired:
+        return _Trial(gave_way=gave_way, limited=True)
+    except (IndexFailure, UndecidedError) as error:
+        return _Trial(gave_way=gave_way, untried=error.phrases["message"])
 
 
 def _requirements(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from packaging.version import Version
@@ -117,34 +117,53 @@ def base_image(lock: Lock, images: Iterable[Image], components: Components) -> s
         has_names = all(_has(image, name, system, components) for name in image.system)
         if has_names and Version(image.glibc) >= Version(lock.target.glibc):
             usable.append(image)
-    line = lock.target.python_line
     for image in usable:
-        if image.python == line:
+        if image.python == lock.target.python_line:
             return image.name
     if usable:
-        why = phrase(
+        raise _other_python_error(lock, usable[0])
+    ordered = sorted(name for name in stated if components[name].grammar.is_ordered)
+    wanted = ", ".join(f"{components[name].title} {system[name]}" for name in ordered)
+    raise _no_image_error(lock, wanted, matching)
+
+
+def _other_python_error(lock: Lock, nearest: Image) -> InputError:
+    """Return the error that the `nearest` image has another Python than a lock's target."""
+    return InputError(
+        phrase("no base image is known for {target}", target=lock.target.name),
+        where="matrices/images.toml",
+        why=phrase(
             "the nearest is {image}, which matches the lock except that it has Python {python}",
-            image=usable[0].name,
-            python=usable[0].python,
-        )
-        hint = phrase(
+            image=nearest.name,
+            python=nearest.python,
+        ),
+        hint=phrase(
             "build an image on it that has python{version} with venv and headers, and specify it: "
             "--base-image NAME",
-            version=line,
-        )
-    else:
-        names = ", ".join(image.name for image in matching)
-        versions = {name for name in stated if components[name].grammar.is_ordered}
-        wanted = ", ".join(f"{components[name].title} {system[name]}" for name in sorted(versions))
-        why = phrase("with {versions} it has none", versions=wanted)
-        if names:
-            why = phrase("with {versions} it has {names}", versions=wanted, names=names)
-        hint = phrase(
+            version=lock.target.python_line,
+        ),
+    )
+
+
+def _no_image_error(lock: Lock, wanted: str, matching: Sequence[Image]) -> InputError:
+    """Return the error that no image fits a lock's target.
+
+    `wanted` are the versions of the target's components, as text, and `matching` the images that
+    have these versions.
+    """
+    names = ", ".join(image.name for image in matching)
+    why = phrase("with {versions} it has none", versions=wanted)
+    if names:
+        why = phrase("with {versions} it has {names}", versions=wanted, names=names)
+    return InputError(
+        phrase("no base image is known for {target}", target=lock.target.name),
+        where="matrices/images.toml",
+        why=why,
+        hint=phrase(
             "specify one that has {versions} and the target's Python: --base-image NAME",
             versions=wanted,
-        )
-    message = phrase("no base image is known for {target}", target=lock.target.name)
-    raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
+        ),
+    )
 
 
 def _has(image: Image, name: str, system: Mapping[str, str], components: Components) -> bool:
