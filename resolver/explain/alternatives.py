@@ -162,7 +162,7 @@ class Alternatives:
             )
         chosen = [clauses.variable(candidate) for candidate in choice.values()]
         opened = 0
-        for place, candidate in enumerate(candidates):
+        for number, candidate in enumerate(candidates):
             if next(looks, None) is None:
                 return
             variables = [*chosen, clauses.variable(candidate)]
@@ -170,7 +170,7 @@ class Alternatives:
                 continue
             # Most candidates are ruled out before this, so that their metadata is never requested.
             if opened in _AHEAD:
-                clauses.prefetch.prefetch_releases(candidates[place : place + _AHEAD[opened]])
+                clauses.prefetch.prefetch_releases(candidates[number : number + _AHEAD[opened]])
             opened += 1
             open_release(clauses, candidate)
             if clauses.satisfiable(variables):

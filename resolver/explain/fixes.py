@@ -170,13 +170,17 @@ def _needs(stack: Stack) -> dict[str, Requirement]:
 def _warnings(
     resolution: Resolution, original: Problem, concerned: Sequence[str]
 ) -> Iterator[Warns]:
-    """Yield the warnings about a lock that the reader of a fix must see.
+    """Yield the warnings about a lock that a fix is shown with.
 
-    Practices that the original stack did not have in force are warnings, too. Grave warnings are
-    shown, whichever project they are about, and so are warnings that the original stack's lines or
-    machine avert. Others must be about the machine, or about a project of a line or a
-    contradiction; one about a release that the original stack pins itself is left out, as the fix
-    did not cause it. So is one about models that the original stack does not name.
+    These are:
+
+    - each practice of the lock that the original stack did not have in force;
+    - grave warnings;
+    - warnings that the original stack's lines or machine avert;
+    - other warnings about the machine, or about a project of a line or of a contradiction
+      (`concerned`), unless a line of the original stack pins the release.
+
+    Warnings about models that the original stack does not name are left out.
     """
     needs = _needs(original.stack)
     known = {fact.id for fact in original.facts}

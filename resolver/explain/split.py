@@ -39,7 +39,7 @@ def split(
     """
     if any(root.group for root in trials.problem.stack.requirements):
         return []
-    order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
+    order = {root.origin: number for number, root in enumerate(trials.problem.stack.requirements)}
     clashes = []
     for core in cores:
         lines = [line.whole for line in core if isinstance(line, StackLine)]
@@ -58,7 +58,11 @@ def split(
 
 
 def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -> Fix:
-    """Return the fix with these two environments."""
+    """Return the fix that divides the stack between two environments.
+
+    `sides` has the edits and the lock of each. Pins of the projects in `concerned`, which the
+    contradictions are about, are shown.
+    """
     problem = trials.problem
     stack = problem.stack
     environments = [environment_of(lock, problem, concerned) for _, lock in sides]
@@ -104,13 +108,13 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
     """
     requirements = trials.problem.stack.requirements
     projects = {
-        place: root.need.name
-        for place, root in enumerate(requirements)
+        number: root.need.name
+        for number, root in enumerate(requirements)
         if isinstance(root.need, Requirement)
     }
     while True:
-        removed = {projects[place] for place in without if place in projects}
-        edits = tuple(SetLine(requirements[place].number, "") for place in without)
+        removed = {projects[number] for number in without if number in projects}
+        edits = tuple(SetLine(requirements[number].number, "") for number in without)
         answer = trials.solve_all(edits)
         if not isinstance(answer, Resolution):
             return None
@@ -118,9 +122,9 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
         if not broken:
             return edits, answer
         further = [
-            place
-            for place, project in projects.items()
-            if project in broken and place not in without and place not in only
+            number
+            for number, project in projects.items()
+            if project in broken and number not in without and number not in only
         ]
         if not further:
             return None

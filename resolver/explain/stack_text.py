@@ -138,30 +138,30 @@ class StackText:
         return groups
 
     def with_new_line(self, line: str, group: str = "") -> StackText:
-        """Add a requirement at the end of a group's `requires`; without a group, of the stack's."""
+        """Return the text with a new last requirement of a group; without a group, of the stack."""
         table = ("group", group) if group else ("stack",)
         return self.with_names("requires", [line], table)
 
     def with_line(self, number: int, after: str) -> StackText:
-        """Replace the requirement with this number by another one."""
+        """Return the text with another requirement in place of the one with this number."""
         return self.with_value(self.lines[number].path, after)
 
     def without_lines(self, numbers: Collection[int]) -> StackText:
-        """Remove the requirements with these numbers."""
+        """Return the text without the requirements with these numbers."""
         stack = self
         for number in sorted(numbers, reverse=True):
             stack = stack.without(self.lines[number].path)
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
-        """Set the value of a component of the target with this number."""
+        """Return the text with another value of a component of the target with this number."""
         table: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
         if name not in BUILT_IN:
             table = (*table, "system")
         return self.with_value((*table, name), after)
 
     def with_edits(self, edits: Edits, names: Iterable[tuple[int, str]]) -> StackText:
-        """Apply edits of the stack as it was read.
+        """Return the text after edits of the stack as it was read.
 
         `names` has the names that targets get, by number, because they would be the same machine as
         another target otherwise.
@@ -178,7 +178,7 @@ class StackText:
         return stack._with_lines(lines)
 
     def _with_lines(self, lines: Mapping[int, SetLine]) -> StackText:
-        """Set lines by number. A number after the last adds a line; an empty text removes one."""
+        """Return the text with lines set by number, as `SetLine` describes it."""
         known = len(self.lines)
         stack = self
         for number, line in lines.items():
@@ -193,7 +193,7 @@ class StackText:
         return stack
 
     def _with_edit(self, edit: Edit) -> StackText:
-        """Apply one edit."""
+        """Return the text after one edit."""
         match edit:
             case SetLine():
                 return self._with_lines({edit.number: edit})
@@ -217,12 +217,12 @@ class StackText:
                 return self.with_table(edit.text)
 
     def _without_constraint(self, line: str) -> StackText:
-        """Remove a line of `constraints`. Raise ValueError if there is no such line."""
+        """Return the text without a line of `constraints`. Raise ValueError if there is none."""
         number = self._raw["stack"]["constraints"].index(line)
         return self.without(("stack", "constraints", number))
 
     def with_value(self, path: Path, after: str) -> StackText:
-        """Set the text at a path whose table exists. The key itself may be new.
+        """Return the text with another value at a path whose table exists. The key may be new.
 
         The previous value is added to the comment on its line, if there is one.
         """
@@ -244,7 +244,7 @@ class StackText:
         )
 
     def with_names(self, key: str, names: Sequence[str], table: Path = ("stack",)) -> StackText:
-        """Add names at the end of a list, such as `facts` or `practices` of the table `stack`.
+        """Return the text with names at the end of a list, such as `practices` of `stack`.
 
         The list is made if there is none.
         """
@@ -253,7 +253,7 @@ class StackText:
         return StackText(tomlkit.dumps(document))
 
     def with_table(self, table: str) -> StackText:
-        """Add elements of arrays of tables, as TOML with headers, at the end of the file.
+        """Return the text with elements of arrays of tables, as TOML with headers, at its end.
 
         If the file has such an array as a list in brackets, the elements are added to that list:
         TOML does not allow a header for it.
@@ -271,13 +271,13 @@ class StackText:
         return StackText(tomlkit.dumps(document))
 
     def with_key(self, path: Path, value: object) -> StackText:
-        """Set the value at a path. Tables that are missing are made."""
+        """Return the text with another value at a path. Tables that are missing are made."""
         document = tomlkit.parse(self.text)
         _table(document, path[:-1])[path[-1]] = value
         return StackText(tomlkit.dumps(document))
 
     def without(self, path: Path) -> StackText:
-        """Remove the key or the element at a path.
+        """Return the text without the key or the element at a path.
 
         Raise KeyError or IndexError if there is none.
         """

@@ -195,11 +195,11 @@ def _fact(fact: LockedFact) -> Sequence[Text]:
 
 def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
     """Return the row about a pin from git."""
-    place = f"{git.url}, {git.commit}"
+    address = f"{git.url}, {git.commit}"
     if git.ref:
-        place += f" ({git.ref})"
+        address += f" ({git.ref})"
     trust = message("report.on-trust" if git.trust else "report.at-commit")
-    return f"{pin.name} {pin.version}", place, joined("semicolon", treatment(git)), trust
+    return f"{pin.name} {pin.version}", address, joined("semicolon", treatment(git)), trust
 
 
 def treatment(git: LockedGit) -> list[Message]:

@@ -239,7 +239,10 @@ def difference_blocks(difference: Difference) -> Iterator[Block]:
 
 
 def _table(rows: Iterable[DifferenceRow], name_column: str) -> Table:
-    """Return a table of differences that have names."""
+    """Return differences as a table: the name, the old value, the new value.
+
+    The heading of the names is the message `report.column-` with `name_column` at its end.
+    """
     head = tuple(message(f"report.column-{column}") for column in (name_column, "was", "is"))
     added, removed = message("report.came"), message("report.gone")
     return Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))

@@ -149,10 +149,10 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return a text with its lines wrapped to so many columns.
+    """Return a text with its lines wrapped to `columns` columns.
 
-    The rest of a broken line is indented by two columns more. The branches of a tree continue. A
-    word that is too wide is not broken.
+    The rest of a broken line is indented by two columns more; the vertical lines of a tree are
+    repeated in it. A word that is wider than `columns` is not broken.
     """
     lines: list[str] = []
     for line in text.split("\n"):

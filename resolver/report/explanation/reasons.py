@@ -260,9 +260,9 @@ def _grouped_branches(branches: Sequence[Branch], numbers: dict[int, int]) -> tu
     `numbers` has the new number of each reason by its old one.
     """
     groups: dict[object, list[Branch]] = {}
-    for place, branch in enumerate(branches):
+    for number, branch in enumerate(branches):
         closing = branch.closing
-        key = place if closing is None else (branch.subject, closing.subject)
+        key = number if closing is None else (branch.subject, closing.subject)
         groups.setdefault(key, []).append(branch)
     grouped_branches = [
         replace(
