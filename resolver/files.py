@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import stat
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Final
 
@@ -106,6 +107,18 @@ def read_text(path: Path, limit: int = LARGEST) -> str:
     Raises what `read` raises, and UnicodeDecodeError if the file is not UTF-8.
     """
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def encoded_like(original: bytes, text: str) -> bytes:
+    """Return a text as UTF-8, with the byte order mark and the line ends of the original.
+
+    Editors on Windows write both. The first line decides for all.
+    """
+    first_line = original.partition(b"\n")[0]
+    if first_line.endswith(b"\r"):
+        text = text.replace("\n", "\r\n")
+    mark = BOM_UTF8 if original.startswith(BOM_UTF8) else b""
+    return mark + text.encode()
 
 
 def list_files(folder: Path, ending: str) -> list[Path]:

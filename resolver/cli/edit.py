@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from resolver import files
 from resolver.cli import options
 from resolver.cli.addition import added
 from resolver.cli.catalogs import Catalogs
@@ -247,7 +247,7 @@ def _edit_and_lock(
             edited = edit(StackText(read_stack(stack, run.matrices).text)).text
             # Raise now what locking would raise, even if the stack is not locked.
             read_text(edited, StackFile, str(path), load_components(run.matrices))
-            content = _written_like(original, edited)
+            content = files.encoded_like(original, edited)
             if frozen:
                 folder.write(file.name, content)
                 if run.as_json:
@@ -343,7 +343,7 @@ def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResul
     from resolver.cli.explain import named_fix
 
     fix = named_fix(letter, fixes)
-    session = replace(session, edit=edit._replace(new=_written_like(edit.old, _text_of(fix))))
+    session = replace(session, edit=edit._replace(new=files.encoded_like(edit.old, _text_of(fix))))
     run.progress.clear()
     run.print_note("edit.applied", letter=fix.name, changes=fix.changes)
     return session.lock(session.jobs(stack))
@@ -353,18 +353,6 @@ def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
     """Return the explanations of the targets without a solution."""
     answers = [result.answer for result in results]
     return [answer for answer in answers if not isinstance(answer, (Lock, ResolverError))]
-
-
-def _written_like(original: bytes, text: str) -> bytes:
-    """Return a text as UTF-8, with the byte order mark and the line ends of the original.
-
-    Editors on Windows write both. The first line decides for all.
-    """
-    first_line = original.partition(b"\n")[0]
-    if first_line.endswith(b"\r"):
-        text = text.replace("\n", "\r\n")
-    mark = BOM_UTF8 if original.startswith(BOM_UTF8) else b""
-    return mark + text.encode()
 
 
 def _text_of(fix: StackOfFix) -> str:

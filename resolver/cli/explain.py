@@ -23,7 +23,7 @@ from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
 from resolver.cli.unusable import require_usable
-from resolver.config.load import find_stack, stack_name
+from resolver.config.load import file_text, find_stack, stack_name
 from resolver.errors import InputError
 from resolver.explain.clock import Clock
 from resolver.explain.explain import option_words
@@ -198,8 +198,8 @@ def _print_written(
 
 def _print_difference(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
     """Print how a written stack differs from the original one, and how to lock it."""
-    old = files.read_text(original).splitlines(keepends=True)
-    new = files.read_text(path).splitlines(keepends=True)
+    old = file_text(original, str(original)).splitlines(keepends=True)
+    new = file_text(path, str(path)).splitlines(keepends=True)
     difference = difflib.unified_diff(old, new, str(original), str(path))
     print_data("\n" + "".join(difference) + "\n")
     # A snapshot is enough to find a way out, but not to lock it.
@@ -291,17 +291,19 @@ def named_fix(letter: str, fixes_of: Mapping[str, Sequence[StackOfFix]]) -> Stac
 def _write_fix(fix: StackOfFix, stack: Path, run: Settings) -> list[Path]:
     """Write the changed stacks of a way out, and return their paths.
 
-    They are written beside the original, or to the current folder if that ships with the program.
-    The comment at their top is in the language of the run, as in a stack that `import` writes.
+    They are written beside the original, or to the current folder if that ships with the program,
+    with the line ends of the original. The comment at their top is in the language of the run, as
+    in a stack that `import` writes.
     Raise InputError if a file with other content is there.
     """
     folder = output_folder(stack)
     comment = way_out_comment(fix.name, stack_name(stack))
     translated = translate_phrase(comment, run.language)
-    stacks = {
-        folder / f"{name}.toml": text.replace(f"# {comment}", f"# {translated}", 1).encode()
-        for name, text in fix.files
-    }
+    original = files.read(stack)
+    stacks = {}
+    for name, text in fix.files:
+        commented = text.replace(f"# {comment}", f"# {translated}", 1)
+        stacks[folder / f"{name}.toml"] = files.encoded_like(original, commented)
     for path, content in stacks.items():
         is_written = path.is_file() and path.read_bytes() == content
         if os.path.lexists(path) and not is_written:

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+from codecs import BOM_UTF8
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -176,6 +177,21 @@ def test_apply_writes_its_comment_in_the_language_of_the_run(clash: Workspace) -
     text = (clash.matrices / "stacks" / "demo-a.toml").read_text(encoding="utf-8")
     assert text.startswith("# `demo` 的解决办法 A：以下内容是为该软件栈写的。\n")
     assert "Way out" not in text
+
+
+@pytest.mark.parametrize("mark", [b"", BOM_UTF8])
+def test_apply_keeps_windows_line_ends(clash: Workspace, mark: bytes) -> None:
+    stacks = clash.matrices / "stacks"
+    (stacks / "demo.toml").write_bytes(mark + CLASH.replace("\n", "\r\n").encode())
+    for _ in range(2):
+        run = explain(clash, "--apply", "A")
+        assert run.status == 0
+    changed = CLASH.replace(
+        'trl[vllm]==0.28.0",  # as', 'trl[vllm]==1.0.0",  # instead of trl[vllm]==0.28.0: as'
+    )
+    written = way_out("A", "demo-a", changed).replace("\n", "\r\n").encode()
+    assert (stacks / "demo-a.toml").read_bytes() == mark + written
+    assert run.stdout.count("\n-") == 4, "the other lines are the same"
 
 
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
