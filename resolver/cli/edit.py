@@ -40,7 +40,7 @@ from resolver.config.load import (
 )
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
-from resolver.explain.stack_text import StackText
+from resolver.explain.stack_text import StackText, with_notes_in
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
 from resolver.lock.remembered import StackOfFix
@@ -244,7 +244,8 @@ def _edit_and_lock(
             run.progress.clear()
             finish_edit(stack, run)
             original = file.read_bytes()
-            edited = edit(StackText(read_stack(stack, run.matrices).text)).text
+            text_before = read_stack(stack, run.matrices).text
+            edited = with_notes_in(run.language, edit(StackText(text_before)).text, text_before)
             # Raise now what locking would raise, even if the stack is not locked.
             read_text(edited, StackFile, str(path), load_components(run.matrices))
             content = files.encoded_like(original, edited)
@@ -343,7 +344,8 @@ def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResul
     from resolver.cli.explain import named_fix
 
     fix = named_fix(letter, fixes)
-    session = replace(session, edit=edit._replace(new=files.encoded_like(edit.old, _text_of(fix))))
+    changed = with_notes_in(run.language, _text_of(fix), as_text(edit.old, stack))
+    session = replace(session, edit=edit._replace(new=files.encoded_like(edit.old, changed)))
     run.progress.clear()
     run.print_note("edit.applied", letter=fix.name, changes=fix.changes)
     return session.lock(session.jobs(stack))

@@ -23,11 +23,11 @@ from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
 from resolver.cli.unusable import require_usable
-from resolver.config.load import file_text, find_stack, stack_name
+from resolver.config.load import as_text, file_text, find_stack, stack_name
 from resolver.errors import InputError
 from resolver.explain.clock import Clock
 from resolver.explain.explain import option_words
-from resolver.explain.stack_text import way_out_comment
+from resolver.explain.stack_text import way_out_comment, with_notes_in
 from resolver.explain.why import why
 from resolver.i18n import translate, translate_phrase
 from resolver.index.protocol import Catalog
@@ -292,17 +292,19 @@ def _write_fix(fix: StackOfFix, stack: Path, run: Settings) -> list[Path]:
     """Write the changed stacks of a way out, and return their paths.
 
     They are written beside the original, or to the current folder if that ships with the program,
-    with the line ends of the original. The comment at their top is in the language of the run, as
-    in a stack that `import` writes.
+    with the line ends of the original. The comments in them are in the language of the run, as in a
+    stack that `import` writes.
     Raise InputError if a file with other content is there.
     """
     folder = output_folder(stack)
     comment = way_out_comment(fix.name, stack_name(stack))
     translated = translate_phrase(comment, run.language)
     original = files.read(stack)
+    original_text = as_text(original, str(stack))
     stacks = {}
     for name, text in fix.files:
         commented = text.replace(f"# {comment}", f"# {translated}", 1)
+        commented = with_notes_in(run.language, commented, original_text)
         stacks[folder / f"{name}.toml"] = files.encoded_like(original, commented)
     for path, content in stacks.items():
         is_written = path.is_file() and path.read_bytes() == content

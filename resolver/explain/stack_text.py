@@ -37,11 +37,19 @@ from resolver.model.edit import (
 )
 from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
+from resolver.model.text import Language
 from resolver.phrase import Phrase, phrase
 from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
-_COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
+# What a comment on a changed value begins with: the previous value.
+_NOTES: Mapping[Language, str] = {"en": "instead of {value}: ", "zh": "原为 {value}："}
+# A line with a comment: what is before it, the previous value in either language, and the rest.
+_COMMENT = re.compile(
+    rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)"
+    r"(?:instead of (.+?): |原为 (.+?)：)?"
+    r"([^\n]*)"
+)
 # The beginning of a table's header. tomli_w writes no strings on several lines, which could look
 # like one.
 _HEADER = re.compile(r"^\[+", re.MULTILINE)
@@ -298,13 +306,29 @@ def _noted(line: str, before: str, after: str) -> str:
     """Return a line with the previous value added to its comment, if it has a comment.
 
     After several changes it is the first value, before all changes. The addition is removed if the
-    value is what it was first.
+    value is what it was first. It is in English, see `with_notes_in`.
     """
 
     def note(match: re.Match[str]) -> str:
-        start, earlier, comment = match.groups()
-        if earlier == after:
-            return f"{start}{comment}"
-        return f"{start}instead of {earlier or before}: {comment}"
+        start, in_english, in_chinese, comment = match.groups()
+        first = in_english or in_chinese or before
+        note = "" if first == after else _NOTES["en"].format(value=first)
+        return f"{start}{note}{comment}"
 
     return _COMMENT.sub(note, line, count=1)
+
+
+def with_notes_in(language: Language, text: str, original: str) -> str:
+    """Return the text of an edited stack with the previous values in comments in a language.
+
+    Lines of the `original` text stay as they are.
+    """
+
+    def note(match: re.Match[str]) -> str:
+        start, in_english, in_chinese, comment = match.groups()
+        value = in_english or in_chinese
+        return f"{start}{_NOTES[language].format(value=value)}{comment}" if value else match[0]
+
+    kept = set(original.split("\n"))
+    lines = text.split("\n")
+    return "\n".join(line if line in kept else _COMMENT.sub(note, line, count=1) for line in lines)

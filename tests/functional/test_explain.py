@@ -176,7 +176,10 @@ def test_apply_writes_its_comment_in_the_language_of_the_run(clash: Workspace) -
     assert explain(clash, "--apply", "A", "--lang", "zh").status == 0
     text = (clash.matrices / "stacks" / "demo-a.toml").read_text(encoding="utf-8")
     assert text.startswith("# `demo` 的解决办法 A：以下内容是为该软件栈写的。\n")
+    assert '"trl[vllm]==1.0.0",  # 原为 trl[vllm]==0.28.0：as the guide says\n' in text
     assert "Way out" not in text
+    assert "instead of" not in text
+    assert "原为" not in clash.read("conflict.json")
 
 
 @pytest.mark.parametrize("mark", [b"", BOM_UTF8])

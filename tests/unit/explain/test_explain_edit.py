@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 import tomli
 
-from resolver.explain.stack_text import StackText, table_text
+from resolver.explain.stack_text import StackText, table_text, with_notes_in
 
 STACK = """\
 # the stack of the guide
@@ -127,6 +127,17 @@ def test_stack_text_comment_says_which_value_changed() -> None:
     changed = StackText(text).with_component(0, "cann", "8.3.RC2").text
     wanted = """cann = "8.3.RC2", soc = 'A2#' } #instead of 8.5.0: the guide's, # and ours"""
     assert changed == text.replace("cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours", wanted)
+
+
+def test_notes_of_an_edit_are_in_a_language_and_others_stay() -> None:
+    text = STACK.replace("'vllm==0.13.0',", "'vllm==0.13.0',  # instead of vllm==0.12.0: mine")
+    first = StackText(text).with_line(0, "torch==2.9.0").text
+    in_chinese = with_notes_in("zh", first, text)
+    assert in_chinese == first.replace("instead of torch==2.8.0: ", "原为 torch==2.8.0：")
+    second = StackText(in_chinese).with_line(0, "torch==2.10.0").text
+    assert second == first.replace("torch==2.9.0", "torch==2.10.0")
+    assert with_notes_in("en", second, in_chinese) == second
+    assert StackText(in_chinese).with_line(0, "torch==2.8.0").text == text
 
 
 def test_stack_text_way_out_says_so_in_both_languages() -> None:
