@@ -223,8 +223,9 @@ class Proposals:
             return False
         with suppress(UnusableFile, ResolverError):
             for line in self._trials.catalog.metadata(release.file).requires_dist:
-                is_about_python = _PYTHON.search(line) is not None
-                if is_about_python and _without_marker(line) == constraint.text:
+                if _PYTHON.search(line) is None:
+                    continue
+                if text.requirement(line).without_marker() == constraint.text:
                     return True
         return False
 
@@ -431,11 +432,6 @@ def _is_value_of(component: str, constraint: Constraint) -> bool:
 def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
     """Return whether a constraint is a requirement of a release's core metadata."""
     return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA
-
-
-def _without_marker(line: str) -> str:
-    """Return a requirement without its marker."""
-    return text.requirement(line).without_marker()
 
 
 def is_slip(written: str, meant: str) -> bool:

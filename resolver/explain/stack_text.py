@@ -145,7 +145,7 @@ class StackText:
         groups: dict[str, Any] = self._raw.get("group", {})
         return groups
 
-    def with_new_line(self, line: str, group: str = "") -> StackText:
+    def with_new_line(self, line: str, group: str) -> StackText:
         """Return the text with a new last requirement of a group; without a group, of the stack."""
         table = ("group", group) if group else ("stack",)
         return self.with_names("requires", [line], table)

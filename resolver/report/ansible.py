@@ -58,7 +58,9 @@ def _variables(lock: Lock) -> str:
     for pin in lock.pin:
         if pin.mode == "wheels" and pin.git is None:
             files_of_pins |= {file.sha256: f"{pin.name}=={pin.version}" for file in pin.file}
-    built = {name for stage in lock.stage for name in wheels_built(lock, stage)}
+    built: set[str] = set()
+    for stage in lock.stage:
+        built.update(wheels_built(lock, stage))
     keys = {build_key(lock, pin): pin.name for pin in lock.pin if pin.name in built}
     return _render(
         "vars",

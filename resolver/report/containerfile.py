@@ -31,8 +31,8 @@ def containerfile(
     folder: str,
     base: str,
     wheelhouse: str | None,
-    file: str = "Containerfile",
-    language: Language = "en",
+    file: str,
+    language: Language,
 ) -> str:
     """Return the text of the Containerfile, with comments in a language.
 

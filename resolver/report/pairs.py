@@ -15,7 +15,7 @@ from resolver.model.fact import Fact
 from resolver.model.message import joined, message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
-from resolver.report.terminal import COLUMNS, table_groups, wrapped
+from resolver.report.terminal import table_groups, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, PARTNERS))
 # The text of a cell for which no fact and no file has a value.
@@ -29,8 +29,8 @@ def pairs_table(
     language: Language,
     *,
     sources: bool,
-    columns: int = COLUMNS,
-    table_columns: int = WIDEST,
+    columns: int,
+    table_columns: int,
 ) -> str:
     """Return the table with a row for each release, and what its columns mean.
 

@@ -239,14 +239,13 @@ def _fixes(explanation: Explanation, *, whole: bool, in_checkout: bool) -> Itera
         yield shortened_items(items)
     if warnings:
         yield Heading(message("report.warnings"), level=3)
-        yield shortened_items(
-            [
-                Item(label=labels[text], lines=(line(text),))
-                if warning is None
-                else warning_item(warning, labels[text])
-                for text, warning in warnings.items()
-            ]
-        )
+        items = []
+        for text, warns in warnings.items():
+            if warns is None:
+                items.append(Item(label=labels[text], lines=(line(text),)))
+            else:
+                items.append(warning_item(warns, labels[text]))
+        yield shortened_items(items)
     if whole:
         for fix in explanation.fixes:
             yield _details(fix, explanation.text)

@@ -199,7 +199,7 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message("conflict.still", statements=statements)
 
 
-def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
+def apply_hint(explanation: Explanation, *, in_checkout: bool) -> Message:
     """Return the sentence with the command that writes the first way out."""
     command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
     has_make = _has_make(explanation, in_checkout=in_checkout)

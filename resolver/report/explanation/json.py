@@ -46,7 +46,7 @@ from resolver.report.links import full_link
 VERSION = 1
 
 
-def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
+def explanation_json(explanation: Explanation, language: Language) -> dict[str, Any]:
     """Return the explanation of one target as an object for JSON.
 
     Texts are in the language. Everything else is the same in all languages.

@@ -364,8 +364,11 @@ def warning_text(fact: Warns) -> Message:
     return verbatim(fact.text, fact.text_zh)
 
 
-def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
-    """Return the sentence about further projects that no index has, with at most `most` names."""
+def missing_sentence(missing: Sequence[str], most: int | None) -> Message:
+    """Return the sentence about further projects that no index has.
+
+    It has at most `most` of the names; None for all of them.
+    """
     names = first_of(missing, most or len(missing))
     return message("conflict.also-missing", count=len(missing), names=names)
 
