@@ -31,7 +31,7 @@ from resolver.model.fact import Need, Warns, component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Resolution, UnmetBound
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project, highest_bound
@@ -336,6 +336,10 @@ class Alternatives:
         if not project.mask(need.specifier):
             return Distance(releases, 0)
         return Distance(releases, _days_newer(project, position, requested))
+
+    def is_about_lines(self, unmet: UnmetBound) -> bool:
+        """Return whether a bound that is not met is about a project that a line asks for."""
+        return not self._requested.isdisjoint((unmet.project, unmet.other))
 
     def years_behind(self, resolution: Resolution) -> Mapping[NormalizedName, int]:
         """Return by how many full years releases in a lock are older than lines would allow.

@@ -132,18 +132,24 @@ class CandidateFixes:
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
         """Return a changed stack with the doubts about its lock.
 
-        These are releases in no table, soft requirements that are not met, and old releases.
+        These are releases in no table, bounds of projects of lines that are not met, and old
+        releases.
 
-        Releases from a shipped stack are old on purpose, so their age does not count. Nor do those
-        of a stack whose day is earlier: see `Alternatives.years_behind`.
+        Releases from a shipped stack are old on purpose, so their age does not count, and so are
+        those of which a practice speaks. Nor does it count where the stack still asks for the same,
+        or has an earlier day: see `Alternatives.years_behind`.
         """
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if isinstance(change, VersionChanged)}
         unlisted = alternatives.unlisted(resolution)
-        unmet = [*resolution.unmet_bounds, *resolution.unloadable_pins]
+        unmet = [bound for bound in resolution.unmet_bounds if alternatives.is_about_lines(bound)]
         unnamed = [name for name in unlisted if name not in lines]
-        is_shipped = any(isinstance(change, ShippedTaken) for change in changed.changes)
-        years = {} if is_shipped else alternatives.years_behind(resolution)
+        years = dict(alternatives.years_behind(resolution))
+        if _is_old_on_purpose(changed):
+            years.clear()
+        for practice in resolution.used_practices:
+            for name in practice.named_projects:
+                years.pop(name, None)
         paired = paired_projects(resolution.problem)
         return replace(
             changed,
@@ -219,14 +225,16 @@ class CandidateFixes:
         """Return a changed stack without the earlier changes that it does not need, and its lock.
 
         Earlier changes are the changes that the refuted stack was made with. One is needless if the
-        changed stack has a solution for all targets without it.
+        changed stack has a solution for all targets without it. What a shipped stack has is kept
+        together: it is known to work so.
         """
         if self._before is None or self._has_fix_within(changed):
             return changed, resolution
         for change in changed.changes:
             subject = change.kind, change.subject, change.target
             saved = costs.saved_price(change)
-            if subject not in self._before.subjects or not saved:
+            is_shipped = isinstance(change, VersionChanged) and change.shipped
+            if subject not in self._before.subjects or is_shipped or not saved:
                 continue
             fewer = changed.without([change])
             if isinstance(self._trials.solve_all(fewer.edits), Resolution):
@@ -243,3 +251,9 @@ class CandidateFixes:
         if self._before is None:
             return False
         return any(changed.includes(fix) for fix, _ in self._results.fixes)
+
+
+def _is_old_on_purpose(changed: ChangedStack) -> bool:
+    """Return whether old releases are those of a shipped stack, or of the lines as they are."""
+    is_shipped = any(isinstance(change, ShippedTaken) for change in changed.changes)
+    return is_shipped or all(map(costs.keeps_intent, changed.changes))

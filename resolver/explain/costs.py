@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from packaging.utils import NormalizedName
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
@@ -182,16 +183,16 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
             yield fact
 
 
-def partners(facts: Iterable[Fact]) -> set[str]:
+def partners(facts: Iterable[Fact]) -> set[NormalizedName]:
     """Return the projects without which other projects do not work, according to grave warnings."""
-    names: set[str] = set()
+    names: set[NormalizedName] = set()
     for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
             names.update(_others_needed(fact))
     return names
 
 
-def _others_needed(fact: Warns) -> set[str]:
+def _others_needed(fact: Warns) -> set[NormalizedName]:
     """Return the projects that avert a warning, without the one that it is about.
 
     That one is named for an extra of it.

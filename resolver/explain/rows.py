@@ -16,6 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
+from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.explain.alternatives import open_release
@@ -34,6 +35,7 @@ from resolver.explain.paired_lines import (
 )
 from resolver.explain.proposals import Proposals
 from resolver.explain.trials import SHARE_OF_FIRST_ROW, SHARE_OF_ROW, Trials, Undecided
+from resolver.model import text
 from resolver.model.component import Value, are_of_one_line
 from resolver.model.constraint import (
     VERSION_PART,
@@ -276,7 +278,8 @@ class Rows:
         """Return the releases of the anchor that its tables list, in the order of their rows.
 
         The nearest to its line comes first. If the line pins none, the releases come first whose
-        facts agree with most of the versions that other lines pin.
+        facts agree with most of the versions that other lines pin, and of several the one whose
+        facts name the nearest versions.
         """
         need = need_of(anchor)
         releases = self._changes.alternatives.listed_releases(need)
@@ -284,17 +287,31 @@ class Rows:
             return releases
         project = self._clauses.universe.project(need.name)
 
-        def disagreements(release: Candidate) -> int:
+        def disagreement(release: Candidate) -> tuple[int, int]:
             about = project.facts_about(release.release.position, RequiresFact)
-            count = 0
+            steps: list[int] = []
             for fact in about:
                 for needed in fact.needs:
                     if isinstance(needed, Requirement) and needed.name in self._preferred:
                         pinned = self._preferred[needed.name]
-                        count += not needed.specifier.contains(pinned, prereleases=True)
-            return count
+                        if not needed.specifier.contains(pinned, prereleases=True):
+                            steps.append(self._steps_between(needed, pinned))
+            return len(steps), sum(steps)
 
-        return sorted(releases, key=disagreements)
+        return sorted(releases, key=disagreement)
+
+    def _steps_between(self, needed: Requirement, pinned: Version) -> int:
+        """Return how many releases are between a pinned version and the one that a need pins.
+
+        All releases of the project, if the need pins none, or if an index has not both.
+        """
+        ordered = self._clauses.universe.project(needed.name).ordered
+        wanted = text.pinned_version(needed.specifier)
+        position = ordered.position(pinned)
+        other = None if wanted is None else ordered.position(wanted)
+        if position is None or other is None:
+            return len(ordered.versions)
+        return abs(position - other)
 
     def _companions_of(
         self, release: Candidate, values: Mapping[str, Value] | None = None

@@ -98,6 +98,8 @@ class ShippedStacks:
         self._proposals = proposals
         self._changes = changes
         self._named = named_projects(trials.problem)
+        about = [fact for fact in trials.problem.facts if fact.package in self._named]
+        self._partners = costs.partners(about)
 
     def stacks(self, constraints: Iterable[Constraint]) -> Iterator[Iterator[ChangedStack]]:
         """Yield changed stacks that take projects which no index has from shipped stacks.
@@ -124,7 +126,7 @@ class ShippedStacks:
         """Yield the changed stacks that one shipped stack suggests, as `stacks` does."""
         lacking = {name: line for name, line in stack.lines.items() if name in wanted}
         yield self._taking(stack, lacking, wanted)
-        whole = self._taking(stack, stack.lines, wanted, drops_others=True)
+        whole = self._taking(stack, stack.lines, wanted, is_whole=True)
         yield whole
         yield from self._on_its_machine(stack, whole)
 
@@ -134,26 +136,29 @@ class ShippedStacks:
         lines: Mapping[NormalizedName, Requirement],
         wanted: Collection[NormalizedName],
         *,
-        drops_others: bool = False,
+        is_whole: bool = False,
     ) -> ChangedStack:
         """Return the stack with some lines of a shipped stack, and with its facts about them.
 
         `lines` are the lines that are taken, by project; `wanted` are the projects that no index
-        has. Lines about projects that the shipped stack lists as absent are dropped; with
-        `drops_others`, so are lines about wanted projects that it lacks. Lines that do not apply to
-        the target are kept, and a replaced line keeps its marker.
+        has. Lines about projects that the shipped stack lists as absent are dropped. With
+        `is_whole`, so are lines about wanted projects that it lacks, and its lines are added about
+        what projects of the stack need to work, according to grave warnings. Lines that do not
+        apply to the target are kept, and a replaced line keeps its marker.
         """
-        changed = list(self._changed_lines(stack, lines, wanted if drops_others else ()))
+        changed = list(self._changed_lines(stack, lines, wanted if is_whole else ()))
         price = costs.ADD
         for change in changed:
             if isinstance(change, LineDropped):
                 price += costs.DROP
             elif change.subject not in stack.commits:
                 price += costs.VERSION
-        missing = [name for name in stack.commits if name not in self._named and name in wanted]
-        added = self._added_lines([lines[name] for name in missing])
-        taken = {name for name in stack.commits if name in lines and name in self._named}
-        taken.update(missing)
+        missing = {name for name in stack.commits if name in wanted}
+        if is_whole:
+            missing |= self._partners & lines.keys()
+        missing -= self._named
+        added = self._added_lines(line for name, line in lines.items() if name in missing)
+        taken = {name for name in stack.commits if name in lines and name in self._named | missing}
         facts = ShippedTaken(
             stack=stack.name,
             names=tuple(sorted(taken)),
@@ -179,7 +184,7 @@ class ShippedStacks:
                 continue
             if need.name in lines:
                 after = replace(lines[need.name], marker=need.marker)
-                if str(after) != root.origin.text:
+                if after != need:
                     yield _replaced(root, after, stack.name)
             elif need.name in stack.absent:
                 yield replace(self._changes.dropped(root), shipped=stack.name)
