@@ -344,11 +344,12 @@ class Alternatives:
     def years_behind(self, resolution: Resolution) -> Mapping[NormalizedName, int]:
         """Return by how many full years releases in a lock are older than lines would allow.
 
-        The years count from the newest release that the line admits and that was uploaded by the
-        day of the lock. So an early day makes no release old. The result has only releases that are
-        older by at least a year. Lines that a fix changed, and that no longer admit their release,
-        are ignored.
+        The years count from the newest release that the line admits, and the releases that other
+        lines pin, and that was uploaded by the day of the lock. So an early day makes no release
+        old. The result has only releases that are older by at least a year. Lines that a fix
+        changed, and that no longer admit their release, are ignored.
         """
+        bounds = self._bounds_of_pinned_lines(resolution)
         years = {}
         day = resolution.as_of.day
         for need in self._needs.values():
@@ -356,7 +357,7 @@ class Alternatives:
             if pin is None or not need.specifier.contains(pin.version, prereleases=True):
                 continue
             project = self._clauses.universe.project(need.name)
-            admitted = project.positions(project.mask(need.specifier))
+            admitted = project.positions(project.mask(need.specifier) & bounds.get(need.name, -1))
             newest = next((each for each in admitted if not project.is_later(each, day)), None)
             if newest is None:
                 continue
@@ -364,6 +365,26 @@ class Alternatives:
             if older > 0:
                 years[need.name] = older
         return years
+
+    def _bounds_of_pinned_lines(self, resolution: Resolution) -> Mapping[str, int]:
+        """Return the masks of releases that the releases pinned by lines admit, by project.
+
+        Only lines count that pin the release which the lock has.
+        """
+        universe = self._clauses.universe
+        bounds: dict[str, int] = {}
+        for need in self._needs.values():
+            pin = resolution.pin(need.name)
+            if pin is None or text.pinned_version(need.specifier) != pin.version:
+                continue
+            candidate = universe.candidate(Package(need.name), pin.release.position)
+            if candidate is None or not universe.opened(candidate):
+                continue
+            for edge in universe.edges(candidate):
+                if edge.package.kind is PackageKind.PROJECT:
+                    mask = universe.demand(edge).mask
+                    bounds[edge.package.name] = bounds.get(edge.package.name, -1) & mask
+        return bounds
 
     # --- objections
 

@@ -171,8 +171,14 @@ class CandidateFixes:
             return changed, resolution
         used = {practice.id for practice in resolution.used_practices}
         unused = [practice for practice in practices if used.isdisjoint(practice.names)]
-        for removed in (unused, *([practice] for practice in practices if practice not in unused)):
-            fewer = changed.without(removed)
+        fewer = changed.without(unused)
+        reused = self._trials.reuse(fewer.edits, resolution)
+        if reused is not None:
+            changed, resolution = fewer, reused
+        for practice in practices:
+            if practice in unused:
+                continue
+            fewer = changed.without([practice])
             answer = self._trials.solve(fewer.edits, resolution)
             if isinstance(answer, Resolution):
                 changed, resolution = fewer, answer

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -26,6 +27,7 @@ from resolver.model.edit import Edit, Edits
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.phrase import EMPTY, Phrase
+from resolver.resolve.independent_check import check
 from resolver.resolve.solver import (
     Refutation,
     decide,
@@ -226,6 +228,20 @@ class Trials:
             if near is not None:
                 self._helped.add(key)
         return answer
+
+    def reuse(self, edits: Edits, similar: Resolution) -> Resolution | None:
+        """Return the lock of a similar stack as that of a changed stack, for the current target.
+
+        None if it does not pass the independent check there.
+        """
+        key = self.current_target, frozenset(edits)
+        problem = self._compile(edits)[self.current_target]
+        lock = replace(similar, problem=problem)
+        if check(problem, lock, self._universe.catalog):
+            return None
+        self._locked[key] = lock
+        self._helped.add(key)
+        return lock
 
     def exact(self, edits: Edits, locked: Resolution) -> Resolution:
         """Return the lock that a changed stack gets for the explained target if it is locked alone.
