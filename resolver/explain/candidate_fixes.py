@@ -6,6 +6,7 @@ nothing that another fix keeps (docs/explaining.md).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from resolver.explain.trials import Answer, NoLock, Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
 from resolver.model.dependency import Candidate
+from resolver.model.message import Message, message, verbatim
 from resolver.model.resolution import Resolution
 from resolver.resolve.soft_requirements import releases_for
 from resolver.resolve.solver import Refutation
@@ -108,7 +110,7 @@ class CandidateFixes:
         if isinstance(explained, NoLock):
             return Tried(answer, self._refused(changed, explained))
         changed = self._with_doubts(changed, answer)
-        warning = next(costs.broken_without(changed.dropped, applied_facts(explained)), None)
+        warning = next(_failures(changed, explained), None)
         if warning is None:
             results.add(changed, explained)
         else:
@@ -257,6 +259,21 @@ class CandidateFixes:
         if self._before is None:
             return False
         return any(changed.includes(fix) for fix, _ in self._results.fixes)
+
+
+def _failures(changed: ChangedStack, resolution: Resolution) -> Iterator[Message]:
+    """Yield the warnings of a lock that something in it does not work because of the changes.
+
+    It does not work without a dropped line, or the binaries of a release that a line did not ask
+    for cannot be loaded.
+    """
+    for fact in costs.broken_without(changed.dropped, applied_facts(resolution)):
+        yield verbatim(fact.text, fact.text_zh)
+    changed_lines = {change.subject for change in changed.changes}
+    for pin in resolution.unloadable_pins:
+        if pin.project in changed_lines:
+            package = f"{pin.project} {pin.version}"
+            yield message("conflict.unloadable", package=package, why=pin.why)
 
 
 def _is_old_on_purpose(changed: ChangedStack) -> bool:

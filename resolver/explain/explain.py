@@ -47,6 +47,8 @@ from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.
 _SHARE_OF_AWAITED = 1 / 4
+# The share of the time that is left after that for ways that need something of such an index.
+_SHARE_OF_SUPPOSED = 1 / 2
 # The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
 # How many ways out are reported that need something of an index that did not answer.
@@ -151,7 +153,7 @@ def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
 def _leaving_time(trials: Trials) -> Iterator[None]:
     """Let the trials of a `with` block leave a share of the time that is left."""
     clock = trials.clock
-    trials.clock = clock.within(clock.left * (1 - _SHARE_OF_AWAITED))
+    trials.clock = clock.within(clock.left * (1 - _SHARE_OF_SUPPOSED))
     try:
         yield
     finally:

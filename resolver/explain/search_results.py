@@ -12,7 +12,7 @@ from resolver.explain.trials import Answer, Undecided
 from resolver.model.change import ChangeKind
 from resolver.model.constraint import Constraint
 from resolver.model.explanation import Attempt, AttemptOutcome, Contradiction
-from resolver.model.fact import Warns
+from resolver.model.message import Message
 from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation
 
@@ -29,8 +29,8 @@ class FixSearchResults(msgspec.Struct):
     report: Callable[[ChangedStack], None]
     # The fixes, each with its lock for the explained target, in the order in which they were found.
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
-    # Changed stacks that lock, but in which something does not work without a dropped line,
-    # according to a grave warning. They are no fixes.
+    # Changed stacks that lock, but in which something does not work, according to a warning. They
+    # are no fixes.
     useless: list[ChangedStack] = msgspec.field(default_factory=list)
     # The changed stacks that did not lock, and why.
     attempts: list[Attempt] = msgspec.field(default_factory=list)
@@ -60,8 +60,8 @@ class FixSearchResults(msgspec.Struct):
         ]
         self.fixes.append((changed, resolution))
 
-    def add_useless(self, changed: ChangedStack, warning: Warns) -> None:
-        """Add a changed stack in which something does not work, according to a grave warning.
+    def add_useless(self, changed: ChangedStack, warning: Message) -> None:
+        """Add a changed stack in which something does not work, according to a warning.
 
         It is reported as an attempt.
         """

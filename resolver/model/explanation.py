@@ -148,7 +148,8 @@ class AttemptOutcome(Enum):
     FAILED = "failed"
     # The changed stack can be locked for this target, but not for another target of the stack.
     ELSEWHERE = "other-target"
-    # The changed stack can be locked, but something in it does not work without a dropped line.
+    # The changed stack can be locked, but something in it does not work, such as what needs a
+    # dropped line.
     USELESS = "useless"
 
 
@@ -165,8 +166,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     why: Phrase = EMPTY
     # The name of the target without a lock; empty for the target that is explained.
     target: str = ""
-    # The grave warning that says what does not work in the lock; None for another outcome.
-    warning: Warns | None = None
+    # The warning that says what does not work in the lock; None for another outcome.
+    warning: Message | None = None
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):

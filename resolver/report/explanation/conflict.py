@@ -203,7 +203,9 @@ def ways_out_blocks(
         lines = tuple(map(line, sentences.way_zero(explanation)))
         yield Items((Item(label="0", lines=lines),))
     yield from _awaiting_blocks(explanation, in_checkout=in_checkout)
-    heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
+    heading = "conflict.no-other-way-out" if explanation.awaiting else "conflict.no-way-out"
+    if explanation.fixes:
+        heading = "conflict.ways-out"
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole, in_checkout=in_checkout)
     if whole or not explanation.fixes:

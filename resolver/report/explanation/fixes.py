@@ -40,7 +40,7 @@ from resolver.model.explanation import (
 )
 from resolver.model.message import Message, joined, message, quoted
 from resolver.model.requirement import Requirement
-from resolver.report.explanation.sentences import sentence, warning_text
+from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
 from resolver.resolve.reasons import cutoff_text
 
@@ -193,7 +193,7 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message("conflict.other-target", target=attempt.target)
         case AttemptOutcome.USELESS:
             assert attempt.warning is not None  # noqa: S101  see Attempt.warning
-            return message("conflict.useless", warning=warning_text(attempt.warning))
+            return message("conflict.useless", warning=attempt.warning)
         case AttemptOutcome.CONFLICT:
             statements = joined("semicolon", map(sentence, attempt.because))
             return message("conflict.still", statements=statements)

@@ -188,7 +188,7 @@ def test_dropping_what_something_needs_to_work_is_no_fix() -> None:
     (attempt, *_) = told_of.attempts
     assert attempt.outcome is AttemptOutcome.USELESS
     assert attempt.warning is not None
-    assert attempt.warning.text == "It runs on nothing by itself."
+    assert translate(attempt.warning, "en") == "It runs on nothing by itself."
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
         ["runner -> "],
         ["310P -> A2"],
@@ -543,8 +543,8 @@ def test_fix_open_line_is_old_beside_the_day_of_its_stack(
     catalog.add_wheel("extra", "1", ["base==1", needs], uploaded="2024-01-01T00:00:00Z")
     for version, day in (("0.1", "2022-01-01"), ("1", "2024-01-10"), ("2", "2026-01-01")):
         catalog.add_wheel("tool", version, uploaded=f"{day}T00:00:00Z")
-    refuted = refutation(inputs_of("base==2", "extra==1", "tool", more=target()), catalog)
-    changed = inputs_of("base==1", "extra==1", "tool", more=target())
+    refuted = refutation(inputs_of("base==2", "extra", "tool", more=target()), catalog)
+    changed = inputs_of("base==1", "extra", "tool", more=target())
     (problem,) = compile_problems(changed)
     lock = decide(Universe(problem, catalog))
     assert isinstance(lock, Resolution)

@@ -144,6 +144,18 @@ def test_row_of_what_the_stack_pins_comes_first(rows: list[Edits]) -> None:
     assert SetLine(0, "plugin==2") in rows[0]
 
 
+def test_row_nearest_to_what_the_stack_pins_comes_first(rows: list[Edits]) -> None:
+    """No row has `engine` 1, which the stack pins; that of `plugin` 2 is next to it."""
+    catalog = DataCatalog().serve("engine 1 2 3 4", "plugin 2 3 4")
+    facts = "".join(
+        fact("requires", "plugin", f"=={one}", f'needs = ["cann in 8.5.0", "engine=={one}"]')
+        for one in ("2", "3", "4")
+    )
+    way = first_way(catalog, "plugin", "engine==1", more=target() + facts)
+    assert way == ["engine==2"]
+    assert SetLine(0, "plugin==2") in rows[0]
+
+
 def test_rows_end_with_what_refutes_all_of_them(rows: list[Edits]) -> None:
     """Whatever `plugin` is taken, a project of its own that is far away needs another `other`."""
     numbers = ("1", "2", "3", "4", "5", "6")

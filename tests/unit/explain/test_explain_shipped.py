@@ -108,6 +108,15 @@ def test_fix_takes_the_lines_and_the_cann_of_a_shipped_stack() -> None:
     assert f"CANN 8.3.RC1 instead of 8.5.0, {because}" in sentences(found)[0]
 
 
+def test_fix_by_a_shipped_stack_adds_what_its_projects_need() -> None:
+    """`base` does not work without `helper`, which a line of that stack is about."""
+    catalog = DataCatalog().serve("base 1 2", "setuptools 80", "helper 1", "other 1")
+    grave = warning("base", "==1", "It stands still.", 'unless = ["helper"]\ngrave = true')
+    found = explained(catalog, "trainer", "base==2", more=grave)
+    assert "add the line helper" in sentences(found)[0]
+    assert "add the line other" not in sentences(found)[0]
+
+
 def test_fix_by_a_shipped_stack_may_be_old() -> None:
     """Its `base` is five years older than the newest, which the line admits as well."""
     catalog = DataCatalog().serve("setuptools 80")

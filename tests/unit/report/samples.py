@@ -33,7 +33,7 @@ from resolver.model.explanation import (
     ShownPin,
     Why,
 )
-from resolver.model.message import Message
+from resolver.model.message import Message, verbatim
 from resolver.model.package import Package
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.reason import Reason, RejectedRelease, ReleaseRange
@@ -217,7 +217,7 @@ def trl() -> Explanation:
             Attempt(
                 changes=(changes.dropped(ASCEND, where=_place(10)),),
                 outcome=AttemptOutcome.USELESS,
-                warning=SLEEP,
+                warning=verbatim(SLEEP.text, SLEEP.text_zh),
             ),
         ),
         limited=False,
