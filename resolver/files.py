@@ -205,6 +205,11 @@ def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) 
     return text.translate(escapes)
 
 
+def sha256(content: bytes) -> str:
+    """Return the sha256 of a content, in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def digest(value: object) -> str:
     """Return the sha256 of a value as JSON, in hex. The order of keys makes no difference."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()  # noqa: TID251

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 
+from resolver.model.linkage import hashed, packed
+
 _NULL, _STRTAB, _DYNAMIC, _DYNSYM, _VERNEED = 0, 3, 6, 11, 0x6FFFFFFE
 _NEEDED, _SONAME, _RUNPATH = 1, 14, 29
 _GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
@@ -88,3 +90,8 @@ def elf(
     for position, content in (changes or {}).items():
         made[position : position + len(content)] = content
     return bytes(made)
+
+
+def symbols(*names: str) -> bytes:
+    """Return symbols of these names as `Linkage` keeps them."""
+    return packed({hashed(symbol.encode()) for symbol in names})

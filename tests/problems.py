@@ -15,7 +15,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.config.source_text import read_source
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
@@ -43,6 +42,7 @@ from resolver.report.explanation.unavailable import reason_details
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 from tests.components import COMPONENTS, value
+from tests.references import read_source
 
 CHECKED = dt.date(2026, 11, 20)
 # As the stack's own indexes, so that a fact may match no release.

@@ -68,8 +68,8 @@ def difference_from_solution(
     problem: Problem,
     lock: Lock,
     catalogs: Catalogs,
-    tick: Tick | None = None,
-    shared: SharedVersions | None = None,
+    tick: Tick | None,
+    shared: SharedVersions | None,
 ) -> SolutionDifference:
     """Solve a problem anew, and return how the result differs from its lock.
 

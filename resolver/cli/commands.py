@@ -136,7 +136,7 @@ def status() -> int:
         return error.exit_status
 
 
-class BugError(ResolverError):
+class _BugError(ResolverError):
     """A mistake in this program. A user cannot correct it."""
 
     # EX_SOFTWARE in sysexits.h.
@@ -179,7 +179,7 @@ def failure(error: Exception) -> ResolverError:
         name=type(error).__name__,
         cause=cause(error),
     )
-    return BugError(message, hint=_BUG_HINT)
+    return _BugError(message, hint=_BUG_HINT)
 
 
 def listen() -> None:

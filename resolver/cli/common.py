@@ -25,7 +25,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
     given = context.meta.setdefault(_GIVEN, {})
-    if isinstance(parameter, CommonOption) and parameter.count:
+    if isinstance(parameter, _CommonOption) and parameter.count:
         value += given.get(name, 0)
     given[name] = value
 
@@ -36,7 +36,7 @@ def given(context: click.Context) -> Mapping[str, Any]:
     return values
 
 
-class CommonOption(click.Option):
+class _CommonOption(click.Option):
     """An option of every command. Its value is kept for `given`."""
 
     def __init__(self, *names: str, **attributes: Any) -> None:
@@ -45,18 +45,18 @@ class CommonOption(click.Option):
 
 # The common options, in the order of --help.
 COMMON: Final = (
-    CommonOption(
+    _CommonOption(
         "--lang",
         "language",
         type=click.Choice(LANGUAGES),
         help="Language of the output (default: by locale).",
     ),
-    CommonOption(
+    _CommonOption(
         "--offline",
         is_flag=True,
         help="Use only the cache, or the snapshot that ships with the stack; no network.",
     ),
-    CommonOption(
+    _CommonOption(
         "--matrices",
         "own_matrices",
         type=click.Path(path_type=Path, file_okay=False),
@@ -65,26 +65,26 @@ COMMON: Final = (
             "in place of ./matrices or, without that, the one that ships."
         ),
     ),
-    CommonOption(
+    _CommonOption(
         "--locks",
         "own_locks",
         type=click.Path(path_type=Path, file_okay=False),
         help="Folder of locks (default: ./locks).",
     ),
-    CommonOption(
+    _CommonOption(
         "--json",
         "as_json",
         is_flag=True,
         help="Print one JSON object on stdout and nothing else.",
     ),
-    CommonOption(
+    _CommonOption(
         "-q",
         "--quiet",
         "quiet",
         count=True,
         help="Print only errors, and results that were asked for.",
     ),
-    CommonOption(
+    _CommonOption(
         "-v",
         "--verbose",
         "verbose",

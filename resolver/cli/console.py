@@ -58,7 +58,7 @@ _WHY = 25
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 
-def as_called(text: str) -> str:
+def _as_called(text: str) -> str:
     """Return a text in which commands start with the path by which this program was called.
 
     For example, `.venv/bin/ascend-lock lock …`. If the program was found through PATH, commands
@@ -106,7 +106,7 @@ def print_data(text: str) -> None:
 
 def print_line(text: str) -> None:
     """Print a line on stdout. Commands in it start with the path of this program."""
-    print_text(as_called(text) + "\n")
+    print_text(_as_called(text) + "\n")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -116,13 +116,13 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_to_stderr(text: str) -> None:
     """Print a line on stderr. Commands in it start with the path of this program."""
-    print_text(as_called(text) + "\n", sys.stderr)
+    print_text(_as_called(text) + "\n", sys.stderr)
 
 
 def print_error(error: ResolverError, language: Language, name: str = "") -> None:
     """Print an error on stderr, after `name` if it is about one stack of several."""
     text = phrase("error: {text}", text=error_text(error, language))
-    line = as_called(translate_phrase(text, language))
+    line = _as_called(translate_phrase(text, language))
     label = translate_phrase(phrase("error: {text}", text=""), language).rstrip()
     shown = styled(label, has_color(sys.stderr), "bold red") + line.removeprefix(label)
     if name:
@@ -147,7 +147,7 @@ def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int
 
     The paths of commands are inserted before lines are wrapped, because they make lines longer.
     """
-    called = [rewritten(translated(block, language), as_called) for block in blocks]
+    called = [rewritten(translated(block, language), _as_called) for block in blocks]
     width = columns(stream, widest)
     return terminal_text(called, language, width, color=has_color(stream))
 
@@ -413,7 +413,7 @@ class ConflictPage:
 
     def write(self, text: str) -> None:
         """Write a text. Commands in it start with the path of this program."""
-        self._write(as_called(text))
+        self._write(_as_called(text))
 
     def _write(self, text: str) -> None:
         """Write a text, unless there is nowhere to write."""

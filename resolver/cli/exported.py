@@ -6,7 +6,6 @@ there, or has other bytes, is somebody's: a playbook of theirs, or defaults that
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -51,7 +50,7 @@ def write_export(output: Path, texts: Mapping[str, str], *, force: bool) -> None
         theirs += [path for path in gone if _is_theirs(folder, path, contents, before)]
         if theirs and not force:
             raise _would_be_lost(output, theirs)
-        after = {path: [_sha256(content)] for path, content in contents.items()}
+        after = {path: [files.sha256(content)] for path, content in contents.items()}
         both = {path: [*before.get(path, []), *after.get(path, [])] for path in {**before, **after}}
         _write_note(folder, both)
         for path in gone:
@@ -73,7 +72,7 @@ def _is_theirs(
         # Nothing is there, or what cannot be overwritten: writing says so.
         return False
     content = folder.read(path, files.LARGEST)
-    return content != contents.get(path) and _sha256(content) not in before.get(path, [])
+    return content != contents.get(path) and files.sha256(content) not in before.get(path, [])
 
 
 def _would_be_lost(output: Path, paths: list[str]) -> InputError:
@@ -102,8 +101,3 @@ def _write_note(folder: OwnedFolder, hashes: Mapping[str, list[str]]) -> None:
     """Write what exports wrote into a folder."""
     note = {"format": _FORMAT, "files": {path: hashes[path] for path in sorted(hashes)}}
     folder.write(_NOTE, json_text(note).encode(), 0o644)
-
-
-def _sha256(content: bytes) -> str:
-    """Return the sha256 of a file's content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()

@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True):
         return (*self.install, *self.remove)
 
 
-def plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> Plan:
+def _plan_of(lock: Lock, environment: Environment, damage: Mapping[str, str]) -> Plan:
     """Return the changes after which an environment has exactly what a lock has.
 
     `damage` has files that are missing or changed, by the name of their distribution.
@@ -185,7 +185,7 @@ def command(
     if not skip_system_checks:
         _require_machine(named, run)
     damage = find_damage(named, interpreter, run, full=full)
-    plan = plan_of(named.lock, environment, damage.files)
+    plan = _plan_of(named.lock, environment, damage.files)
     # A user who is asked must see what would be changed, even in a quiet run.
     if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
@@ -216,13 +216,13 @@ def _bring(
     `arguments` are passed to install.sh and verify.py.
     """
     status, said = _execute([named.folder / INSTALL, *arguments], run)
-    after = plan_of(named.lock, read_environment(interpreter), {})
+    after = _plan_of(named.lock, read_environment(interpreter), {})
     if after.install:
         # Nothing is removed before everything is there.
         why = "".join(said.splitlines(keepends=True)[-_SHOWN:]).strip()
         missing = ", ".join(f"{change.name} {change.after}" for change in after.install)
         what = phrase("not everything could be installed: {missing}", missing=missing)
-        return _fail(Failure(what, why), status or 1, plan, environment, run)
+        return _fail(_Failure(what, why), status or 1, plan, environment, run)
     if after.remove:
         names = [change.name for change in after.remove]
         status, said = _remove(names, interpreter, environment, run)
@@ -231,7 +231,7 @@ def _bring(
     if status:
         why = differences(named, arguments) or said.strip()
         what = phrase("{environment} does not match the lock", environment=environment.prefix)
-        return _fail(Failure(what, why), status, plan, environment, run)
+        return _fail(_Failure(what, why), status, plan, environment, run)
     return _end("synced", 0, plan, environment, run)
 
 
@@ -341,7 +341,7 @@ def _verify(named: NamedLock, arguments: list[str], run: Settings) -> int:
     return subprocess.run(command, stdout=output, check=False).returncode  # noqa: S603
 
 
-class Failure(msgspec.Struct, frozen=True):
+class _Failure(msgspec.Struct, frozen=True):
     """Why an environment does not match its lock after a run."""
 
     # What happened.
@@ -350,7 +350,7 @@ class Failure(msgspec.Struct, frozen=True):
     why: str
 
 
-def _fail(failure: Failure, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
+def _fail(failure: _Failure, code: int, plan: Plan, environment: Environment, run: Settings) -> int:
     """Report the failure of a run where nothing else has done so, and return the exit status."""
     if run.as_json:
         reason = {"message": str(failure.what), "why": failure.why}

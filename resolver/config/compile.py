@@ -105,10 +105,9 @@ def compile_problems(
     inputs: Inputs,
     *,
     options: PolicyOptions = NO_OPTIONS,
-    sources: Mapping[str, Source] | None = None,
 ) -> tuple[Problem, ...]:
     """Return a problem for each target and group of a stack, as `StackCompiler.problems` does."""
-    return StackCompiler(inputs).problems(options=options, sources=sources)
+    return StackCompiler(inputs).problems(options=options)
 
 
 def _problems(

@@ -103,7 +103,7 @@ def parse_need(line: str, components: Components, *, direct: bool = False) -> Ne
     return need
 
 
-def parse_condition(line: str, components: Components) -> ComponentRequirement:
+def _parse_condition(line: str, components: Components) -> ComponentRequirement:
     """Return the requirement on a component in a line. Raises ValueError for any other line."""
     need = ComponentRequirement.parse(line, components)
     if need is None:
@@ -513,7 +513,7 @@ _TEXT_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
 # The functions that read a value of each type from a text, given the components.
 _COMPONENT_READERS: Final[Mapping[Any, Callable[..., Any]]] = {
     Need: parse_need,
-    ComponentRequirement: parse_condition,
+    ComponentRequirement: _parse_condition,
 }
 
 # The functions that decode a value of each type that need not be a text.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from resolver import toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
-from resolver.config.load import Document, with_fact_defaults
+from resolver.config.load import Document, with_defaults
 from resolver.config.schema import FactFile, RelaxRow, StackFile, StackTable, TargetTable
 from resolver.config.source_text import read_own_reference
 from resolver.config.stack_lines import FileLine, stack_lines, with_lines
@@ -184,7 +184,7 @@ def _with_rows(
         for absence in decode(tuple[Absence, ...], tables.get("absent", []), place, components)
     ]
     file = content.fact
-    facts = with_fact_defaults(tables.get("fact", {}))
+    facts = with_defaults(tables.get("fact", {}))
     added = decode(FactFile, facts, place, components, read_own_reference)
     for kind in KINDS:
         new_facts = [replace(fact, where=stack.line("fact")) for fact in getattr(added, kind)]

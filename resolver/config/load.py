@@ -118,15 +118,15 @@ def read_text(
     limits = toml.STACK if shape is StackFile else toml.MATRICES
     tables = toml_tables(text, name, limits)
     if shape is FactFile:
-        tables = _with_defaults(tables, package=texts.name(PurePosixPath(name).stem))
+        tables = with_defaults(tables, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:
-        tables = _with_systems(_with_defaults(tables))
+        tables = _with_systems(with_defaults(tables))
     elif shape is ImportsFile:
-        tables = _with_defaults(tables)
+        tables = with_defaults(tables)
     elif shape is RecordedFile:
-        tables = _with_defaults(tables, index=PurePosixPath(name).stem)
+        tables = with_defaults(tables, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in tables:
-        tables["fact"] = with_fact_defaults(tables["fact"])
+        tables["fact"] = with_defaults(tables["fact"])
     # Anybody must be able to look up the facts of matrices/facts. The facts of a stack's own file
     # may cite documents that only its author has.
     read = read_own_reference if shape is StackFile else read_reference
@@ -208,7 +208,7 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
         raise InputError(phrase("the file cannot be read"), where=name, why=why) from None
 
 
-def _with_defaults(table: Any, **defaults: Any) -> Any:
+def with_defaults(table: Any, **defaults: Any) -> Any:
     """Return a table of lists of rows with default values filled in.
 
     Each row gets the keys that it does not have, from `defaults` and from the table's own key
@@ -244,11 +244,6 @@ def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
             image["system"] = system
         completed.append(image)
     return {**tables, "image": completed}
-
-
-def with_fact_defaults(table: Any) -> Any:
-    """Return the table `fact` of a stack's file with its own `defaults` filled in."""
-    return _with_defaults(table)
 
 
 def load(stack: str, matrices: Path) -> Inputs:

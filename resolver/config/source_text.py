@@ -38,7 +38,6 @@ from resolver.model.source import (
     Passage,
     Quote,
     Reference,
-    References,
     Repository,
     RepositoryCommit,
     RepositoryFile,
@@ -81,14 +80,6 @@ _FORMS: Final = phrase(
     "(2026-11-28)`, `index pypi NAME (2026-11-28)`, `tried on linux-aarch64 (2026-11-28): "
     "WHAT` or `'\"TITLE\" (2026-11-28)'`; several are a list of such texts"
 )
-
-
-def read_source(*texts: str) -> References:
-    """Return the references in some texts, one for each text.
-
-    Raises InputError with a hint for a text in no known form.
-    """
-    return References(tuple(read_reference(text) for text in texts))
 
 
 def read_reference(text: str) -> Reference:

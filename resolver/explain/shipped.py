@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 
 from resolver import toml
 from resolver.config.decode import parse_need
-from resolver.config.load import Document, with_fact_defaults
+from resolver.config.load import Document, with_defaults
 from resolver.config.schema import StackFile, TargetTable
 from resolver.config.stack_lines import stack_lines
 from resolver.errors import InputError
@@ -82,7 +82,7 @@ class _Shipped:
         """Return its own facts about some projects, and its `absent` entries, as TOML."""
         raw = toml.loads(self._stack.text, toml.STACK)
         tables = [table_text("absent", row) for row in raw.get("absent", ())]
-        facts = with_fact_defaults(raw.get("fact", {}))
+        facts = with_defaults(raw.get("fact", {}))
         for kind in KINDS:
             rows = facts.get(kind, ())
             about = [row for row in rows if text.name(row["package"]) in projects]

@@ -13,7 +13,6 @@ link or a mount point.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -279,7 +278,7 @@ def finish_edit(folder: Path, file: Path) -> bool:
                     )
                 content = file.read_bytes()
                 new = record.new.encode()
-                is_old = _sha256(content) == record.old
+                is_old = files.sha256(content) == record.old
                 if is_old:
                     files.write(file, new)
                 parent.remove(_EDIT)
@@ -301,7 +300,9 @@ def _edited(
     disk. `folders` are the folders of the stack's targets. Without any, no lock changes, and no
     record is written. Raises InputError if the file was changed meanwhile.
     """
-    locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
+    locks = {
+        folder.name: files.sha256(contents[NAME].encode()) for folder, contents in folders.items()
+    }
     with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
         if edit.file.read_bytes() != edit.old:
             raise InputError(
@@ -324,7 +325,7 @@ def _write_record(parent: OwnedFolder, edit: StackEdit, locks: dict[str, str]) -
 
     def content_of(written: int) -> bytes:
         """Return the content of the record for a modification time."""
-        record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks, written)
+        record = _EditRecord(files.sha256(edit.old), edit.new.decode(), locks, written)
         return files.json_text(msgspec.to_builtins(record)).encode()
 
     parent.write_dated(_EDIT, content_of)
@@ -359,15 +360,10 @@ def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
     return record
 
 
-def _sha256(content: bytes) -> str:
-    """Return the sha256 of a content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
 def _sha256_of(folder: OwnedFolder, name: str) -> str:
     """Return the sha256 of a file; empty if it cannot be read."""
     try:
-        return _sha256(folder.read(name, files.LARGEST))
+        return files.sha256(folder.read(name, files.LARGEST))
     except OSError:
         return ""
 

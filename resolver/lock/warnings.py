@@ -50,7 +50,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
     """
     problem = resolution.problem
     for root in problem.stack.requirements:
-        if is_left_open(root.need, resolution):
+        if _is_left_open(root.need, resolution):
             yield LockedDriver(
                 by=problem.stack.name,
                 needs=(str(root.need),),
@@ -61,7 +61,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
             )
     for fact in facts_in_use:
         for need in fact.added_needs:
-            if is_left_open(need, resolution):
+            if _is_left_open(need, resolution):
                 yield LockedDriver(
                     by=_by(fact, resolution),
                     needs=(str(need),),
@@ -81,7 +81,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
             )
 
 
-def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
+def _is_left_open(need: facts.Need, resolution: Resolution) -> bool:
     """Return whether a requirement on the driver can only be checked on the machine.
 
     This is so if the target states no driver, or a minimum that does not guarantee the requirement.
@@ -423,7 +423,7 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
 
     False for requirements on the driver that are left to the machine.
     """
-    if not isinstance(need, ComponentRequirement) or is_left_open(need, resolution):
+    if not isinstance(need, ComponentRequirement) or _is_left_open(need, resolution):
         return False
     return need.component not in resolution.problem.target.system
 

@@ -125,10 +125,6 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem
     # The pins, sorted by name.
     pins: tuple[Pin, ...]
-    # The name of the engine that found the pins.
-    engine: str
-    # How many steps the engine took.
-    rounds: int
     # The requirements that are ignored, since their project must be absent or the stack overrides
     # them.
     overrides: tuple[Override, ...] = ()

@@ -84,16 +84,34 @@ class Repository(msgspec.Struct, frozen=True):
         return self.name if self.host == GITHUB else f"{self.host}/{self.name}"
 
 
-class RepositoryFile(_Row, frozen=True):
-    """A file of a repository at a commit: `OWNER/REPO PATH @COMMIT (TAG) #L12`."""
+class _AtCommit(_Row, frozen=True):
+    """The base of the references to a commit."""
 
     repository: Repository
-    # The path from the top of the repository.
-    path: str
     # The full hash of the commit.
     commit: str
     # A tag of that commit, which names the release; empty if the reference has no tag.
     tag: str = ""
+
+    @property
+    def brief(self) -> str:
+        """Return the text of the reference with a commit of 12 digits."""
+        return self._text(self.commit[:_SHORT_COMMIT])
+
+    def _text(self, commit: str) -> str:
+        """Return the text of the reference with these digits of the commit."""
+        tag = f" ({self.tag})" if self.tag else ""
+        return f"{self.repository} @{commit}{tag}"
+
+    def __str__(self) -> str:
+        return self._text(self.commit)
+
+
+class RepositoryFile(_AtCommit, frozen=True, kw_only=True):
+    """A file of a repository at a commit: `OWNER/REPO PATH @COMMIT (TAG) #L12`."""
+
+    # The path from the top of the repository.
+    path: str
     # The lines and texts that are cited.
     passage: Passage = Passage()
 
@@ -108,44 +126,19 @@ class RepositoryFile(_Row, frozen=True):
             address += "?plain=1"
         return f"{address}{self.passage.lines}"
 
-    @property
-    def brief(self) -> str:
-        """Return the text of the reference with a commit of 12 digits."""
-        return self._text(self.commit[:_SHORT_COMMIT])
-
     def _text(self, commit: str) -> str:
+        """Return the text of the reference with these digits of the commit."""
         tag = f" ({self.tag})" if self.tag else ""
         return f"{self.repository} {self.path} @{commit}{tag}{self.passage}"
 
-    def __str__(self) -> str:
-        return self._text(self.commit)
 
-
-class RepositoryCommit(_Row, frozen=True):
+class RepositoryCommit(_AtCommit, frozen=True):
     """A whole commit: `OWNER/REPO @COMMIT (TAG)`."""
-
-    repository: Repository
-    # The full hash of the commit.
-    commit: str
-    # A tag of that commit; empty if the reference has no tag.
-    tag: str = ""
 
     @property
     def link(self) -> str:
         """Return the address of the files at the commit on the forge."""
         return f"{self.repository.page}/tree/{self.commit}"
-
-    @property
-    def brief(self) -> str:
-        """Return the text of the reference with a commit of 12 digits."""
-        return self._text(self.commit[:_SHORT_COMMIT])
-
-    def _text(self, commit: str) -> str:
-        tag = f" ({self.tag})" if self.tag else ""
-        return f"{self.repository} @{commit}{tag}"
-
-    def __str__(self) -> str:
-        return self._text(self.commit)
 
 
 class RepositoryTag(_Row, frozen=True):

@@ -3,8 +3,8 @@
 The choices are upgraded, checked and turned into pins. An early decision of an engine may have
 ruled out a release that fits in the end. So the choices are upgraded until two promises are kept.
 No project that the stack requires can be newer unless another such project gets older
-(`upgrade_requested`). No other project can be newer while all others stay as they are
-(`upgrade_others`). "Newer" means more preferred in the order of `candidates`.
+(`_upgrade_requested`). No other project can be newer while all others stay as they are
+(`_upgrade_others`). "Newer" means more preferred in the order of `candidates`.
 """
 
 from __future__ import annotations
@@ -135,12 +135,12 @@ def upgrade(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
     """
     upgraded: Choices | None = choices
     while upgraded is not None:
-        choices = upgrade_others(universe, upgraded)
-        upgraded = upgrade_requested(universe, choices, tick)
+        choices = _upgrade_others(universe, upgraded)
+        upgraded = _upgrade_requested(universe, choices, tick)
     return choices
 
 
-def upgrade_others(universe: Universe, choices: Choices) -> Choices:
+def _upgrade_others(universe: Universe, choices: Choices) -> Choices:
     """Return the choices that the stack requires, with each project as new as possible.
 
     A project gets the most preferred release that all other choices admit. This is repeated until
@@ -208,7 +208,7 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Dep
     return graph if next(graph.unpermitted(), None) is None else None
 
 
-def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
+def _upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
     """Return choices in which a project that the stack requires is newer, and none is older.
 
     None if there are no such choices, or the engine could not decide.
@@ -300,10 +300,10 @@ def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candid
 # --- the resolution
 
 
-def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) -> Resolution:
+def gather(universe: Universe, choices: Choices) -> Resolution:
     """Return the resolution with the pins that the stack requires, directly or through others.
 
-    `engine` and `rounds` are stored in it. Raises InvalidChoiceError if the choices are not valid.
+    Raises InvalidChoiceError if the choices are not valid.
     """
     graph = DependencyGraph(universe, choices)
     packages: dict[NormalizedName, list[Package]] = {}
@@ -316,8 +316,6 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
     resolution = Resolution(
         problem=universe.problem,
         pins=tuple(_pin(universe, graph, name, packages[name]) for name in sorted(packages)),
-        engine=engine,
-        rounds=rounds,
         as_of=universe.as_of,
         overrides=tuple(sorted(overrides, key=_override_order)),
     )

@@ -326,7 +326,7 @@ class IndependentReading:
             return True
         table = self.table(name, release.version, release.index)
         taken = self.rank(release.file, table)
-        for file in unambiguous(self.offers(name, release.version, release.index)):
+        for file in _unambiguous(self.offers(name, release.version, release.index)):
             is_better = file.is_wheel and self.rank(file, table) < taken
             if is_better and not any(self.refusals(file)):
                 return False
@@ -350,7 +350,7 @@ class IndependentReading:
                 if not self.is_late(file) and (is_yanked_fine or file.yanked is None):
                     return True
             return False
-        for file in unambiguous(files):
+        for file in _unambiguous(files):
             if file.yanked is not None and not is_yanked_fine:
                 continue
             if self._can_be_taken(name, page, version, file):
@@ -361,7 +361,7 @@ class IndependentReading:
         """Return whether a file of a release can be used, by the target and by facts."""
         if not file.is_wheel:
             return not self.problem.wheels_only and not any(self.refusals(file))
-        if not self.is_fit(file, table_of(page, version)) or any(self.refusals(file)):
+        if not self.is_fit(file, _table_of(page, version)) or any(self.refusals(file)):
             return False
         return not self.builds(name, version, file, page.index)
 
@@ -461,7 +461,7 @@ class IndependentReading:
         """Return the wheel variants of a release on an index (PEP 825)."""
         for page in self.catalog.lookup(name).pages:
             if page.index == index:
-                return table_of(page, version)
+                return _table_of(page, version)
         return VariantTable()
 
     def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
@@ -563,7 +563,7 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
         return unknown
 
 
-def unambiguous(files: Sequence[File]) -> Iterator[File]:
+def _unambiguous(files: Sequence[File]) -> Iterator[File]:
     """Return the files whose names occur only once.
 
     If a name occurs several times, it is unclear which file is meant.
@@ -597,7 +597,7 @@ def split_label(filename: str) -> tuple[str, str]:
     return filename, ""
 
 
-def table_of(page: Page, version: Version) -> VariantTable:
+def _table_of(page: Page, version: Version) -> VariantTable:
     """Return the wheel variants of a release on a page (PEP 825)."""
     for spelled, table in page.variants.items():
         if parsed_version(spelled) == version:

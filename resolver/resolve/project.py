@@ -243,7 +243,7 @@ class Project:
             if bit == "1":
                 yield position
 
-    def by_preference(self, mask: int, day: str = "") -> Iterator[int]:
+    def by_preference(self, mask: int, day: str) -> Iterator[int]:
         """Yield the positions in a mask, the most preferred first.
 
         1. Releases that facts with `last` put last only on other targets come first. Then come
@@ -314,7 +314,7 @@ class Project:
         """
         return bool(day) and self.source is None and self.ordered.day(position) > day
 
-    def is_preferred_to(self, position: int, other: int, day: str = "") -> bool:
+    def is_preferred_to(self, position: int, other: int, day: str) -> bool:
         """Return whether a release is preferred to another one, in the order of `by_preference`."""
         return next(self.by_preference(1 << position | 1 << other, day)) == position
 

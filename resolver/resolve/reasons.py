@@ -132,7 +132,7 @@ class _Describer:
         """Return the reason of a constraint, with all fields that reports show."""
         match constraint:
             case StackLine() | BuildLine():
-                return line_reason(constraint.whole)
+                return _line_reason(constraint.whole)
             case ComponentValue():
                 return Reason(constraint=constraint, where=constraint.where)
             case Exclusive():
@@ -412,7 +412,7 @@ def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def line_reason(line: Line) -> Reason:
+def _line_reason(line: Line) -> Reason:
     """Return the reason for a line of a stack or of a build."""
     if isinstance(line, StackLine):
         return Reason(constraint=line, where=line.where)
@@ -424,7 +424,7 @@ def line_reason(line: Line) -> Reason:
 def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason:
     """Return the reason for a requirement on a pin of a resolution, with the requiring pin."""
     if not isinstance(constraint, Requires):
-        return line_reason(constraint)
+        return _line_reason(constraint)
     requiring = resolution.pin(constraint.package.name)
     assert requiring is not None  # noqa: S101  only pins require what is pinned
     version = str(requiring.version)

@@ -123,7 +123,7 @@ def first_answer(
     *,
     hints: Iterable[NormalizedName] = (),
     among: Universe | None = None,
-    tick: Tick | None = None,
+    tick: Tick | None,
 ) -> Resolution | Refutation:
     """Solve a universe as `decide` does, but do not improve the resolution.
 
@@ -159,7 +159,7 @@ def search(
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):
         return None
-    result = _finished(universe, choices, "search", provider.rounds, tick)
+    result = _finished(universe, choices, tick)
     return result if isinstance(result, Resolution) else None
 
 
@@ -190,8 +190,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     answer = _complete_answer(universe, tick)
     if isinstance(answer, Refutation):
         return answer
-    choices, rounds = answer
-    result = _finished(universe, choices, "complete", rounds, tick)
+    result = _finished(universe, answer, tick)
     if not isinstance(result, Resolution):
         raise UndecidedError(
             phrase("the resolution does not pass the independent check, so no lock is written"),
@@ -202,40 +201,37 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
 
 def choices_without(
-    universe: Universe, projects: Iterable[NormalizedName], tick: Tick | None = None
+    universe: Universe, projects: Iterable[NormalizedName], tick: Tick | None
 ) -> Choices | Refutation:
     """Solve a universe in which nothing requires some projects, with the complete engine.
 
     A refutation holds for the universe itself, whatever releases these projects have. Choices prove
     nothing. Raises what `prove` raises.
     """
-    answer = _complete_answer(universe.without(projects), tick)
-    return answer if isinstance(answer, Refutation) else answer[0]
+    return _complete_answer(universe.without(projects), tick)
 
 
-def _complete_answer(universe: Universe, tick: Tick | None) -> tuple[Choices, int] | Refutation:
-    """Return the choices of the complete engine and its rounds, or a checked refutation."""
+def _complete_answer(universe: Universe, tick: Tick | None) -> Choices | Refutation:
+    """Return the choices of the complete engine, or a checked refutation."""
     # PySAT is loaded only if it is needed.
     from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
     engine = CompleteEngine(universe, tick=tick)
     try:
-        return engine.solve(), engine.rounds
+        return engine.solve()
     except Unsatisfiable as answer:
         core = _without_fixable_files(engine.clauses, universe, answer.core)
         return _checked(Refutation(engine.clauses, core))
 
 
-def _finished(
-    universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
-) -> Resolution | list[str]:
+def _finished(universe: Universe, choices: Choices, tick: Tick | None) -> Resolution | list[str]:
     """Return the resolution of an engine's choices after upgrading them.
 
     If it fails the independent check, return its faults as sentences.
     """
     try:
         choices = upgrade(universe, choices, tick)
-        resolution = gather(universe, choices, engine=engine, rounds=rounds)
+        resolution = gather(universe, choices)
     except InvalidChoiceError as error:
         return [str(error)]
     return check(universe.problem, resolution, universe.catalog) or resolution

@@ -10,7 +10,7 @@ import pytest
 
 from resolver.i18n import LANGUAGES
 from resolver.report.explanation.conflict import report_files
-from tests.browser import CHROMIUM, DRIVER, Browser, browser
+from tests.browser import CHROMIUM, DRIVER, Browser
 from tests.unit.report import samples
 
 pytestmark = pytest.mark.skipif(
@@ -32,13 +32,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in report_files(samples.trl()).items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.resize(1440)
-        yield opened
 
 
 @pytest.fixture

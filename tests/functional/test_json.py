@@ -18,17 +18,10 @@ from tests.functional.test_matrix import FACTS, GRID, INDEXES, SYSTEMS
 from tests.functional.workspace import HERE, REPOSITORY, Workspace, row, targets
 from tests.loopback import LoopbackIndex
 from tests.repositories import Repository
+from tests.schemas import strict
 
 DOCS = REPOSITORY / "docs"
 SCHEMAS = DOCS / "schemas"
-
-
-def strict(schema: Any) -> Any:
-    """The same schema, in which a key that it does not name is a fault."""
-    if isinstance(schema, dict):
-        closed = {"additionalProperties": False} if "properties" in schema else {}
-        return {**closed, **{key: strict(one) for key, one in schema.items()}}
-    return [strict(one) for one in schema] if isinstance(schema, list) else schema
 
 
 @lru_cache

@@ -29,12 +29,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
 @pytest.fixture
 def page(window: Browser, url: str) -> Iterator[Browser]:
     """Open the page as a file, on a wide screen; no test may make it write to the console."""

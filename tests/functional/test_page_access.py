@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from resolver.report.fleet import fleet_document
 from resolver.report.markup import html_text
 from resolver.report.matrix import matrix_page
 from tests.axe import AXE, show_in, violations
-from tests.browser import CHROMIUM, DRIVER, Browser, browser
+from tests.browser import CHROMIUM, DRIVER, Browser
 from tests.solved_grid import solved_grid
 from tests.unit.report import samples
 
@@ -44,13 +43,6 @@ COMMITTED = [
     )
 ]
 SCHEMES = ["light", "dark"]
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.resize(1440)
-        yield opened
 
 
 def unfold(page: Browser) -> None:

@@ -15,7 +15,7 @@ def complete(problem: Problem, catalog: Catalog) -> Resolution | None:
     universe = Universe(problem, catalog)
     engine = CompleteEngine(universe)
     try:
-        return gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
+        return gather(universe, engine.solve())
     except Unsatisfiable:
         return None
     finally:

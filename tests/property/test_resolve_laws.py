@@ -45,7 +45,6 @@ def told(answer: Resolution | Refutation) -> object:
     if isinstance(answer, Refutation):
         return ["conflict", *map(_shown, answer.reasons)]
     return [
-        [answer.engine, answer.rounds],
         *(
             [pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]]
             for pin in answer.pins
@@ -63,7 +62,7 @@ def holds(world: World) -> Resolution | Refutation:
         complete(world.problem(), world.catalog()),
         BruteForce(world),
     )
-    event(solved.engine if isinstance(solved, Resolution) else "conflict")
+    event("solution" if isinstance(solved, Resolution) else "conflict")
     for found in (solved, proved):
         if isinstance(found, Resolution):
             assert brute.faults(pins(found), extras(found)) == []

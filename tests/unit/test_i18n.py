@@ -26,7 +26,7 @@ CHINESE = r"[\u4e00-\u9fff]"
 # A code, or the beginning of those that are put together, anywhere, and where it is certainly one
 CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
 TOLD = re.compile(
-    r"""(?:\b(?:translate|message|about|joined|run.tell|label)\(\s*f?|last(?:: str )?=\s*)"""
+    r"""(?:\b(?:translate|message|about|joined|label)\(\s*f?|last(?:: str )?=\s*)"""
     r"""["']([^"'{]+)"""
 )
 REMARK = re.compile(r"""\b_(?:contradicted|gone|unmet|holds|unchecked)\(\s*"([a-z-]+)""")

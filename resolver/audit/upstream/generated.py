@@ -70,7 +70,7 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True):
     images: int
 
 
-def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> Generated:
+def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool) -> Generated:
     """Return the files with these facts and images. Nothing is written.
 
     A fact with the same statement as in the present file keeps its source and its day, unless

@@ -59,7 +59,7 @@ def cann(text: str) -> str:
     return plain
 
 
-def cann_or_build(text: str) -> str:
+def _cann_or_build(text: str) -> str:
     """Return a version of CANN, or of a vendor's build: `9.2.0_2026` is `9.2.0 (2026)`.
 
     Such a build is one that only the vendor has.
@@ -84,7 +84,7 @@ def text(text: str) -> str:
     return text
 
 
-def after_dash(text: str) -> str:
+def _after_dash(text: str) -> str:
     """Return what follows the first hyphen: `v2.9.0-26.0.0` is 26.0.0."""
     _, _, after = text.partition("-")
     if not after:
@@ -93,9 +93,9 @@ def after_dash(text: str) -> str:
 
 
 READERS: Final[Mapping[str, Callable[[str], str]]] = {
-    "after-dash": after_dash,
+    "after-dash": _after_dash,
     "cann": cann,
-    "cann-or-build": cann_or_build,
+    "cann-or-build": _cann_or_build,
     "python": python,
     "series": series,
     "text": text,

@@ -26,11 +26,11 @@ from resolver.phrase import phrase
 def read_requirements(
     path: Path,
     *,
-    python: str = "",
+    python: str,
     platform: Platform,
-    extras: Sequence[str] = (),
-    groups: Sequence[str] = (),
-    root: Path | None = None,
+    extras: Sequence[str],
+    groups: Sequence[str],
+    root: Path | None,
 ) -> FileRequirements:
     """Return the requirements in a file of another tool.
 

@@ -11,14 +11,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class HasTasks(Protocol):
+class _HasTasks(Protocol):
     """An object with methods that are decorated with `once`."""
 
     # The task of each call of such a method, by the method's name and positional arguments.
     tasks: dict[Hashable, asyncio.Task[Any]]
 
 
-S = TypeVar("S", bound=HasTasks)
+S = TypeVar("S", bound=_HasTasks)
 
 
 def once(

@@ -59,7 +59,7 @@ def read_pip_config() -> PipConfig:
     for name, value in os.environ.items():
         if name.startswith("PIP_"):
             variables[_key(name.removeprefix("PIP_"))] = value
-    sections = {**_settings(config_files()), ":env:": variables}
+    sections = {**_settings(_config_files()), ":env:": variables}
     options = allowed_settings(sections)
     return PipConfig(
         index_url=options.get("index-url") or _default_index(),
@@ -81,7 +81,7 @@ def _expanded(path: str) -> str:
     return os.path.expanduser(path)  # noqa: PTH111 -- Path would turn an empty text into a dot
 
 
-def config_files() -> list[str]:
+def _config_files() -> list[str]:
     """Return the paths of pip's configuration files, the one of highest precedence last.
 
     The files need not exist.

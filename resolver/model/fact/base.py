@@ -258,6 +258,17 @@ class RequirementFact(Fact, frozen=True, kw_only=True):
         return all(need.is_promised_by(system) for need in self.when)
 
 
+class ExclusionFact(Fact, frozen=True, kw_only=True):
+    """A fact that keeps releases of its project from being used."""
+
+    def is_used(self, resolution: Resolution) -> bool:
+        """Return whether the project is pinned, at any version.
+
+        The fact may be why this version, or another index, was chosen.
+        """
+        return resolution.pin(self.package) is not None
+
+
 def refused_build_variables(variables: Variables) -> Iterator[Mistake]:
     """Yield a mistake for each environment variable that no fact may set for a build.
 
@@ -291,6 +302,11 @@ class BuildFact(Fact, frozen=True, kw_only=True):
         if not self.when or variant is None:
             return False
         return variant.components.issuperset(need.component for need in self.when)
+
+
+def is_built(pin: Pin) -> bool:
+    """Return whether a pin is built from a source archive of an index."""
+    return pin.release.source is None and not pin.release.file.is_wheel
 
 
 def counts_for(release: Release, wheels: bool, needs: Iterable[Need]) -> bool:

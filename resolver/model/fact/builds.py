@@ -9,7 +9,7 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model import patterns
-from resolver.model.fact.base import BuildFact, Mistake, Need, refused_build_variables
+from resolver.model.fact.base import BuildFact, Mistake, Need, is_built, refused_build_variables
 from resolver.model.repository import Inside
 from resolver.model.requirement import Requirement
 from resolver.model.text import Variables, matching
@@ -68,4 +68,4 @@ class Builds(BuildFact, frozen=True, kw_only=True):
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether the pin is built from a source archive."""
-        return pin.release.source is None and not pin.release.file.is_wheel
+        return is_built(pin)

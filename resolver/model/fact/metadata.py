@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 
-from resolver.model.fact.base import Fact, Need
+from resolver.model.fact.base import Fact, Need, is_built
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -38,4 +38,4 @@ class Metadata(Fact, frozen=True, kw_only=True):
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
         """Return whether the pin is built from a source archive."""
-        return pin.release.source is None and not pin.release.file.is_wheel
+        return is_built(pin)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from resolver.model.component import Value
-from resolver.model.fact.base import Fact, Need
+from resolver.model.fact.base import ExclusionFact, Need
 from resolver.model.requirement import Requirement
 from resolver.model.text import Text
-
-if TYPE_CHECKING:
-    from resolver.model.resolution import Resolution
 
 # The operators of PEP 440 that name a version or a lower bound.
 _LOWER_BOUNDS: Final = ("==", "===", ">=", ">", "~=")
 
 
-class Names(Fact, frozen=True, kw_only=True):
+class Names(ExclusionFact, frozen=True, kw_only=True):
     """Releases of `package` on one index that must not be used.
 
     They are not what people mean by the name, such as another project or builds for CUDA.
@@ -40,10 +37,6 @@ class Names(Fact, frozen=True, kw_only=True):
     def _is_asked_for(self, line: Requirement) -> bool:
         """Return whether a line of the stack asks for one of the exceptions in `unless_asked`."""
         return any(_asks_for(line, exception) for exception in self.unless_asked)
-
-    def is_used(self, resolution: Resolution) -> bool:
-        """Return whether the project is pinned: the fact may be why it is from another index."""
-        return resolution.pin(self.package) is not None
 
 
 def _asks_for(line: Requirement, exception: Requirement) -> bool:

@@ -8,7 +8,6 @@ import pytest
 
 from resolver.config.load import read_text
 from resolver.config.schema import FactFile, StackFile
-from resolver.config.source_text import read_source
 from resolver.errors import InputError
 from resolver.model.fact import Excludes
 from resolver.model.source import (
@@ -23,6 +22,7 @@ from resolver.model.source import (
     RepositoryTag,
     Trial,
 )
+from tests.references import read_source
 
 COMMIT = "c0ffee" * 6 + "cafe"
 VERL = Repository("github.com", "verl-project/verl")

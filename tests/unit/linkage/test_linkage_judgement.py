@@ -18,14 +18,11 @@ from resolver.linkage.judgement import (
     missing_symbols,
 )
 from resolver.model.fact import Links, Strength
-from resolver.model.linkage import Linkage, SharedObject, hashed, packed
+from resolver.model.linkage import Linkage, SharedObject
 from resolver.model.text import name
+from tests.elf import symbols
 
 PLATFORM = frozenset({"libc.so.6", "libm.so.6"})
-
-
-def symbols(*names: str) -> bytes:
-    return packed({hashed(symbol.encode()) for symbol in names})
 
 
 def wheel(project: str, *objects: SharedObject, version: str = "1") -> LockedWheel:

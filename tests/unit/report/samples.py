@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.config.source_text import read_source
 from resolver.model import fact as facts
 from resolver.model.change import (
     ArchiveStated,
@@ -42,6 +41,7 @@ from resolver.model.source import Document, References
 from tests import changes, reasons
 from tests.components import COMPONENTS
 from tests.problems import PYPI_ONLY, common, need, target
+from tests.references import read_source
 
 MATRIX = read_source(
     "vllm-project/vllm-ascend docs/source/community/versioning_policy.md "

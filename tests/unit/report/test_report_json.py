@@ -19,18 +19,11 @@ from resolver.model.fact import Strength
 from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 from resolver.report.explanation.json import explanation_json, lack_of, why_json
+from tests.schemas import strict
 from tests.unit.report import samples
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SCHEMA: dict[str, Any] = json.loads((DOCS / "conflict.schema.json").read_text(encoding="utf-8"))
-
-
-def strict(schema: Any) -> Any:
-    """The same schema, in which a key that it does not name is a fault."""
-    if isinstance(schema, dict):
-        closed = {"additionalProperties": False} if "properties" in schema else {}
-        return {**closed, **{key: strict(one) for key, one in schema.items()}}
-    return [strict(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def faults(value: Any, kind: str) -> list[str]:

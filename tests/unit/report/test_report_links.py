@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from resolver.config.source_text import read_source
 from resolver.report.document import Paragraph, Span
 from resolver.report.explanation.reasons import cited, source_line
 from resolver.report.links import linked, way_to_matrices
+from tests.references import read_source
 
 FORGE = "https://github.com"
 COMMIT = "c0ffee" * 6 + "cafe"

@@ -15,6 +15,7 @@ from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
+from tests.property.found import pins
 
 OLD = {"app": "1", "files": "2026", "data": "1"}
 
@@ -36,7 +37,7 @@ def index(newest: str = "data 3: files<=2025", day: str = "2025-06-01") -> DataC
 def pins_after(catalog: DataCatalog, *lines: str) -> dict[str, str]:
     """Return the pins that a resolution with data 1 is turned into."""
     universe = Universe(problem(*lines), catalog)
-    return shown(without_fallbacks(universe, with_old_data(universe), search))
+    return pins(without_fallbacks(universe, with_old_data(universe), search))
 
 
 def with_old_data(universe: Universe) -> Resolution:
@@ -47,12 +48,8 @@ def with_old_data(universe: Universe) -> Resolution:
     }
     resolution = search(Universe(universe.problem, universe.catalog, preferred))
     assert resolution is not None
-    assert shown(resolution) == OLD
+    assert pins(resolution) == OLD
     return resolution
-
-
-def shown(resolution: Resolution) -> dict[str, str]:
-    return {pin.name: str(pin.version) for pin in resolution.pins}
 
 
 def test_fallback_gives_way_to_a_smaller_loss() -> None:
@@ -77,7 +74,7 @@ def test_fallback_stays_while_the_lock_before_has_it() -> None:
         canonicalize_name("files"): Version("2026"),
     }
     universe = Universe(problem("app"), index(), preferred)
-    assert shown(without_fallbacks(universe, with_old_data(universe), search)) == OLD
+    assert pins(without_fallbacks(universe, with_old_data(universe), search)) == OLD
 
 
 def test_fallback_stays_if_an_index_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,5 +88,5 @@ def test_fallback_stays_if_an_index_fails(monkeypatch: pytest.MonkeyPatch) -> No
     universe = Universe(problem("app"), catalog)
     resolution = with_old_data(universe)
     monkeypatch.setattr(catalog, "metadata", fail)
-    assert shown(without_fallbacks(universe, resolution, search)) == OLD
+    assert pins(without_fallbacks(universe, resolution, search)) == OLD
     assert universe.optional_reads.has_failed

@@ -9,23 +9,20 @@ import pytest
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
-from resolver.config.source_text import read_source
 from resolver.index.protocol import UnusableFile
 from resolver.model.fact import Links, Strength
-from resolver.model.linkage import Linkage, SharedObject, hashed, packed
+from resolver.model.linkage import Linkage, SharedObject
 from resolver.model.problem import Problem
 from resolver.model.release import File, RejectionReason
 from resolver.model.text import name
 from resolver.resolve.independent_check import check
 from resolver.resolve.linkage import LinkageRules
 from tests.datacatalog import DataCatalog
+from tests.elf import symbols
 from tests.problems import pins, problem, refused, solved
+from tests.references import read_source
 
 TAGS = "cp311-cp311-manylinux_2_17_aarch64"
-
-
-def symbols(*names: str) -> bytes:
-    return packed({hashed(symbol.encode()) for symbol in names})
 
 
 def links(package: str, versions: str = "", **values: tuple[str, ...]) -> Links:
