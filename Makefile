@@ -75,7 +75,7 @@ else
 	@$(LOCK) bundle $(STACK) $(or $(DIR),bundles/$(firstword $(STACK))) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 endif
 
-export: $(VENV)/.run ## write a lock for other tools: STACK=name FORMAT=pylock (or sbom, containerfile) [TARGET=…] [OUTPUT=file] [ARGS=…]
+export: $(VENV)/.run ## write a lock for other tools: STACK=name FORMAT=pylock (or sbom, containerfile, ansible) [TARGET=…] [OUTPUT=file] [ARGS=…]
 ifeq ($(and $(STACK),$(FORMAT)),)
 	@echo "Which stack, in which format? make export STACK=… FORMAT=pylock [TARGET=…] [OUTPUT=…]"; exit 2
 else

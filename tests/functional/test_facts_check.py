@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import chain
 
+from resolver.model.fact import KINDS
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
@@ -52,6 +54,9 @@ APP: dict[Row, str] = {
         '["==1.0", "==7", ">8"]',
         'needs = ["cann >= 8.5.0"]',
     ): "gone no-release machine",
+    ("constrains", "bounds", "==2.0", 'bounds = ["lib==1.0"]'): "holds says-so",
+    ("constrains", "bounds-in-vain", "==2.0", 'bounds = ["lib==9"]'): "unmet nothing-fits",
+    ("series", "series", "", 'with = "lib"'): "unchecked pairing",
     ("excludes", "excluded", "<3", ""): "holds there",
     ("excludes", "excluded-gone", "==7", ""): "gone no-release",
     ("replaces", "replaced", "==2.0", 'drop = ["lib"]\nadd = ["lib==0.5"]'): "holds replaced",
@@ -68,6 +73,7 @@ APP: dict[Row, str] = {
     ): "contradicted no-extra warning",
     ("absent", "asks", "==2.0", 'without = "lib"'): "contradicted asks",
     ("exports", "exports", "", 'env = { A = "1" }'): "unchecked variables",
+    ("external", "external", "", 'needs = ["c++"]'): "unchecked machine",
     ("optional", "optional", "", 'modules = ["m"]\nneeds = ["lib"]'): "unchecked starts",
     (
         "optional",
@@ -75,10 +81,13 @@ APP: dict[Row, str] = {
         "",
         'scripts = ["s"]\nneeds = ["nowhere"]',
     ): "gone no-project starts",
+    ("links", "links", "", 'to = ["lib"]'): "unchecked links",
+    ("links", "links-nowhere", "", 'to = ["nowhere"]'): "gone no-project links",
+    ("pairs", "pairs", "==1.0", 'with = ["lib==1.0"]'): "unchecked pairing",
 }
 COUNTS = (
-    "20 facts for linux-aarch64, Python 3.11: "
-    "6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
+    "27 facts for linux-aarch64, Python 3.11: "
+    "7 hold, 4 contradicted, 6 gone, 2 unmet, 8 not checked"
 )
 # The whole line of one of them.
 CLASHES = (
@@ -99,6 +108,11 @@ def judged(workspace: Workspace, *words: str) -> dict[str, str]:
         fact["id"]: " ".join([fact["verdict"], *(row["code"] for row in fact["remarks"])])
         for fact in facts
     }
+
+
+def test_facts_check_has_a_row_of_every_kind() -> None:
+    rows = [*APP, *chain.from_iterable(OTHERS.values())]
+    assert {kind for kind, *_ in rows} == set(KINDS)
 
 
 def serve_app(workspace: Workspace) -> None:
@@ -301,16 +315,5 @@ def test_facts_check_with_a_failing_index(workspace: Workspace, index: LoopbackI
     run = workspace.run("facts", "check", "demo", *NEVER_OLD)
     first, counts = run.stdout.splitlines()
     assert first.endswith("the index could not be reached: It answered 403.")
-    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 20 not checked")
+    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 27 not checked")
     assert run.status == 3
-
-
-def test_facts_check_has_a_finding_on_what_no_index_tells(workspace: Workspace) -> None:
-    """A kind of fact that adds no requirement has nothing that metadata could say."""
-    workspace.serve("demo 1.0", "other 1.0")
-    workspace.stack("demo")
-    workspace.facts("demo", "[[series]]\nwith = 'other'\nreason = 'r'\n")
-    run = workspace.run("facts", "check", "--json")
-    assert run.status == 0, run
-    (row,) = json.loads(run.stdout)["facts"]
-    assert (row["kind"], row["verdict"]) == ("series", "unchecked")

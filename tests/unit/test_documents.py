@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sysconfig
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import get_args
 
 import pytest
 import tomli
@@ -16,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 from resolver import __version__
 from resolver.cli import commands, console
+from resolver.cli.export import Format
 from resolver.config import schema
 from resolver.index import snapshot
 from resolver.index.store import cache
@@ -220,3 +223,18 @@ def test_every_kind_of_fact_is_documented_and_fuzzed(kind: str) -> None:
     corpus = (REPOSITORY / "tests/fuzz/corpus/facts/all.toml").read_text(encoding="utf-8")
     assert f"[[{kind}]]" in corpus
     assert f"[[{kind}]]" in (REPOSITORY / "matrices/README.md").read_text(encoding="utf-8")
+
+
+def read(name: str) -> str:
+    return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_every_export_is_documented(form: str) -> None:
+    (target,) = re.findall(r"^export: .*FORMAT=(.*?) \[", read("Makefile"), re.MULTILINE)
+    assert form in re.findall(r"\w+", target)
+    schema = json.loads(read("docs/schemas/export.json"))
+    assert form in schema["$defs"]["result"]["properties"]["kind"]["enum"]
+    title = {"pylock": "pylock.toml", "ansible": "playbook"}.get(form, form).lower()
+    for name in ("docs/export.md", "docs/export.zh-CN.md", "README.md", "README.zh-CN.md"):
+        assert title in read(name).lower(), name
