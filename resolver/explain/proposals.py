@@ -271,7 +271,7 @@ class Proposals:
         The wheels are ruled out because the target's glibc is older.
         """
         for candidate in self._releases_of(constraint):
-            rejection = self._clauses.universe.rejections[candidate]
+            rejection = self._clauses.universe.rejection(candidate)
             match = _GLIBC.search(rejection.detail)
             if match is not None:
                 yield match[1]

@@ -127,7 +127,8 @@ class Candidates:
         self.preferred = dict(preferred or {})
         # Whether releases near to the preferred version are tried next, and not the newest ones.
         self.takes_nearest = False
-        self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
+        # Which files the target can use.
+        self.compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         # The facts about each project.
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         # The facts that say that at most one of two projects can be installed.
@@ -214,7 +215,7 @@ class Candidates:
         """Return a project, which is shared with other universes if it is the same there."""
         about = self._facts.get(name, [])
         target, wheels_only = self.problem.target, self.problem.wheels_only
-        arguments: tuple[Any, ...] = (ordered, self._compatibility, about, wheels_only, source)
+        arguments: tuple[Any, ...] = (ordered, self.compatibility, about, wheels_only, source)
         if any(map(facts.is_put_last, about)):
             arguments = (*arguments, target.system, target.release_lines)
         known = self._shared.setdefault(name, [])
@@ -411,6 +412,11 @@ class Candidates:
             if candidate is not None:
                 candidates.append(candidate)
         return candidates
+
+    def facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        """Return the facts of a kind about a candidate's release."""
+        project = self.project(text.name(candidate.package.name))
+        return project.facts_about(candidate.release.position, kind)
 
     def collisions(
         self, name: NormalizedName, version: Version

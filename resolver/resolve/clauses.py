@@ -347,7 +347,7 @@ class Clauses(SatSolver):
         """
         rejection = None
         if isinstance(constraint, Unavailable):
-            rejection = self.universe.rejections[candidate].reason
+            rejection = self.universe.rejection(candidate).reason
         return ConcernedRelease(
             project=text.name(candidate.package.name),
             version=candidate.version,

@@ -398,7 +398,7 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
     metadata = project.facts_about(pin.release.position, facts.Metadata)
     lines = requirement_lines(universe.catalog, pin.release, metadata).requires
     for extra in ("", *pin.extras):
-        for need in universe.requirements(pin.release.file.filename, lines, extra):
+        for need in universe.markers.requirements(pin.release.file.filename, lines, extra):
             if need.name in fact.drop:
                 yield need
     markers = universe.problem.target.markers

@@ -26,7 +26,6 @@ from resolver.linkage.judgement import (
     torch_release,
 )
 from resolver.model import fact as facts
-from resolver.model import text
 from resolver.model.constraint import RequirementSource, Requires
 from resolver.model.dependency import Candidate, Edge
 from resolver.model.linkage import TORCH, Linkage
@@ -77,8 +76,10 @@ class LinkageRules:
         """
         if not is_judged(candidate.release):
             return
-        if assumed is None and not any(fact.to for fact in self._links_of(candidate)):
-            return
+        if assumed is None:
+            links = self._candidates.facts_about(candidate, facts.Links)
+            if not any(fact.to for fact in links):
+                return
         if torch_specifiers and not self._has_torch(torch_specifiers):
             return
         for need in self._needs(candidate, assumed or frozenset()):
@@ -102,18 +103,14 @@ class LinkageRules:
                 return f"its binaries are linked with torch{need.specifier}"
         return ""
 
-    def _links_of(self, candidate: Candidate) -> list[facts.Links]:
-        """Return the `links` facts about a candidate's release."""
-        project = self._candidates.project(text.name(candidate.package.name))
-        return project.facts_about(candidate.release.position, facts.Links)
-
     def _needs(self, candidate: Candidate, there: frozenset[str]) -> tuple[_BinaryNeed, ...]:
         """Return the projects that the binaries of a release need (see `_judge`)."""
         release = candidate.release
         key = release.file.filename, release.file.sha256, there
         if key not in self._verdicts:
             try:
-                self._verdicts[key] = self._judge(release, self._links_of(candidate), there)
+                links = self._candidates.facts_about(candidate, facts.Links)
+                self._verdicts[key] = self._judge(release, links, there)
             except UnusableReleaseError as error:
                 self._verdicts[key] = error
         verdict = self._verdicts[key]

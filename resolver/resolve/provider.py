@@ -435,7 +435,7 @@ class Prefetch:
                 continue
             self._followed.add(key)
             release = f"{project} {metadata.version}"
-            needs = self._universe.requirements(release, metadata.requires_dist, extra)
+            needs = self._universe.markers.requirements(release, metadata.requires_dist, extra)
             for requirement in needs:
                 if requirement.url:
                     continue

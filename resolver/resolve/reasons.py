@@ -282,7 +282,7 @@ class _Describer:
         """Return the files of releases that matter and were opened in vain, by position."""
         files: dict[int, _Files] = {}
         for parent in self._possible_parents(constraint, self._others(constraint)):
-            opened = self._universe.rejections[parent]
+            opened = self._universe.rejection(parent)
             if opened.reason in _WITHOUT_DETAIL:
                 opened = replace(opened, detail="")
             position = parent.release.position

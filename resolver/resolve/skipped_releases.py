@@ -33,7 +33,7 @@ def skipped_releases(
     archives: dict[Candidate, Release] = {}
     for candidate in universe.opened_candidates():
         if isinstance(candidate.chosen, Release):
-            error = universe.fixable_errors.get(candidate.chosen.file.filename)
+            error = universe.lines.fixable_errors.get(candidate.chosen.file.filename)
             if isinstance(error, DynamicArchiveError):
                 archives[candidate] = error.release
     known = {skipped.project: skipped for skipped in before}

@@ -294,7 +294,7 @@ def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, Re
         for candidate, _ in clauses.edges.get(constraint, ()):
             if candidate is None:
                 continue
-            error = universe.fixable_errors.get(candidate.release.file.filename)
+            error = universe.lines.fixable_errors.get(candidate.release.file.filename)
             if error is not None:
                 # The newest release is opened first.
                 errors.setdefault(constraint, error)
