@@ -45,6 +45,7 @@ from resolver.model.resolution import Resolution
 from resolver.phrase import phrase
 from resolver.report.explanation.sentences import expected_text, indexes_of
 from resolver.resolve.check_refutation import check_refutation
+from resolver.resolve.premises import premises
 from resolver.resolve.solver import Refutation, decide, prove, search
 from resolver.resolve.universe import Universe
 
@@ -299,7 +300,7 @@ class CellSolver:
         answer = prove(universe)
         if isinstance(answer, Resolution):
             return False
-        proofs.append(answer.clauses.premises(answer.core))
+        proofs.append(premises(answer.clauses, answer.core))
         return True
 
     # --- answers
@@ -401,7 +402,7 @@ def _holds(proof: Sequence[Premise], universe: Universe) -> bool:
     problem = universe.problem
     stack = problem.stack
     lines = {root.origin for root in (*stack.requirements, *stack.constraints)}
-    premises = []
+    found = []
     for premise in proof:
         constraint = premise.constraint
         if isinstance(constraint, (StackLine, BuildLine)) and constraint.whole not in lines:
@@ -409,8 +410,8 @@ def _holds(proof: Sequence[Premise], universe: Universe) -> bool:
         if isinstance(constraint, ComponentValue):
             # Take the value that this machine has.
             constraint = problem.component_value(constraint.component)
-        premises.append(replace(premise, constraint=constraint))
-    return not check_refutation(problem, premises, universe.catalog)
+        found.append(replace(premise, constraint=constraint))
+    return not check_refutation(problem, found, universe.catalog)
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:

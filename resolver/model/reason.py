@@ -112,7 +112,7 @@ NO_EVIDENCE = Evidence()
 class Premise(msgspec.Struct, frozen=True, kw_only=True):
     """A constraint of a core, with the releases that the proof of the core needs it for.
 
-    `resolve/clauses` makes it, and `resolve/check_refutation` checks it. What people read of the
+    `resolve/premises` makes it, and `resolve/check_refutation` checks it. What people read of the
     constraint is a `Reason`.
     """
 

@@ -11,7 +11,7 @@ such a constraint if and only if the conflict depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -27,15 +27,14 @@ from resolver.model.constraint import (
     NoCandidate,
     StackLine,
     Unavailable,
-    WhyNot,
     extra_part,
 )
 from resolver.model.dependency import Allows, Candidate, Edge
 from resolver.model.package import Package, PackageKind
-from resolver.model.reason import ConcernedRelease, Premise
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.resolve.candidates import pins
+from resolver.resolve.policy_clauses import PolicyClauses
 from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.sat import SatSolver
@@ -55,19 +54,6 @@ class RuledOut(NamedTuple):
     position: int
     # The variable of the release.
     variable: int
-
-
-class _Policy(NamedTuple):
-    """A rule of the policy: releases of a project are ruled out, unless an edge permits them."""
-
-    # The project.
-    package: Package
-    # Which releases are ruled out: yanked ones (YANKED) or pre-releases (NEEDLESS).
-    why: WhyNot
-    # Returns whether an edge on the project permits these releases.
-    permits: Callable[[Edge], bool]
-    # Whether candidates that were not opened may have such an edge.
-    any_may: bool
 
 
 class _Pin(NamedTuple):
@@ -101,15 +87,12 @@ class Clauses(SatSolver):
         # The releases that each constraint rules out.
         self.ruled_out_releases: dict[Constraint, list[RuledOut]] = {}
         self.prefetch = Prefetch(universe)
-        # For each constraint of a policy, the opened candidates that permit the releases which it
-        # rules out.
-        self._permitting: dict[Constraint, dict[Candidate, None]] = {}
+        # The rules about pre-releases and yanked releases.
+        self.policies = PolicyClauses(self)
         # The variables of the unusable releases of each project, by position.
-        self._set_aside: dict[Package, dict[int, int]] = {}
+        self._unusable: dict[Package, dict[int, int]] = {}
         # The variables of required releases that do not exist, by package and specifier.
-        self._nonexisting: dict[tuple[Package, str], int] = {}
-        # The rules of the policy that were added.
-        self._policies: list[_Policy] = []
+        self._nonexistent: dict[tuple[Package, str], int] = {}
         # The requirements on single releases of each project.
         self._pins: dict[Package, list[_Pin]] = {}
         # The bounds on each project. Each has the literals that are all false if the bound counts.
@@ -120,9 +103,6 @@ class Clauses(SatSolver):
         self._candidates: dict[int, Candidate] = {}
         # The candidates that were opened, in that order.
         self._opened: dict[Candidate, None] = {}
-        # The candidates that were not opened when a rule of the policy was added, and might permit
-        # the releases that it rules out.
-        self._unread: set[Candidate] = set()
         for edge in universe.roots():
             self._add(None, edge)
 
@@ -171,16 +151,7 @@ class Clauses(SatSolver):
                 candidate = self.universe.counterpart(opened)
                 if candidate is not None and candidate.release.file == opened.release.file:
                     self.open(candidate)
-        # If a line is relaxed, its new version may permit releases that the policy rules out.
-        relaxed_packages: set[Package] = set()
-        for constraint in self.relaxed:
-            if isinstance(constraint, (StackLine, BuildLine)):
-                relaxed_packages.update(edge.package.base for _, edge in self.edges[constraint])
-        excludes = self.new_variable()
-        for policy in other._policies:
-            if policy.package in self.packages and policy.package not in relaxed_packages:
-                self._enforce(policy, unless=[-excludes])
-        return excludes
+        return self.policies.learn_from(other.policies)
 
     def open_concerned(self, other: Clauses, core: Iterable[Constraint]) -> None:
         """Open the releases here that a core of other clauses is about.
@@ -207,16 +178,16 @@ class Clauses(SatSolver):
             return
         candidates = self.packages[package] = list(self.universe.all_candidates(package))
         variables = [self.variable(candidate) for candidate in candidates]
-        absent: list[int] = []
+        unusable: list[int] = []
         if package.kind is PackageKind.PROJECT and not package.extra:
             usable = {candidate.release.position for candidate in candidates}
-            absent = list(self._absent_releases(package, usable))
+            unusable = self._add_unusable_releases(package, usable)
             for candidate in candidates:
                 for edge in self.universe.module_edges(candidate):
                     self._add(candidate, edge)
-        self.at_most_one([*variables, *absent])
+        self.at_most_one([*variables, *unusable])
         if package.kind is not PackageKind.MODULE:  # the solver tries the most preferred first
-            others = [-variable for variable in (*variables[1:], *absent)]
+            others = [-variable for variable in (*variables[1:], *unusable)]
             self._solver.set_phases([*variables[:1], *others])
         if package.kind is PackageKind.COMPONENT:
             value = self.universe.problem.component_value(package.name)
@@ -234,75 +205,24 @@ class Clauses(SatSolver):
             assert base is not None  # noqa: S101  it exists if the extra does
             self.add_clause([-self._variables[candidate], self._variables[base]])
 
-    def rule_out(
-        self, package: Package, why: WhyNot, permits: Callable[[Edge], bool], *, any_may: bool
+    def rule_out_release(
+        self,
+        constraint: Constraint,
+        package: Package,
+        position: int,
+        variable: int,
+        *permitted: int,
     ) -> None:
-        """Add a rule of the policy: yanked releases or pre-releases of a project are ruled out.
+        """Add the clause that a constraint rules out a release of a project.
 
-        `why` is YANKED or NEEDLESS. The releases are permitted if a chosen candidate has an edge
-        for which `permits` returns True. With `any_may`, a candidate that was not opened may have
-        such an edge, too. That counts only if `reading` is set.
+        `position` and `variable` are those of the release. It is permitted if a literal of
+        `permitted` is true.
         """
-        policy = _Policy(package, why, permits, any_may)
-        self._policies.append(policy)
-        self._enforce(policy)
-
-    def _enforce(self, policy: _Policy, unless: Collection[int] = ()) -> None:
-        """Add the clauses of a rule of the policy.
-
-        The releases are also permitted if a literal of `unless` is true.
-        """
-        constraint = Unavailable(policy.package, policy.why)
-        permitted = self.new_variable()
-        # A line that is relaxed now may permit the releases when it is not.
-        relaxed_lines = [
-            selector
-            for other, selector in self._selectors.items()
-            if other in self.relaxed and isinstance(other, (StackLine, BuildLine))
-        ]
-        permitting = [*self._permitting_candidates(policy, constraint), *relaxed_lines, *unless]
-        unread = self._unread_candidates() if policy.any_may else []
-        if unread:
-            self._unread.update(unread)
-            guard = self.new_variable()
-            self._guards.append(guard)
-            self.add_clause([-guard, *map(self.variable, unread)])
-            permitting.append(guard)
-        self.add_clause([-permitted, *permitting])
-        ruled_out = self.ruled_out_releases.setdefault(constraint, [])
-        for candidate in self.packages[policy.package]:
-            is_excluded = candidate.version.is_prerelease
-            if policy.why is RejectionReason.YANKED:
-                is_excluded = candidate.release.yanked
-            if not is_excluded:
-                continue
-            variable = self.variable(candidate)
-            excluded = RuledOut(policy.package, candidate.release.position, variable)
-            if excluded not in ruled_out:
-                ruled_out.append(excluded)
-            self.rule([constraint], [-variable, permitted])
-
-    def _permitting_candidates(self, policy: _Policy, constraint: Constraint) -> Iterator[int]:
-        """Yield the variables of opened candidates with an edge that permits the releases.
-
-        The candidates are recorded for `constraint`.
-        """
-        for candidate, variable in self._variables.items():
-            is_opened = candidate in self._opened
-            if candidate.package.kind is not PackageKind.PROJECT or not is_opened:
-                continue
-            edges = self.universe.edges(candidate)
-            if any(edge.package.base == policy.package and policy.permits(edge) for edge in edges):
-                self._permitting.setdefault(constraint, {})[candidate] = None
-                yield variable
-
-    def _unread_candidates(self) -> list[Candidate]:
-        """Return the known candidates for projects and extras that were not opened."""
-        return [
-            candidate
-            for candidate in self._variables
-            if candidate.package.kind is PackageKind.PROJECT and candidate not in self._opened
-        ]
+        ruled_out = RuledOut(package, position, variable)
+        others = self.ruled_out_releases.setdefault(constraint, [])
+        if ruled_out not in others:
+            others.append(ruled_out)
+        self.rule([constraint], [-variable, *permitted])
 
     def any_of(self, candidates: Iterable[Candidate]) -> int:
         """Return a new variable. If it is assumed, one of the candidates must be chosen."""
@@ -311,55 +231,6 @@ class Clauses(SatSolver):
         return variable
 
     # --- answers
-
-    def premises(self, core: Iterable[Constraint]) -> tuple[Premise, ...]:
-        """Return the premises of a core: its constraints with the releases that they concern.
-
-        `check_refutation` checks them. `reasons.described` returns the reasons for people.
-        """
-        return tuple(self._premise(constraint) for constraint in core)
-
-    def _premise(self, constraint: Constraint) -> Premise:
-        """Return a constraint with the releases that its clauses are about."""
-        releases = []
-        for parent, _ in self.edges.get(constraint, ()):
-            if parent is not None and parent.package.kind is PackageKind.PROJECT:
-                releases.append(self._concerned(parent, constraint))
-        for excluded in self.ruled_out_releases.get(constraint, ()):
-            project = self.universe.project(text.name(excluded.package.name))
-            release = project.release(excluded.position)
-            usable = release if isinstance(release, Release) else None
-            version = project.versions[excluded.position]
-            releases.append(ConcernedRelease(project.name, version, release=usable))
-        permitting = self._permitting.get(constraint, ())
-        return Premise(
-            constraint=constraint,
-            releases=tuple(dict.fromkeys(releases)),
-            permitting=tuple(self._concerned(candidate) for candidate in permitting),
-        )
-
-    def _concerned(
-        self, candidate: Candidate, constraint: Constraint | None = None
-    ) -> ConcernedRelease:
-        """Return the release of a candidate, as one that a constraint concerns.
-
-        For an `Unavailable` constraint, it has the reason why its file cannot be used.
-        """
-        rejection = None
-        if isinstance(constraint, Unavailable):
-            rejection = self.universe.rejection(candidate).reason
-        return ConcernedRelease(
-            project=text.name(candidate.package.name),
-            version=candidate.version,
-            extra=candidate.package.extra,
-            release=candidate.release,
-            rejection=rejection,
-        )
-
-    @property
-    def unread(self) -> int:
-        """Return the number of releases that were not read and might permit ruled-out releases."""
-        return len(self._unread.difference(self._opened))
 
     def chosen(self) -> dict[Package, Candidate]:
         """Return the chosen candidates of the last satisfying answer, by package."""
@@ -426,7 +297,7 @@ class Clauses(SatSolver):
         if isinstance(allows, SpecifierSet) and not edge.package.extra and pins(allows):
             selectors = [-self.selector(constraint) for constraint in constraints]
             self._exclude_other_pins(edge.package, allows, [*selectors, *premise])
-        self.rule(constraints, [*premise, *self._allowed(edge, allows)])
+        self.rule(constraints, [*premise, *self._admitted(edge, allows)])
 
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
         """Add the clauses of a bound: not the parent, or not a release that it does not admit.
@@ -455,7 +326,7 @@ class Clauses(SatSolver):
         for candidate in self.packages[package]:
             if not mask >> candidate.release.position & 1:
                 self.add_clause([*clause, -self.variable(candidate)])
-        for position, variable in self._set_aside.get(package, {}).items():
+        for position, variable in self._unusable.get(package, {}).items():
             if not mask >> position & 1:
                 self.add_clause([*clause, -variable])
 
@@ -476,10 +347,11 @@ class Clauses(SatSolver):
                 self.add_clause([*clause, *other.clause])
         known_pins.append(_Pin(pin, clause, is_unknown))
 
-    def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
-        """Yield the variables of the candidates and missing releases that meet an edge.
+    def _admitted(self, edge: Edge, allows: Allows | None) -> list[int]:
+        """Return the variables of the candidates and missing releases that meet an edge.
 
-        `allows` says which candidates are admitted; None for all of the package.
+        `allows` says which candidates are admitted; None for all of the package. A missing release
+        gets its variable here.
         """
         package = edge.package
         candidates = self.packages[package]
@@ -490,49 +362,50 @@ class Clauses(SatSolver):
             ]
         elif allows is not None:
             candidates = [candidate for candidate in candidates if candidate.satisfies(allows)]
-        yield from map(self.variable, candidates)
+        variables = [self.variable(candidate) for candidate in candidates]
         if package.kind is PackageKind.PROJECT:
-            yield from self._missing(package.base, allows)
+            variables += self._missing_variables(package.base, allows)
         elif isinstance(allows, ComponentRequirement) and not candidates:
             value = self.universe.problem.component_value(package.name)
-            yield self._nonexistent(package, str(allows), value)
+            variables.append(self._nonexistent_variable(package, str(allows), value))
+        return variables
 
     # --- releases that do not exist or cannot be used
 
-    def _absent_releases(self, package: Package, usable: Collection[int]) -> Iterator[int]:
-        """Add clauses for a project's releases that cannot be used, and yield their variables.
+    def _add_unusable_releases(self, package: Package, usable: Collection[int]) -> list[int]:
+        """Add clauses for a project's releases that cannot be used, and return their variables.
 
         `usable` are the positions of the other releases. Unusable releases own modules like others.
         """
         project = self.universe.project(text.name(package.name))
-        variables = self._set_aside[package] = {}
+        variables = self._unusable[package] = {}
         for position in project.positions(project.all):
             if position in usable:
                 continue
             variable = variables[position] = self.new_variable()
-            constraint = _why_absent(project, position)
-            excluded = RuledOut(package, position, variable)
-            self.ruled_out_releases.setdefault(constraint, []).append(excluded)
-            self.rule([constraint], [-variable])
+            constraint = _why_unusable(project, position)
+            self.rule_out_release(constraint, package, position, variable)
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", PackageKind.MODULE)
                 self.add_package(module)
                 owner = self.variable(self.universe.candidate_for(module, project.name))
                 self.rule([Exclusive(collision)], [-variable, owner])
-            yield variable
+        return list(variables.values())
 
-    def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
-        """Yield the variables of releases that meet an edge and are unusable or do not exist.
+    def _missing_variables(self, base: Package, allows: Allows | None) -> list[int]:
+        """Return the variables of releases that meet an edge and are unusable or do not exist.
 
         `base` is the project of the edge, and `allows` its specifier; None for any version.
         """
         project = self.universe.project(text.name(base.name))
         if not project.exists:
-            yield self._nonexistent(base, "", Unavailable(base, NoCandidate.PROJECT))
-            return
+            no_project = Unavailable(base, NoCandidate.PROJECT)
+            return [self._nonexistent_variable(base, "", no_project)]
+        variables = []
         mask = project.all if allows is None else project.mask(allows)
         if project.unreachable and mask and (allows is None or not pins(allows)):
-            yield self._nonexistent(base, "", Unavailable(base, NoCandidate.UNREACHABLE))
+            unreachable = Unavailable(base, NoCandidate.UNREACHABLE)
+            variables.append(self._nonexistent_variable(base, "", unreachable))
         if not mask:
             specifier = str(allows) if isinstance(allows, SpecifierSet) else ""
             because: list[Constraint] = [Unavailable(base, NoCandidate.RELEASE, specifier)]
@@ -541,25 +414,26 @@ class Clauses(SatSolver):
                 root, _ = self.universe.sources[project.name]
                 at_commit = Unavailable(base, NoCandidate.COMMIT, specifier)
                 because = [at_commit, root.origin]
-            yield self._nonexistent(base, specifier, *because)
-        for position, variable in self._set_aside.get(base, {}).items():
+            variables.append(self._nonexistent_variable(base, specifier, *because))
+        for position, variable in self._unusable.get(base, {}).items():
             if mask >> position & 1:
-                yield variable
+                variables.append(variable)
+        return variables
 
-    def _nonexistent(self, package: Package, specifier: str, *because: Constraint) -> int:
+    def _nonexistent_variable(self, package: Package, specifier: str, *because: Constraint) -> int:
         """Return the variable of a required release, project or value that does not exist.
 
         The constraints `because` rule it out. It excludes no candidate, since nothing is known
         about it.
         """
-        variable = self._nonexisting.get((package, specifier))
+        variable = self._nonexistent.get((package, specifier))
         if variable is None:
-            variable = self._nonexisting[package, specifier] = self.new_variable()
+            variable = self._nonexistent[package, specifier] = self.new_variable()
             self.rule(because, [-variable])
         return variable
 
 
-def _why_absent(project: Project, position: int) -> Constraint:
+def _why_unusable(project: Project, position: int) -> Constraint:
     """Return the constraint that rules out a release without a usable file."""
     package = Package(project.name)
     files = project.release(position)

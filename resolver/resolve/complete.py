@@ -72,7 +72,7 @@ class CompleteEngine:
         """
         while True:
             if not self.clauses.satisfiable():
-                if self.clauses.reading or self.clauses.unread > MOST_UNREAD:
+                if self.clauses.reading or self.clauses.policies.unread > MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
                 continue
@@ -232,7 +232,7 @@ class CompleteEngine:
             return self._universe.demand(edge).pinned_by_user
 
         any_may = self._may_be_pinned(package)
-        self.clauses.rule_out(package, RejectionReason.YANKED, permits, any_may=any_may)
+        self.clauses.policies.rule_out(package, RejectionReason.YANKED, permits, any_may=any_may)
 
     def _exclude_prereleases(self, package: Package, final: Candidate) -> None:
         """Add the rule that pre-releases of a project need a permission.
@@ -246,7 +246,7 @@ class CompleteEngine:
             names_prerelease = self._universe.demand(edge).prerelease
             return names_prerelease or not self._universe.is_admitted(final, edge)
 
-        self.clauses.rule_out(package, NoCandidate.NEEDLESS, permits, any_may=True)
+        self.clauses.policies.rule_out(package, NoCandidate.NEEDLESS, permits, any_may=True)
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Return whether a fact pins a project, or might do so.

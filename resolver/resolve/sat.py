@@ -215,6 +215,12 @@ class SatSolver:
         for clause in coded.clauses:
             self.add_clause(clause)
 
+    def new_guard(self) -> int:
+        """Return a new variable that is false unless `reading` is set."""
+        guard = self.new_variable()
+        self._guards.append(guard)
+        return guard
+
     def new_variable(self) -> int:
         """Return a variable that was not used before, as a positive number."""
         self._top += 1

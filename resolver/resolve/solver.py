@@ -36,6 +36,7 @@ from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
+from resolver.resolve.premises import premises
 from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.soft_requirements import with_soft_requirements
 from resolver.resolve.universe import Universe
@@ -240,7 +241,7 @@ def _finished(universe: Universe, choices: Choices, tick: Tick | None) -> Resolu
 def faults_of_core(clauses: Clauses, core: Sequence[Constraint]) -> list[str]:
     """Return the faults of a core as sentences (see `check_refutation`); none if it is a proof."""
     universe = clauses.universe
-    return check_refutation(universe.problem, clauses.premises(core), universe.catalog)
+    return check_refutation(universe.problem, premises(clauses, core), universe.catalog)
 
 
 def _checked(refutation: Refutation) -> Refutation:

@@ -16,6 +16,7 @@ from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.independent_check import check
+from resolver.resolve.premises import premises
 from resolver.resolve.solver import Refutation, solve
 from tests.datacatalog import DataCatalog
 from tests.problems import constrains, pins, problem, refused, requires, solved, told
@@ -29,7 +30,7 @@ def without_lines(stated: Problem) -> Problem:
 def proof(stated: Problem, catalog: DataCatalog) -> tuple[Reason, ...]:
     """The reasons of a conflict, as its check gets them."""
     refutation = refused(stated, catalog)
-    return refutation.clauses.premises(refutation.core)
+    return premises(refutation.clauses, refutation.core)
 
 
 def test_constraint_bounds_only_what_is_needed() -> None:
@@ -202,7 +203,7 @@ def test_constraints_and_overrides_by_brute_force(seed: int) -> None:
     answer = solve(stated, catalog)
     if isinstance(answer, Refutation):
         assert possible == []
-        assert check_refutation(stated, answer.clauses.premises(answer.core), catalog) == []
+        assert check_refutation(stated, premises(answer.clauses, answer.core), catalog) == []
     else:
         assert {pin.name: str(pin.version) for pin in answer.pins} in possible
         assert check(stated, answer, catalog) == []

@@ -9,6 +9,7 @@ from packaging.specifiers import SpecifierSet
 from resolver.model.fact import Fact, Strength
 from resolver.model.problem import Problem
 from resolver.resolve.check_refutation import check_refutation
+from resolver.resolve.premises import premises
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
@@ -89,7 +90,7 @@ UNMET = "app 1 does not require b<2"
 def faults(then: Problem, now: Problem, catalog: DataCatalog = INDEX) -> list[str]:
     """Return what the check says of the refutation of a problem, for another one."""
     refutation = refused(then, catalog)
-    reasons = refutation.clauses.premises(refutation.core)
+    reasons = premises(refutation.clauses, refutation.core)
     assert check_refutation(then, reasons, catalog) == []
     return check_refutation(now, reasons, catalog)
 
