@@ -24,7 +24,7 @@ class TooManyError(Exception):
     """There are more combinations than MOST_STEPS."""
 
 
-class Need(NamedTuple):
+class SimpleNeed(NamedTuple):
     """A requirement on a project, as the search in this module needs it."""
 
     # The project.
@@ -47,9 +47,9 @@ class Choice(NamedTuple):
     # The version of the release.
     version: Version
     # The requirements by extra; the key is empty for requirements without an extra.
-    needs: Mapping[str, tuple[Need, ...]] = {}
+    needs: Mapping[str, tuple[SimpleNeed, ...]] = {}
     # The bounds on projects, which need not be installed.
-    bounds: tuple[Need, ...] = ()
+    bounds: tuple[SimpleNeed, ...] = ()
     # The modules that the release owns. No other release may own them.
     modules: frozenset[str] = frozenset()
     # Whether the release is yanked, so that it needs a pin or another permission.
@@ -66,11 +66,11 @@ class _State(NamedTuple):
     # The decided projects.
     chosen: Mapping[str, Choice]
     # The requirements on each project, decided or not.
-    needs: Mapping[str, tuple[Need, ...]]
+    needs: Mapping[str, tuple[SimpleNeed, ...]]
 
 
 def is_possible(
-    roots: Iterable[Need],
+    roots: Iterable[SimpleNeed],
     choices: Mapping[str, Sequence[Choice]],
     finals: Mapping[str, Sequence[Version]],
 ) -> bool:
@@ -93,7 +93,7 @@ class _Enumeration:
         self._finals = finals
         self._steps = 0
 
-    def is_possible(self, roots: Iterable[Need]) -> bool:
+    def is_possible(self, roots: Iterable[SimpleNeed]) -> bool:
         """Return whether a combination meets the roots."""
         state = self._with_needs(_State({}, {}), roots)
         return state is not None and self._can_be_completed(state)
@@ -114,7 +114,7 @@ class _Enumeration:
                 return True
         return False
 
-    def _admitted(self, project: str, needs: Iterable[Need]) -> list[Choice]:
+    def _admitted(self, project: str, needs: Iterable[SimpleNeed]) -> list[Choice]:
         """Return the choices for a project that all requirements on it admit."""
         specifiers = {need.specifier for need in needs}
         return [
@@ -134,12 +134,12 @@ class _Enumeration:
         extras: set[str] = set()
         for need in state.needs[project]:
             extras.update(need.extras)
-        required: list[Need] = []
+        required: list[SimpleNeed] = []
         for extra in ("", *sorted(extras)):
             required += choice.needs.get(extra, ())
         return self._with_needs(following, required)
 
-    def _with_needs(self, state: _State, needs: Iterable[Need]) -> _State | None:
+    def _with_needs(self, state: _State, needs: Iterable[SimpleNeed]) -> _State | None:
         """Return the state with more requirements; None if a decided project does not meet them."""
         waiting = list(needs)
         for need in waiting:  # the list grows while it is read
@@ -170,7 +170,7 @@ class _Enumeration:
                 return False
         return True
 
-    def _is_final_preferred(self, project: str, needs: Sequence[Need]) -> bool:
+    def _is_final_preferred(self, project: str, needs: Sequence[SimpleNeed]) -> bool:
         """Return whether a final release of a project meets all requirements on it.
 
         The result is False if a requirement names a pre-release, which permits it.
@@ -199,7 +199,7 @@ def admits(specifier: str, version: Version) -> bool:
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
-def _is_pinned_by_user(need: Need) -> bool:
+def _is_pinned_by_user(need: SimpleNeed) -> bool:
     """Return whether a requirement is from the stack or a fact, and names a single release."""
     if not need.by_user:
         return False
@@ -211,6 +211,8 @@ def _is_pinned_by_user(need: Need) -> bool:
     return False
 
 
-def need_of(requirement: Requirement, *, by_user: bool) -> Need:
-    """Return a requirement on a project as a `Need`."""
-    return Need(requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user)
+def need_of(requirement: Requirement, *, by_user: bool) -> SimpleNeed:
+    """Return a requirement on a project as a `SimpleNeed`."""
+    return SimpleNeed(
+        requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user
+    )

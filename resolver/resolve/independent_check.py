@@ -28,12 +28,8 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
-from resolver.resolve.independent_reading import (
-    IndependentReading,
-    parsed_version,
-    parsed_wheel,
-    split_label,
-)
+from resolver.resolve.independent_reading import IndependentReading, parsed_version
+from resolver.resolve.independent_wheels import parsed_wheel, split_label
 
 _Need = TypeVar("_Need", bound=facts.Need)
 _FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
@@ -72,22 +68,22 @@ class _Check:
 
         The methods below yield the faults of one kind, as sentences as well.
         """
-        yield from self._requirements()
-        yield from self._collisions()
+        yield from self._check_requirements()
+        yield from self._check_collisions()
         for pin in self._pins.values():
             if pin.release.source is None:
-                yield from self._file(pin)
-                yield from self._policy(pin)
+                yield from self._check_file(pin)
+                yield from self._check_policy(pin)
             elif self._is_direct(pin):
-                yield from self._source(pin)
+                yield from self._check_source(pin)
             else:
-                yield from self._release_source(pin)
-                yield from self._policy(pin)
+                yield from self._check_release_source(pin)
+                yield from self._check_policy(pin)
             if pin.name in self._absent:
                 yield f"{pin.name} is pinned, and must be absent"
-            yield from self._facts(pin)
-            yield from self._bounds(pin)
-            yield from self._constraints(pin)
+            yield from self._check_facts(pin)
+            yield from self._check_bounds(pin)
+            yield from self._check_constraints(pin)
             yield from self._binaries.faults(pin)
             if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
@@ -96,7 +92,7 @@ class _Check:
 
     # --- pins that are built from a commit
 
-    def _source(self, pin: Pin) -> Iterator[str]:
+    def _check_source(self, pin: Pin) -> Iterator[str]:
         """Check a pin that is built from a commit which the stack names."""
         source = pin.release.source
         named = {line.url for line in self._reading.stack_lines(pin.name) if line.url}
@@ -113,10 +109,10 @@ class _Check:
         """Return whether a line of the stack takes the project of a pin from a commit."""
         return any(line.url for line in self._reading.stack_lines(pin.name))
 
-    def _release_source(self, pin: Pin) -> Iterator[str]:
+    def _check_release_source(self, pin: Pin) -> Iterator[str]:
         """Check a pin that is built from a commit which only a fact names."""
         source = pin.release.source
-        offered = self._reading.offers(pin.name, pin.version)
+        offered = self._reading.files_of_release(pin.name, pin.version)
         if source is None or source not in self._reading.release_sources(pin.name, pin.version):
             yield f"{pin.name} {pin.version} is from a commit that no fact has for it"
         elif not offered or all(map(self._reading.is_late, offered)):
@@ -128,7 +124,7 @@ class _Check:
 
     # --- requirements
 
-    def _requirements(self) -> Iterator[str]:
+    def _check_requirements(self) -> Iterator[str]:
         """Check all requirements, beginning with the stack and following them through the pins.
 
         What is found is recorded in `_specifiers`, `_user_specifiers` and `_needed`.
@@ -136,9 +132,9 @@ class _Check:
         for root in self._problem.stack.requirements:
             need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
-                # `_source` checks that the pin is what the address means
+                # `_check_source` checks that the pin is what the address means
                 need = replace(need, url="")
-            yield from self._need(str(root.origin), need)
+            yield from self._check_need(str(root.origin), need)
         while self._waiting:
             name, extra = self._waiting.pop()
             pin = self._pins[name]
@@ -148,9 +144,9 @@ class _Check:
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            yield from self._pin_requirements(pin, extra, needs, build_needs)
+            yield from self._check_pin_requirements(pin, extra, needs, build_needs)
 
-    def _pin_requirements(
+    def _check_pin_requirements(
         self,
         pin: Pin,
         extra: str,
@@ -165,18 +161,18 @@ class _Check:
         requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"
         by_user = self._is_stated_by_fact(pin)
         for requirement in self._kept(pin, needs):
-            yield from self._project_need(requirer, requirement, by_user=by_user)
+            yield from self._check_project_need(requirer, requirement, by_user=by_user)
         for requirement in self._kept(pin, build_needs):
-            yield from self._project_need(f"building {requirer}", requirement, by_user=False)
+            yield from self._check_project_need(f"building {requirer}", requirement, by_user=False)
         fact_needs = [] if extra else self._applying_fact_needs(pin)
         for stated in self._kept(pin, fact_needs):
-            yield from self._need(requirer, stated)
+            yield from self._check_need(requirer, stated)
         for overriding in self._overriding(pin, [*needs, *build_needs, *fact_needs]):
-            yield from self._project_need(requirer, overriding, by_user=True)
+            yield from self._check_project_need(requirer, overriding, by_user=True)
         if extra:
             return
         for linked in self._binaries.needed(pin):
-            yield from self._project_need(
+            yield from self._check_project_need(
                 f"the binaries of {requirer}", text.requirement(linked), by_user=False
             )
 
@@ -238,7 +234,7 @@ class _Check:
         for fact in self._facts_about[pin.name]:
             needs = self._added_needs(fact, pin)
             yield from self._reading.needs_kept(fact, needs, pin.name, pin.version)
-        for replaces in self._facts_of_kind(pin, facts.Replaces):
+        for replaces in self._reading.facts_of_kind(pin.name, pin.version, facts.Replaces):
             yield from replaces.add
 
     def _added_needs(self, fact: facts.Fact, pin: Pin) -> tuple[facts.Need, ...]:
@@ -247,20 +243,23 @@ class _Check:
             case facts.Replaces():
                 return ()
             case facts.Requires():
-                return fact.needs if self._reading.counts(fact, pin.name, pin.release) else ()
+                concerns = self._reading.concerns_file(fact, pin.name, pin.release)
+                return fact.needs if concerns else ()
             case _:
                 return fact.needs_for(pin.release)
 
-    def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
+    def _check_need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         """Check a requirement of the stack or a fact. `requirer` is who has it, for sentences."""
         if isinstance(need, ComponentRequirement):
             if not self._reading.has_component(need):
                 value = self._problem.target.system[need.component]
                 yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
         elif self._reading.applies(need, ""):
-            yield from self._project_need(requirer, need, by_user=True)
+            yield from self._check_project_need(requirer, need, by_user=True)
 
-    def _project_need(self, requirer: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
+    def _check_project_need(
+        self, requirer: str, need: Requirement, *, by_user: bool
+    ) -> Iterator[str]:
         """Check a requirement on a project, and record it.
 
         `by_user` says whether it is from the stack or a fact.
@@ -286,14 +285,14 @@ class _Check:
 
     # --- files
 
-    def _file(self, pin: Pin) -> Iterator[str]:
+    def _check_file(self, pin: Pin) -> Iterator[str]:
         """Yield the faults in the index and the files of a pin."""
         release = pin.release
         index = release.index
         binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
         if index not in binding.indexes:
             yield f"{pin.name} comes from `{index}`, which it is not bound to"
-        offered = self._reading.offers(pin.name, pin.version, index)
+        offered = self._reading.files_of_release(pin.name, pin.version, index)
         hashes = {(file.filename, file.sha256) for file in offered}
         for file in (release.file, *release.others):
             if hashes.isdisjoint({(file.filename, file.sha256), (file.filename, "")}):
@@ -305,7 +304,7 @@ class _Check:
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
             if file.is_wheel:
-                yield from self._wheel(pin, file)
+                yield from self._check_wheel(pin, file)
             yield from self._reading.refusals(file)
         with contextlib.suppress(UnusableFile):  # `_requirements` reports it
             requires_python = self._reading.requires_python(pin.name, release)
@@ -313,16 +312,16 @@ class _Check:
         if not self._reading.is_taken(pin.name, release):
             yield f"{release.file.filename} is not what pip takes"
 
-    def _wheel(self, pin: Pin, file: File) -> Iterator[str]:
+    def _check_wheel(self, pin: Pin, file: File) -> Iterator[str]:
         """Check the name of a wheel, and its variant."""
         name, version, tags = parsed_wheel(file.filename) or ("", None, ())
         if (name, version) != (pin.name, pin.version):
             yield f"{file.filename} is not {pin.name} {pin.version}"
         if self._problem.target.tags.keys().isdisjoint(tags):
             yield f"{file.filename} is not for the target"
-        yield from self._variant(pin, file)
+        yield from self._check_variant(pin, file)
 
-    def _variant(self, pin: Pin, file: File) -> Iterator[str]:
+    def _check_variant(self, pin: Pin, file: File) -> Iterator[str]:
         """Check the variant of a wheel.
 
         It must be the variant that is pinned, be for the target, and have the properties that its
@@ -336,7 +335,7 @@ class _Check:
         if not label:
             return
         table = self._reading.table(pin.name, pin.version, release.index)
-        if not self._reading.is_fit(file, table):
+        if not self._reading.wheels.is_fit(file, table):
             yield f"{file.filename} is a variant that is not for the target"
         with contextlib.suppress(UnusableFile):  # `_requirements` reports it
             yield from self._reading.own_faults(file, table)
@@ -347,7 +346,7 @@ class _Check:
 
     # --- policy and facts
 
-    def _policy(self, pin: Pin) -> Iterator[str]:
+    def _check_policy(self, pin: Pin) -> Iterator[str]:
         """Check that a yanked release or a pre-release is permitted."""
         if pin.release.file.yanked is not None and not self._is_pinned_by_user(pin):
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
@@ -381,11 +380,7 @@ class _Check:
                 return False
         return self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
 
-    def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        """Return the facts of a kind about a pin."""
-        return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
-
-    def _collisions(self) -> Iterator[str]:
+    def _check_collisions(self) -> Iterator[str]:
         """Check that no module is owned by several pins, even by different facts."""
         owners: defaultdict[str, set[str]] = defaultdict(set)
         for fact in self._problem.facts:
@@ -398,7 +393,7 @@ class _Check:
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
 
-    def _bounds(self, pin: Pin) -> Iterator[str]:
+    def _check_bounds(self, pin: Pin) -> Iterator[str]:
         """Check that other pins meet the bounds of facts about a pin."""
         for fact in self._facts_about[pin.name]:
             for bound in fact.bounds_for(pin.release):
@@ -411,7 +406,7 @@ class _Check:
                         f"and {other.version} is pinned"
                     )
 
-    def _constraints(self, pin: Pin) -> Iterator[str]:
+    def _check_constraints(self, pin: Pin) -> Iterator[str]:
         """Check that a pin meets the stack's `constraints`."""
         for root in self._reading.constraints_on(pin.name):
             need = root.need
@@ -433,7 +428,7 @@ class _Check:
             return False
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 
-    def _facts(self, pin: Pin) -> Iterator[str]:
+    def _check_facts(self, pin: Pin) -> Iterator[str]:
         """Yield a fault for each fact that rules a pin out."""
         for fact in self._facts_about[pin.name]:
             match fact:

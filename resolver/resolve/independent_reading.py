@@ -8,19 +8,17 @@ the pages as they were parsed. Mistakes in these are not found by the checks.
 from __future__ import annotations
 
 import datetime as dt
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier
-from packaging.tags import parse_tag
-from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
+from packaging.utils import NormalizedName
 from packaging.version import InvalidVersion, Version
 
 from resolver.index.parse.address import NOWHERE
@@ -33,9 +31,8 @@ from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
 from resolver.phrase import cause
+from resolver.resolve.independent_wheels import IndependentWheels, split_label
 
-# The most tags of a wheel. No real wheel has so many.
-_MOST_TAGS: Final = 1000
 # An upload time (RFC 3339).
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
@@ -45,6 +42,8 @@ parsed_version = lru_cache(None)(Version)
 # The name of an extra in a marker.
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _MENTIONS_EXTRA = re.compile(r"\bextra\b")
+# A comment in a requirements file.
+_COMMENT: Final = re.compile(r"(^|\s)#.*$")
 # The key of lines that may apply for every extra.
 _ANY: Final = None
 
@@ -71,6 +70,7 @@ class IndependentReading:
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.problem = problem
         self.catalog = catalog
+        self.wheels = IndependentWheels(problem.target)
         # The requirement lines of each release, by the keys of `_extras_of`.
         self._by_extra: dict[Release, defaultdict[str | None, list[str]]] = {}
 
@@ -186,11 +186,13 @@ class IndependentReading:
         static = self.catalog.archive(file).metadata
         builds = self.builds(name, release.version, file, release.index)
         if builds:
-            content = self.catalog.member(file, builds[-1].requires_from).replace("\\\n", " ")
-            lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in content.split("\n")]
-            stated = static.requires_dist if static is not None else ()
-            optional = [line for line in stated if _MENTIONS_EXTRA.search(line.partition(";")[2])]
-            return [*filter(None, lines), *optional]
+            lines = _requirements_file_lines(self.catalog.member(file, builds[-1].requires_from))
+            in_metadata = static.requires_dist if static is not None else ()
+            for line in in_metadata:
+                _, _, marker = line.partition(";")
+                if _MENTIONS_EXTRA.search(marker):
+                    lines.append(line)
+            return lines
         metadata = self.facts_of_kind(name, release.version, facts.Metadata)
         if metadata:
             return list(map(str, metadata[0].requires))
@@ -208,9 +210,9 @@ class IndependentReading:
             return release.source.recipe.requires_python
         if file.is_wheel:
             return self.catalog.metadata(file).requires_python
-        stated = self.facts_of_kind(name, release.version, facts.Metadata)
-        if stated and not self.builds(name, release.version, file, release.index):
-            by_fact = stated[0].requires_python
+        metadata = self.facts_of_kind(name, release.version, facts.Metadata)
+        if metadata and not self.builds(name, release.version, file, release.index):
+            by_fact = metadata[0].requires_python
             return file.requires_python if by_fact is None else str(by_fact)
         static = self.catalog.archive(file).metadata
         return file.requires_python if static is None else static.requires_python
@@ -303,7 +305,9 @@ class IndependentReading:
             return []
         return [Source.of_fact(commit, message("trust.not-read", fact=commit.id))]
 
-    def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
+    def files_of_release(
+        self, name: NormalizedName, version: Version, index: str = ""
+    ) -> list[File]:
         """Return the files of a release on an index; an empty `index` means all indexes."""
         files: list[File] = []
         for page in self.catalog.lookup(name).pages:
@@ -325,9 +329,9 @@ class IndependentReading:
         if self.builds(name, release.version, release.file, release.index):
             return True
         table = self.table(name, release.version, release.index)
-        taken = self.rank(release.file, table)
-        for file in _unambiguous(self.offers(name, release.version, release.index)):
-            is_better = file.is_wheel and self.rank(file, table) < taken
+        rank_of_taken = self.wheels.rank(release.file, table)
+        for file in _unambiguous(self.files_of_release(name, release.version, release.index)):
+            is_better = file.is_wheel and self.wheels.rank(file, table) < rank_of_taken
             if is_better and not any(self.refusals(file)):
                 return False
         return True
@@ -357,11 +361,21 @@ class IndependentReading:
                 return True
         return False
 
+    def is_usable(self, name: NormalizedName, version: Version, *, is_yanked_fine: bool) -> bool:
+        """Return whether an index has a file of a release that can be used on the target.
+
+        `is_yanked_fine` says whether a yanked file counts.
+        """
+        for page in self.catalog.lookup(name).pages:
+            if self.has_usable_file(name, page, version, is_yanked_fine=is_yanked_fine):
+                return True
+        return False
+
     def _can_be_taken(self, name: NormalizedName, page: Page, version: Version, file: File) -> bool:
         """Return whether a file of a release can be used, by the target and by facts."""
         if not file.is_wheel:
             return not self.problem.wheels_only and not any(self.refusals(file))
-        if not self.is_fit(file, _table_of(page, version)) or any(self.refusals(file)):
+        if not self.wheels.is_fit(file, _table_of(page, version)) or any(self.refusals(file)):
             return False
         return not self.builds(name, version, file, page.index)
 
@@ -386,28 +400,6 @@ class IndependentReading:
         cutoff = self.problem.policy.exclude_newer
         return cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff
 
-    def rank(self, file: File, table: VariantTable) -> _Rank:
-        """Return a sort key for the order in which pip prefers the files of a release.
-
-        Wheels come before archives, and yanked files come last. Variants come before plain wheels,
-        in the order of PEP 825. Then the best tag decides. The key is _UNFIT for a wheel that the
-        target cannot use.
-        """
-        accepted = self.problem.target.tags
-        behind = 0 if file.yanked is None else 2
-        if not file.is_wheel:
-            return behind + 1, _LAST, 0
-        plain, label = split_label(file.filename)
-        # The last three parts of the name are the tags (PEP 427). They are parsed and cached
-        # together, since thousands of wheels have only a few dozen of them.
-        parts = plain.removesuffix(".whl").split("-")
-        tags = _parsed_tags("-".join(parts[-3:])) if len(parts) > 3 else ()
-        best = min((accepted[tag] for tag in tags if tag in accepted), default=None)
-        place = self._place(label, table) if label else _LAST
-        if best is None or place is None or parsed_wheel(file.filename) is None:
-            return _UNFIT
-        return behind, place, best
-
     def own_faults(self, file: File, table: VariantTable) -> Iterator[str]:
         """Yield a sentence if a variant wheel has other properties than its index says.
 
@@ -418,43 +410,6 @@ class IndependentReading:
         if own is not None and own != table.variants.get(label, {}):
             yield f"{file.filename} has other properties than its index says"
 
-    def is_fit(self, file: File, table: VariantTable) -> bool:
-        """Return whether the target can use a wheel, by its tags and its variant."""
-        return self.rank(file, table) != _UNFIT
-
-    def _place(self, label: str, table: VariantTable) -> _Place | None:
-        """Return the sort key of a variant among the variants of its release.
-
-        None if the target does not have its properties, or the index does not list it.
-        """
-        if label not in table.variants:
-            return _Place((), label) if label == "null" else None
-        keys = []
-        for feature, values in table.variants[label].items():
-            rank = self._feature_rank(feature, values)
-            if rank is None:
-                return None
-            namespace = feature.split(" ")[0]
-            namespace_rank = len(table.namespaces)
-            if namespace in table.namespaces:
-                namespace_rank = table.namespaces.index(namespace)
-            keys.append((namespace_rank, *rank))
-        return _Place(tuple(sorted(keys)), label)
-
-    def _feature_rank(self, feature: str, values: Iterable[str]) -> tuple[int, int] | None:
-        """Return the rank of a feature on the target, and the rank of its best value.
-
-        None if the target has none of the values.
-        """
-        ranks: list[tuple[int, int]] = []
-        for number, known in enumerate(self.problem.target.features):
-            if known.name != feature:
-                continue
-            ranks += [
-                (number, known.values.index(value)) for value in values if value in known.values
-            ]
-        return min(ranks, default=None)
-
     # --- facts that do not count for variants
 
     def table(self, name: NormalizedName, version: Version, index: str) -> VariantTable:
@@ -464,20 +419,14 @@ class IndependentReading:
                 return _table_of(page, version)
         return VariantTable()
 
-    def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
+    def _variant_components(
+        self, name: NormalizedName, version: Version, file: File, index: str
+    ) -> set[str]:
         """Return the names of the components that the properties of a variant wheel are about.
 
         Empty for a file that is no variant wheel.
         """
-        _, label = split_label(file.filename) if file.is_wheel else ("", "")
-        if not label:
-            return set()
-        properties = self.table(name, version, index).variants.get(label, {})
-        return {
-            feature.component
-            for feature in self.problem.target.features
-            if feature.name in properties
-        }
+        return self.wheels.variant_components(file, self.table(name, version, index))
 
     def builds(
         self, name: NormalizedName, version: Version, file: File, index: str
@@ -487,9 +436,8 @@ class IndependentReading:
         There are none if the file is a variant for the targets that the last of them is about.
         """
         known = self.facts_of_kind(name, version, facts.Builds)
-        if known and self._states(known[-1].when, self.stated(name, version, file, index)):
-            return []
-        return known
+        components = self._variant_components(name, version, file, index)
+        return [] if known and _is_for(known[-1].when, components) else known
 
     def is_for_machines_of(
         self, fact: facts.Sources | None, name: NormalizedName, release: Release
@@ -498,55 +446,38 @@ class IndependentReading:
 
         Then the fact does not count.
         """
-        stated = self.stated(name, release.version, release.file, release.index)
-        return fact is not None and self._states(fact.when, stated)
+        file = release.file
+        components = self._variant_components(name, release.version, file, release.index)
+        return fact is not None and _is_for(fact.when, components)
 
-    @staticmethod
-    def _states(when: Sequence[ComponentRequirement], stated: Set[str]) -> bool:
-        """Return whether `when` is not empty, and only about components in `stated`."""
-        return bool(when) and {need.component for need in when} <= stated
-
-    def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
+    def concerns_file(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
         """Return whether a `requires` fact concerns the file from which a release is installed."""
         if not fact.wheels:
             return True
         if not release.file.is_wheel:
             return False
         of_fact = {need.component for need in fact.needs if isinstance(need, ComponentRequirement)}
-        return not of_fact & self.stated(name, release.version, release.file, release.index)
+        file = release.file
+        components = self._variant_components(name, release.version, file, release.index)
+        return of_fact.isdisjoint(components)
 
 
-class _Place(NamedTuple):
-    """The sort key of a wheel among the variants of its release.
+def _is_for(when: Sequence[ComponentRequirement], components: Set[str]) -> bool:
+    """Return whether `when` is not empty, and only about these components."""
+    return bool(when) and {need.component for need in when} <= components
 
-    The order follows PEP 825 ("Variant ordering", step 7).
+
+def _requirements_file_lines(content: str) -> list[str]:
+    """Return the requirements in a requirements file, without comments and empty lines.
+
+    A line that ends with a backslash is joined with the next one.
     """
-
-    # For each property the ranks of its namespace, its feature and its value, sorted.
-    keys: tuple[tuple[int, int, int], ...]
-    # The label of the variant.
-    label: str
-    # Whether the file is no variant.
-    is_plain: bool = False
-
-    def __lt__(self, other: tuple[object, ...]) -> bool:
-        assert isinstance(other, _Place)  # noqa: S101  nothing else is compared
-        if self.is_plain or other.is_plain:
-            return other.is_plain and not self.is_plain
-        for mine, others in zip(self.keys, other.keys, strict=False):
-            if mine != others:
-                return mine < others
-        if len(self.keys) != len(other.keys):
-            return len(self.keys) > len(other.keys)
-        return self.label < other.label
-
-
-# The sort key of files that are no variants.
-_LAST = _Place((), "", is_plain=True)
-# A sort key of files: a number for kind and yank, the key among variants, the rank of the best tag.
-_Rank = tuple[int, _Place, int]
-# The sort key of files that the target cannot use.
-_UNFIT: _Rank = (4, _LAST, 0)
+    lines = []
+    for line in content.replace("\\\n", " ").split("\n"):
+        requirement = _COMMENT.sub("", line).strip()
+        if requirement:
+            lines.append(requirement)
+    return lines
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
@@ -572,31 +503,6 @@ def _unambiguous(files: Sequence[File]) -> Iterator[File]:
     return (file for file in files if counts[file.filename] == 1)
 
 
-@cache
-def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
-    """Return project, version and tags in the name of a wheel; None if the name is invalid.
-
-    The label of a variant is removed first, since pip refuses a name with a label.
-    """
-    try:
-        name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
-    except InvalidWheelFilename:
-        return None
-    return name, version, tuple(map(str, tags))
-
-
-def split_label(filename: str) -> tuple[str, str]:
-    """Return the name of a wheel without its variant label, and the label (PEP 825).
-
-    The label is empty if there is none. A name with six parts has either a build tag, which begins
-    with a digit, or a label.
-    """
-    parts = filename.removesuffix(".whl").split("-")
-    if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
-        return "-".join(parts[:-1]) + ".whl", parts[-1]
-    return filename, ""
-
-
 def _table_of(page: Page, version: Version) -> VariantTable:
     """Return the wheel variants of a release on a page (PEP 825)."""
     for spelled, table in page.variants.items():
@@ -614,20 +520,6 @@ def files_of(page: Page, version: Version) -> Sequence[File]:
         if parsed_version(spelled) == version:
             return files
     return ()
-
-
-@cache
-def _parsed_tags(joined: str) -> Collection[str]:
-    """Return the tags in the last three parts of a wheel's name.
-
-    There are none if they are invalid, or too many.
-    """
-    if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
-        return ()
-    try:
-        return tuple(map(str, parse_tag(joined)))
-    except ValueError:
-        return ()
 
 
 @cache

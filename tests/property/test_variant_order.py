@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
 from resolver.model.target import Target
 from resolver.model.variant import TargetFeature, VariantTable
-from resolver.resolve.independent_reading import IndependentReading
+from resolver.resolve.independent_wheels import IndependentWheels
 
 NAMESPACES = ("n1", "n2")
 FEATURES = tuple(
@@ -61,9 +60,9 @@ def test_variant_order_is_that_of_variantlib(
         f"demo-1.0-py3-none-any-{label}.whl"
         for label in by_variantlib(labels, rows, has, namespaces)
     ]
-    reading = IndependentReading(SimpleNamespace(target=target), None)  # type: ignore[arg-type]  # which is enough
-    ranks = {file.filename: reading.rank(file, table) for file in files}
-    fit = [file.filename for file in files if reading.is_fit(file, table)]
+    wheels = IndependentWheels(target)
+    ranks = {file.filename: wheels.rank(file, table) for file in files}
+    fit = [file.filename for file in files if wheels.is_fit(file, table)]
     assert sorted(fit, key=ranks.__getitem__) == taken  # the independent check agrees
 
 

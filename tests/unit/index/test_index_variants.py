@@ -15,7 +15,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model.release import File, Page, RejectionReason
 from resolver.model.target import Target
 from resolver.model.variant import TargetFeature, VariantTable
-from resolver.resolve.independent_reading import split_label
+from resolver.resolve.independent_wheels import split_label
 from tests.builders import build_wheel
 from tests.variants import for_soc, table, variant
 
