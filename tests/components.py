@@ -9,8 +9,9 @@ from typing import Any, Final
 import tomli
 import tomli_w
 
-from resolver.config.load import Document, components_of, read_text
+from resolver.config.load import components_of
 from resolver.config.schema import SystemsFile
+from resolver.config.toml_files import Document, read_text
 from resolver.model.component import Components, Value
 
 _SHIPPED: Final = Path(__file__).parents[1] / "matrices" / "systems.toml"

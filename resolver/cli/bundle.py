@@ -25,7 +25,7 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import Settings, settings
 from resolver.cli.words import SERVE
-from resolver.config.load import own_stack_names, stack_names
+from resolver.config.find_stack import own_stack_names, stack_names
 from resolver.errors import (
     IndexFailure,
     InputError,

@@ -18,7 +18,8 @@ from resolver.cli.help import page_names
 from resolver.cli.options import ALL, Settings
 from resolver.cli.selection import named_locks
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, own_stack_names, stack_names
+from resolver.config.find_stack import own_stack_names, stack_names
+from resolver.config.load import load
 from resolver.errors import ResolverError
 from resolver.lock import file as lock_file
 from resolver.model.problem import Problem

@@ -30,15 +30,10 @@ from resolver.cli.session import Session, finish_edit
 from resolver.cli.unusable import fact_against_all
 from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
-from resolver.config.load import (
-    as_text,
-    find_stack,
-    load,
-    load_components,
-    read_stack,
-    read_text,
-)
+from resolver.config.find_stack import find_stack
+from resolver.config.load import load, load_components, read_stack
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import as_text, read_text
 from resolver.errors import InputError, ResolverError, closest, did_you_mean
 from resolver.explain.stack_text import StackText, with_notes_in
 from resolver.i18n import translate

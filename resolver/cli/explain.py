@@ -23,7 +23,8 @@ from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
 from resolver.cli.session import Session, write_report
 from resolver.cli.unusable import require_usable
-from resolver.config.load import as_text, file_text, find_stack, stack_name
+from resolver.config.find_stack import find_stack, stack_name
+from resolver.config.toml_files import as_text, file_text
 from resolver.errors import InputError
 from resolver.explain.clock import Clock
 from resolver.explain.explain import option_words

@@ -8,7 +8,8 @@ from packaging.utils import NormalizedName
 
 from resolver.cli.options import Settings
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, stack_names
+from resolver.config.find_stack import stack_names
+from resolver.config.load import load
 from resolver.errors import InputError, did_you_mean
 from resolver.lock import file as lock_file
 from resolver.model import text

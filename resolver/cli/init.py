@@ -18,8 +18,9 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_json
 from resolver.cli.options import Settings, settings
 from resolver.cli.questions import ask
-from resolver.config.load import load_components, read_text
+from resolver.config.load import load_components
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import read_text
 from resolver.errors import InputError, NothingToLock, did_you_mean
 from resolver.i18n import translate
 from resolver.model import text as texts

@@ -24,7 +24,7 @@ from resolver.cli.outcome import TargetResult, print_failures, print_result_json
 from resolver.cli.selection import named_locks, named_stacks, print_stacks
 from resolver.cli.session import Session, result_or_error
 from resolver.cli.workers import LockOptions, lock_stacks
-from resolver.config.load import find_stack
+from resolver.config.find_stack import find_stack
 from resolver.errors import InputError, ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.as_of import AUTO, NEWEST

@@ -21,12 +21,7 @@ from resolver.cli.common import Command
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import (
-    load_components,
-    load_facts,
-    readings_folder,
-    wheels_folder,
-)
+from resolver.config.load import load_components, load_facts, readings_folder, wheels_folder
 from resolver.errors import InputError, did_you_mean
 from resolver.model.fact import Fact
 from resolver.phrase import phrase

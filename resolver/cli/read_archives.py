@@ -18,13 +18,8 @@ from resolver.cli.console import print_json, print_line
 from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import (
-    load_components,
-    load_facts,
-    readings_folder,
-    stack_names,
-    wheels_folder,
-)
+from resolver.config.find_stack import stack_names
+from resolver.config.load import load_components, load_facts, readings_folder, wheels_folder
 from resolver.i18n import translate_phrase
 from resolver.index.store.readings import (
     read_archives,

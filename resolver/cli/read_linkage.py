@@ -20,7 +20,8 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
-from resolver.config.load import linkage_folder, load, stack_names, wheels_folder
+from resolver.config.find_stack import stack_names
+from resolver.config.load import linkage_folder, load, wheels_folder
 from resolver.errors import ResolverError
 from resolver.i18n import translate_phrase
 from resolver.index.live import LiveCatalog

@@ -11,7 +11,8 @@ from resolver.cli.console import ConflictPage, print_json, print_line
 from resolver.cli.options import Settings, today
 from resolver.cli.outcome import Job
 from resolver.cli.session import Session
-from resolver.config.load import find_stack, load
+from resolver.config.find_stack import find_stack
+from resolver.config.load import load
 from resolver.errors import InputError
 from resolver.i18n import translate_phrase
 from resolver.index import snapshot

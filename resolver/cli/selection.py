@@ -12,7 +12,8 @@ import msgspec
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, own_stack_names, read_stack, stack_names
+from resolver.config.find_stack import own_stack_names, stack_names
+from resolver.config.load import Inputs, read_stack
 from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at

@@ -23,7 +23,9 @@ from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
 from resolver.cli.shared_versions import SharedVersions
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Inputs, as_text, find_stack, load, load_edited, read_stack
+from resolver.config.find_stack import find_stack
+from resolver.config.load import Inputs, load, load_edited, read_stack
+from resolver.config.toml_files import as_text
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog

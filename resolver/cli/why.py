@@ -22,7 +22,7 @@ from resolver.cli.explain import (
 )
 from resolver.cli.options import Settings, settings
 from resolver.cli.session import Session
-from resolver.config.load import own_stack_names, stack_names
+from resolver.config.find_stack import own_stack_names, stack_names
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.model import text

@@ -19,10 +19,11 @@ from resolver.config.decode import parse_need, parse_requirement, require_known_
 from resolver.config.edits import EditedStack, edited
 from resolver.config.fact_rules import FactFiles
 from resolver.config.indexes import compile_indexes, compile_recorded
-from resolver.config.load import Document, Inputs, facts_used
+from resolver.config.load import Inputs, facts_used
 from resolver.config.schema import RelaxRow, StackFile, SystemsFile
 from resolver.config.stack_lines import FileLine, stack_lines
 from resolver.config.targets import compile_targets
+from resolver.config.toml_files import Document
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from resolver import toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
-from resolver.config.load import Document, with_defaults
 from resolver.config.schema import FactFile, RelaxRow, StackFile, StackTable, TargetTable
 from resolver.config.source_text import read_own_reference
 from resolver.config.stack_lines import FileLine, stack_lines, with_lines
 from resolver.config.targets import target_name
+from resolver.config.toml_files import Document, with_defaults
 from resolver.model import edit as edits
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.edit import Edits

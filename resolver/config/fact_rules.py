@@ -12,8 +12,9 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.components import require_no_component
 from resolver.config.decode import require_known_values
-from resolver.config.load import Document, is_generated
+from resolver.config.load import is_generated
 from resolver.config.schema import FactFile, StackFile
+from resolver.config.toml_files import Document
 from resolver.errors import InputError, did_you_mean, known_names
 from resolver.model import fact as model
 from resolver.model.component import BUILT_IN, Components

@@ -20,8 +20,9 @@ from packaging.version import Version
 from resolver.ascend.names import CHIP, TOOLKIT
 from resolver.config.compile import StackCompiler
 from resolver.config.decode import parse_need
-from resolver.config.load import Document, load, load_with, read, read_text
+from resolver.config.load import load, load_with
 from resolver.config.schema import GridFile, StackFile
+from resolver.config.toml_files import Document, read, read_text
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text

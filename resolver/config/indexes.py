@@ -11,8 +11,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from resolver.config.components import require_no_component
-from resolver.config.load import Document, Inputs
+from resolver.config.load import Inputs
 from resolver.config.schema import IndexesFile, IndexRow, StackFile
+from resolver.config.toml_files import Document
 from resolver.errors import InputError
 from resolver.model.component import Components
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded

@@ -1,4 +1,4 @@
-"""Functions that find and read the files of `matrices/`: stacks, facts, indexes, systems, images.
+"""Functions that read the files of `matrices/`: stacks, facts, indexes, systems, images.
 
 `matrices` in arguments is the path of this folder. The commands pass the results to `compile`.
 """
@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-import shlex
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 import msgspec
 
-from resolver import files, toml
+from resolver import files
 from resolver.config.components import compile_components
-from resolver.config.decode import decode
-from resolver.config.lines import TomlText
+from resolver.config.find_stack import find_stack, stack_name, stack_names
 from resolver.config.schema import (
     CondaRow,
     FactFile,
@@ -32,45 +29,14 @@ from resolver.config.schema import (
     SystemsFile,
     VariantsFile,
 )
-from resolver.config.source_text import read_own_reference, read_reference
-from resolver.errors import InputError, did_you_mean
-from resolver.model import text as texts
+from resolver.config.toml_files import Document, Shape, display_name, list_files, read, read_text
+from resolver.errors import InputError
 from resolver.model.component import BUILT_IN, Components
-from resolver.model.slips import toml_hint
 from resolver.model.target import Image
-from resolver.phrase import Phrase, as_phrase, cause, literal, phrase
-from resolver.redaction import without_users
-
-Shape = TypeVar("Shape", bound=msgspec.Struct)
+from resolver.phrase import literal, phrase
 
 # The folder in matrices/facts with the facts that `ascend-lock facts import` writes.
 GENERATED: Final = "generated"
-# The largest file that is read, in bytes.
-LARGEST: Final = 8 * 1024 * 1024
-# The endings of requirements files and environments of other tools.
-_FOREIGN: Final = (".txt", ".in", ".yml", ".yaml", ".lock")
-# The names of TOML files of other tools.
-_FOREIGN_TOML: Final = re.compile(r"(pyproject|pylock(\.[^.]+)?)\.toml")
-_UTF_8: Final = phrase("save it as UTF-8")
-_FROM_GB18030: Final = phrase(
-    "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
-)
-
-
-class Document(TomlText, Generic[Shape], frozen=True, dict=True):
-    """A TOML file: its name, its text and its content."""
-
-    # The content, in a type of `schema`.
-    content: Shape
-
-    @cached_property
-    def digest(self) -> str:
-        """Return the sha256 of the text in hex, without user and password of addresses in it.
-
-        Every lock contains such digests. With the password, somebody could guess it from the
-        digest, and a new password would make all locks stale.
-        """
-        return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -99,153 +65,6 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return components_of(self.systems)
 
 
-def read(
-    path: Path, shape: type[Shape], name: str, components: Components = BUILT_IN
-) -> Document[Shape]:
-    """Read a TOML file into a type of `schema`.
-
-    `shape` is the type. `name` is the name of the file in errors. `components` are the components
-    that requirements in the file may be about. Raises InputError with file:line:key if the file
-    cannot be read, or its content does not fit the type.
-    """
-    return read_text(file_text(path, name), shape, name, components)
-
-
-def read_text(
-    text: str, shape: type[Shape], name: str, components: Components = BUILT_IN
-) -> Document[Shape]:
-    """Read a text in memory as `read` reads a file."""
-    limits = toml.STACK if shape is StackFile else toml.MATRICES
-    tables = toml_tables(text, name, limits)
-    if shape is FactFile:
-        tables = with_defaults(tables, package=texts.name(PurePosixPath(name).stem))
-    elif shape is ImagesFile:
-        tables = _with_systems(with_defaults(tables))
-    elif shape is ImportsFile:
-        tables = with_defaults(tables)
-    elif shape is RecordedFile:
-        tables = with_defaults(tables, index=PurePosixPath(name).stem)
-    elif shape is StackFile and "fact" in tables:
-        tables["fact"] = with_defaults(tables["fact"])
-    # Anybody must be able to look up the facts of matrices/facts. The facts of a stack's own file
-    # may cite documents that only its author has.
-    read = read_own_reference if shape is StackFile else read_reference
-    return Document(name, text, decode(shape, tables, TomlText(name, text), components, read))
-
-
-def file_text(path: Path, name: str) -> str:
-    r"""Return the text of a file. Line ends become `\n`, and a byte order mark is removed.
-
-    `name` is the name of the file in errors. Raises InputError if the file cannot be read or is not
-    UTF-8.
-    """
-    try:
-        content = files.read(path, LARGEST)
-    except OSError as error:
-        raise files.input_error(error, phrase("`{name}` cannot be read", name=name), name) from None
-    return as_text(content, name)
-
-
-def as_text(content: bytes, name: str) -> str:
-    """Return the text of a file whose content was read already, as `file_text` does.
-
-    Raises InputError if it is not UTF-8.
-    """
-    try:
-        # Editors on Windows write a byte order mark.
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            phrase("`{name}` is not UTF-8", name=name),
-            where=f"{name}:{line}",
-            why=wrong_byte(content, error.start, "UTF-8"),
-            hint=_FROM_GB18030 if _is_gb18030(content) else _UTF_8,
-        ) from None
-    return text.replace("\r\n", "\n")
-
-
-def wrong_byte(content: bytes, position: int, encoding: str) -> Phrase:
-    """Return why bytes are not in an encoding: the byte at a position cannot be there."""
-    return phrase(
-        "it has the byte {byte} where {encoding} cannot have it",
-        byte=f"0x{content[position]:02x}",
-        encoding=encoding,
-    )
-
-
-def _is_gb18030(content: bytes) -> bool:
-    """Return whether bytes that are not UTF-8 are likely GB18030, which also covers GBK."""
-    try:
-        content.decode("gb18030")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> dict[str, Any]:
-    """Return the content of a TOML text.
-
-    `name` is the name of the file in errors. Raises InputError, with file:line if possible, if the
-    text is not TOML or exceeds the limits.
-    """
-    try:
-        return toml.loads(text, limits)
-    except toml.LimitError as error:
-        raise InputError(
-            phrase("the file is too large to be read"), where=name, why=cause(error)
-        ) from None
-    except toml.DecodeError as error:
-        where = f"{name}:{error.lineno}"
-        why = phrase("{message}; column {column}", message=as_phrase(error.msg), column=error.colno)
-        line = text.split("\n")[error.lineno - 1]
-        hint = toml_hint(line, error.colno)
-        raise InputError(
-            phrase("the file is not valid TOML"), where=where, why=why, hint=hint
-        ) from None
-    except (ValueError, RecursionError):
-        why = phrase("it is nested too deeply")
-        raise InputError(phrase("the file cannot be read"), where=name, why=why) from None
-
-
-def with_defaults(table: Any, **defaults: Any) -> Any:
-    """Return a table of lists of rows with default values filled in.
-
-    Each row gets the keys that it does not have, from `defaults` and from the table's own key
-    `defaults`. Values that are not tables are returned unchanged, and `decode` refuses them.
-    """
-    if not isinstance(table, dict):
-        return table
-    if isinstance(table.get("defaults"), dict):
-        defaults |= table["defaults"]
-    completed = {}
-    for key, value in table.items():
-        if isinstance(value, list):
-            value = [defaults | row if isinstance(row, dict) else row for row in value]
-        completed[key] = value
-    return completed
-
-
-def _with_systems(tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of images.toml with the components of each image in a table `system`.
-
-    In the file, components are keys of the image itself. Values that are not tables are returned
-    unchanged, and `decode` refuses them.
-    """
-    images_of_file = tables.get("image")
-    if not isinstance(images_of_file, list):
-        return tables
-    own_keys = {field.encode_name for field in msgspec.structs.fields(Image)}
-    completed: list[Any] = []
-    for image in images_of_file:
-        if isinstance(image, dict):
-            system = {key: value for key, value in image.items() if key not in own_keys}
-            image = {key: value for key, value in image.items() if key in own_keys}
-            image["system"] = system
-        completed.append(image)
-    return {**tables, "image": completed}
-
-
 def load(stack: str, matrices: Path) -> Inputs:
     """Read a stack and the files that it uses.
 
@@ -265,7 +84,7 @@ def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
     """
     path = find_stack(stack, matrices)
     components = load_components(matrices)
-    document = read_text(text, StackFile, _display(path, matrices), components)
+    document = read_text(text, StackFile, display_name(path, matrices), components)
     _require_own_name(document, path, matrices)
     return load_with(document, matrices)
 
@@ -273,7 +92,7 @@ def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
 def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     """Read the files that a stack uses, given the stack itself. Raises InputError."""
     used, spare = _fact_paths(document, matrices)
-    recorded = _list_files(matrices / "recorded")
+    recorded = list_files(matrices / "recorded")
     systems = load_systems(matrices)
     components = components_of(systems)
     return Inputs(
@@ -313,7 +132,7 @@ def _read(
     path: Path, shape: type[Shape], matrices: Path, components: Components = BUILT_IN
 ) -> Document[Shape]:
     """Read a TOML file of `matrices` into a type of `schema`. Raises InputError."""
-    return read(path, shape, _display(path, matrices), components)
+    return read(path, shape, display_name(path, matrices), components)
 
 
 def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
@@ -341,24 +160,10 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
                 where=document.place("stack", "name"),
                 why=phrase(
                     "the other is {path}, and a lock's folder is named after its stack",
-                    path=_display(other, matrices),
+                    path=display_name(other, matrices),
                 ),
                 hint=literal(f'name = "{path.stem}"'),
             )
-
-
-def stack_name(path: Path) -> str:
-    """Return the name of the stack in a file, even if the stack is not valid.
-
-    Empty if the file cannot be read, or contains no stack.
-    """
-    try:
-        tables = toml_tables(file_text(path, str(path)), str(path), toml.STACK)
-    except InputError:
-        return ""
-    stack = tables.get("stack")
-    name = stack.get("name") if isinstance(stack, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def readings_folder(matrices: Path) -> Path:
@@ -389,7 +194,7 @@ def _digest(*folders: Path) -> str:
     """Return the sha256 of the names and contents of the JSON files in folders, in hex."""
     digest = hashlib.sha256()
     for folder in folders:
-        for path in _list_files(folder, ".json"):
+        for path in list_files(folder, ".json"):
             # A file that cannot be read is reported where its content is needed.
             with suppress(OSError):
                 content = files.read(path)
@@ -412,7 +217,7 @@ def _all_fact_paths(matrices: Path) -> list[Path]:
     If several `builds` facts are about a release, the last one counts, which is a generated one. A
     fact that was written by hand must replace it with the key `over`.
     """
-    return _list_files(matrices / "facts") + _list_files(generated_folder(matrices))
+    return list_files(matrices / "facts") + list_files(generated_folder(matrices))
 
 
 def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:
@@ -536,117 +341,3 @@ def shipped_stacks(matrices: Path) -> tuple[Document[StackFile], ...]:
         with suppress(InputError):
             stacks.append(read_stack(name, matrices))
     return tuple(stacks)
-
-
-def stack_names(matrices: Path) -> list[str]:
-    """Return the names of the stacks in `matrices`, sorted. Raises InputError."""
-    return [path.stem for path in _list_files(matrices / "stacks") if not path.is_dir()]
-
-
-def own_stack_names(matrices: Path) -> list[str]:
-    """Return the names by which `find_stack` finds the stacks of the current folder, sorted.
-
-    They are names of files without `.toml`. If `matrices` has a stack of the same name, the ending
-    is kept, since the name alone would mean the stack of `matrices`.
-    """
-    names = []
-    # A folder that cannot be listed counts as empty.
-    with suppress(InputError):
-        for path in _list_files(Path()):
-            shared = matrices / "stacks" / path.name
-            is_hidden = os.path.lexists(shared)
-            if (is_hidden and path.samefile(shared)) or not stack_name(path):
-                continue
-            names.append(path.name if is_hidden else path.stem)
-    return names
-
-
-def find_stack(stack: str, matrices: Path) -> Path:
-    """Return the path of a stack's file.
-
-    `stack` is a path, if it ends in .toml or contains a slash, or else a name. A name means a file
-    in matrices/stacks, or else in the current folder. Raises InputError, with a hint, if there is
-    no such file, or if it is a requirements file.
-    """
-    _require_no_requirements(Path(stack))
-    if stack.endswith(".toml") or os.sep in stack:
-        return _find_by_path(Path(stack), stack, matrices)
-    path = matrices / "stacks" / f"{stack}.toml"
-    # A broken link counts as a file: the error of reading it says what is wrong.
-    if os.path.lexists(path):
-        return path
-    local_path = Path(f"{stack}.toml")
-    if local_path.is_file():
-        return local_path
-    if not matrices.is_dir():
-        hint = phrase("give the folder of facts and stacks with --matrices DIR")
-        raise InputError(phrase("there is no folder `{matrices}`", matrices=matrices), hint=hint)
-    known = [*own_stack_names(matrices), *stack_names(matrices)]
-    all_names = phrase("known stacks are {names}", names=", ".join(known))
-    if not known:
-        all_names = phrase("it has none: give another folder with --matrices DIR")
-    hint = did_you_mean(stack, known, all_names, cutoff=0.5)
-    if Path(stack).is_file():
-        hint = phrase("the name of a stack's file ends in .toml")
-    elif Path(stack).with_suffix(".toml").is_file():
-        hint = phrase("did you mean `{name}`?", name=Path(stack).with_suffix(".toml"))
-    where = _display(matrices / "stacks", matrices)
-    raise InputError(phrase("there is no stack `{stack}`", stack=stack), where=where, hint=hint)
-
-
-def _require_no_requirements(path: Path) -> None:
-    """Raise InputError if a path is a file of another tool, which `import` can make a stack of."""
-    is_foreign = path.suffix in _FOREIGN or _FOREIGN_TOML.fullmatch(path.name)
-    if is_foreign and path.is_file():
-        raise InputError(
-            phrase("`{path}` is no stack; one can be made of it", path=path),
-            where=str(path),
-            hint=literal(f"ascend-lock import {shlex.quote(str(path))}"),
-        )
-
-
-def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
-    """Return a path if a file has it, and raise InputError otherwise.
-
-    `given` is the text that the user wrote.
-    """
-    if path.is_file():
-        return path
-    known = [*own_stack_names(matrices), *stack_names(matrices)]
-    hint = did_you_mean(path.stem, known, phrase("give a path to a .toml file"))
-    stack, _, target = given.partition(os.sep)
-    if stack in known and target:
-        option = f"{stack} --target {shlex.quote(target)}"
-        hint = phrase("a target or a group is named so: {option}", option=option)
-    neighbours = [neighbour.name for neighbour in _list_files(path.parent)]
-    hint = did_you_mean(path.name, neighbours, hint)
-    raise InputError(
-        phrase("there is no stack file `{given}`", given=given), where=given, hint=hint
-    )
-
-
-def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
-    """Return the files in a folder whose names have an ending, sorted.
-
-    There are none if the folder does not exist. Raises InputError if it cannot be listed.
-    """
-    try:
-        return files.list_files(folder, ending)
-    except OSError as error:
-        raise files.input_error(error, phrase("a folder cannot be listed"), folder) from None
-
-
-def _display(path: Path, matrices: Path) -> str:
-    """Return the name of a file in messages and locks, such as matrices/facts/vllm.toml.
-
-    A file outside of `matrices` has its path as its name. The name depends neither on the current
-    folder nor on the locale.
-    """
-    try:
-        shown = Path("matrices") / path.relative_to(matrices)
-    except ValueError:
-        shown = path
-    # The name of a file may be in another encoding.
-    with suppress(UnicodeDecodeError):
-        return os.fsencode(shown).decode()
-    return str(shown)

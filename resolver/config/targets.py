@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from resolver.config.load import Document, Inputs
+from resolver.config.load import Inputs
 from resolver.config.schema import StackFile, TargetTable, VariantsFile
+from resolver.config.toml_files import Document
 from resolver.errors import InputError
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Target, default_name

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Document, Inputs
+from resolver.config.load import Inputs
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import Document
 from resolver.explain.causes import with_marks
 from resolver.explain.clock import Clock
 from resolver.explain.contradiction import contradiction_of

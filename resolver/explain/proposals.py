@@ -19,8 +19,9 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.config.load import Document, is_generated
+from resolver.config.load import is_generated
 from resolver.config.schema import FactFile
+from resolver.config.toml_files import Document
 from resolver.errors import ResolverError
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, new_fact

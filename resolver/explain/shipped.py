@@ -14,9 +14,9 @@ from packaging.utils import NormalizedName
 
 from resolver import toml
 from resolver.config.decode import parse_need
-from resolver.config.load import Document, with_defaults
 from resolver.config.schema import StackFile, TargetTable
 from resolver.config.stack_lines import stack_lines
+from resolver.config.toml_files import Document, with_defaults
 from resolver.errors import InputError
 from resolver.explain import costs
 from resolver.explain.changed_stack import ChangedStack

@@ -14,9 +14,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Document, Inputs
+from resolver.config.load import Inputs
 from resolver.config.schema import StackFile
 from resolver.config.stack_lines import stack_lines
+from resolver.config.toml_files import Document
 from resolver.errors import ResolverError
 from resolver.explain.changed_stack import EditSet
 from resolver.explain.clock import Allowance, Clock, Expired

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from resolver.cli.binaries import Judged, judge_lock
 from resolver.config.compile import compile_problems
-from resolver.config.load import linkage_folder, load, stack_names
+from resolver.config.find_stack import stack_names
+from resolver.config.load import linkage_folder, load
 from resolver.i18n import translate
 from resolver.index.store.linkage_readings import ShippedLinkage, read_linkages
 from resolver.lock import file as lock_file

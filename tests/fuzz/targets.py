@@ -40,7 +40,8 @@ from packaging.version import Version
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.load import Document, Inputs, read_text
+from resolver.config.load import Inputs
+from resolver.config.toml_files import Document, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from resolver.config import schema
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Inputs, load, read_text
+from resolver.config.load import Inputs, load
+from resolver.config.toml_files import read_text
 from resolver.explain.stack_text import StackText, table_text
 from resolver.model.constraint import StackLine
 from resolver.model.edit import (

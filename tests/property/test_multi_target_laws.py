@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import StackCompiler, compile_problems
-from resolver.config.load import Inputs, read_text
+from resolver.config.load import Inputs
+from resolver.config.toml_files import read_text
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.index.protocol import Catalog

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from resolver.config import schema
-from resolver.config.load import Inputs, read_text
+from resolver.config.load import Inputs
+from resolver.config.toml_files import read_text
 from resolver.model import fact as facts
 from resolver.model.problem import Prereleases, Problem
 from tests import problems

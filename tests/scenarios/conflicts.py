@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, load, read_text
+from resolver.config.load import Inputs, load
+from resolver.config.toml_files import read_text
 from resolver.explain.contradiction import contradiction_of
 from resolver.explain.cores import enumerate_cores
 from resolver.index import snapshot as snapshot_file

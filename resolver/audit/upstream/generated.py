@@ -15,9 +15,10 @@ import msgspec
 
 from resolver import files
 from resolver.audit.upstream.facts import MadeRow
-from resolver.config.load import file_text, generated_folder, load_components, toml_tables
-from resolver.config.load import read_text as read_shape
+from resolver.config.load import generated_folder, load_components
 from resolver.config.schema import FactFile, ImagesFile
+from resolver.config.toml_files import file_text, toml_tables
+from resolver.config.toml_files import read_text as read_shape
 from resolver.errors import InputError
 from resolver.model.patterns import PROJECT
 from resolver.phrase import phrase

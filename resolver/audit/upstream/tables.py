@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName
 
 from resolver.audit.upstream.parsers import PARSERS
 from resolver.audit.upstream.values import READERS
-from resolver.config.load import Document, read
+from resolver.config.toml_files import Document, read
 from resolver.errors import InputError, known_names
 from resolver.model import patterns
 from resolver.model.repository import Address, Inside

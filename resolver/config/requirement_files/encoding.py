@@ -10,7 +10,7 @@ import codecs
 import re
 from typing import Final
 
-from resolver.config.load import as_text, wrong_byte
+from resolver.config.toml_files import as_text, wrong_byte
 from resolver.errors import InputError
 from resolver.phrase import phrase
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from resolver import files
-from resolver.config.load import LARGEST, as_text
+from resolver.config.toml_files import LARGEST, as_text
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
 from resolver.phrase import Phrase, phrase

@@ -10,7 +10,6 @@ from typing import Any, Final
 from packaging.pylock import Package, Pylock, PylockUnsupportedVersionError, PylockValidationError
 
 from resolver.config.lines import TomlText
-from resolver.config.load import toml_tables
 from resolver.config.requirement_files.file_requirements import (
     PYTHONS,
     FileLine,
@@ -18,6 +17,7 @@ from resolver.config.requirement_files.file_requirements import (
     require_known,
     shown_requirement,
 )
+from resolver.config.toml_files import toml_tables
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.target import Platform, Target

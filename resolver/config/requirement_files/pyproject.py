@@ -9,7 +9,6 @@ import msgspec
 from packaging.requirements import InvalidRequirement
 
 from resolver.config.lines import TomlText
-from resolver.config.load import toml_tables
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
@@ -18,6 +17,7 @@ from resolver.config.requirement_files.file_requirements import (
 )
 from resolver.config.requirement_files.poetry import PoetrySettings
 from resolver.config.requirement_files.uv import UvSettings
+from resolver.config.toml_files import toml_tables
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.phrase import cause, phrase

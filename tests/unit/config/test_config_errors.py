@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from resolver import files
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, read_text, stack_names
+from resolver.config.find_stack import stack_names
+from resolver.config.load import load
+from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from tests.functional.workspace import REPOSITORY
 from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message, requiring

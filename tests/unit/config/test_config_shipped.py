@@ -10,8 +10,9 @@ from pathlib import Path
 import networkx
 import pytest
 
-from resolver.config.load import load_conda, load_imports, read
+from resolver.config.load import load_conda, load_imports
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import read
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
 from resolver.resolve.solver import Refutation, solve

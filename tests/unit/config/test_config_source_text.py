@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from resolver.config.load import read_text
 from resolver.config.schema import FactFile, StackFile
+from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from resolver.model.fact import Excludes
 from resolver.model.source import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs, read_text
+from resolver.config.load import Inputs
+from resolver.config.toml_files import read_text
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.components import COMPONENTS, systems

@@ -12,8 +12,8 @@ from packaging.utils import NormalizedName
 from resolver.cli import console
 from resolver.cli.console import ConflictPage, Progress
 from resolver.config.compile import StackCompiler, compile_problems
-from resolver.config.load import read_text
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import read_text
 from resolver.errors import IndexFailure
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.clock import Clock

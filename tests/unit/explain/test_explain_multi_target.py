@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 
 from resolver.config import schema
 from resolver.config.compile import StackCompiler, compile_problems
-from resolver.config.load import read_text
+from resolver.config.toml_files import read_text
 from resolver.errors import IndexFailure
 from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from resolver.config.compile import StackCompiler
-from resolver.config.load import Document, read_text
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import Document, read_text
 from resolver.explain import heuristics
 from resolver.explain.clock import Clock
 from resolver.explain.cores import enumerate_cores

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from resolver.config.decode import parse_need
-from resolver.config.load import read_text
 from resolver.config.schema import StackFile
+from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from resolver.model.component import BUILT_IN
 from resolver.model.slips import likely_requirement

@@ -6,8 +6,8 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import read_text
 from resolver.config.schema import FactFile
+from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from resolver.model.fact import Series
 from tests.datacatalog import DataCatalog
