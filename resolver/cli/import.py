@@ -32,10 +32,11 @@ from resolver.cli.outcome import (
     result_json,
 )
 from resolver.config.compile import compile_problems
+from resolver.config.draft import Draft
 from resolver.config.load import load_components, load_with
 from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
-from resolver.config.stack_draft import Draft, draft
+from resolver.config.stack_draft import draft
 from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from resolver.model.patterns import NAME

@@ -6,26 +6,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
-import msgspec
-import tomli_w
 from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement
 from packaging.utils import (
-    InvalidWheelFilename,
     NormalizedName,
     canonicalize_name,
-    parse_wheel_filename,
 )
 
 from resolver.ascend.names import PLUGINS
 from resolver.config.conda_names import CondaNames
-from resolver.config.decode import parse_need
+from resolver.config.draft import Draft, DraftRow, Outcome
+from resolver.config.draft_lines import (
+    in_single_quotes,
+    named_project,
+    of_wheel,
+    read_need,
+    why_moving,
+    why_without_labels,
+    without_labels,
+)
 from resolver.config.load import (
     load_components,
     load_facts,
@@ -44,34 +46,17 @@ from resolver.config.requirement_files.file_requirements import (
     shown_requirement,
 )
 from resolver.config.schema import ImportRow
-from resolver.errors import InputError, escaped
-from resolver.i18n import translate_phrase
 from resolver.model import text as texts
 from resolver.model.component import Components
 from resolver.model.constraint import StackKey
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import TEXT, Message, message, verbatim
-from resolver.model.repository import Direct
 from resolver.model.requirement import Requirement
-from resolver.model.slips import likely_requirement
-from resolver.model.target import Platform, Target
-from resolver.model.text import Language
-from resolver.phrase import Phrase, phrase
+from resolver.model.target import Platform
 from resolver.redaction import without_secrets
 
 # Names of projects that are only for CUDA: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
-# A local version label: `+cpu` in `torch==2.9.0+cpu`.
-_LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
-# A path or an address that is not a git repository.
-_ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
-# The path of a file, or an address that stands for one.
-_PATH: Final = re.compile(r"[./~]|file:")
-# The folder that conda makes for one build. Its name ends with a time.
-_CONDA_BUILD: Final = re.compile(r"[\w.+-]+_[0-9]{9,16}")
-_PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
-# The marker environment of an arbitrary target, to test whether a marker can be evaluated.
-_MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
 # The most characters of a line that a message shows.
 _LONGEST: Final = 200
 # The codes of reasons for which a line is left out, and the user has nothing to decide.
@@ -92,106 +77,6 @@ _SETTLED: Final = frozenset(
         "import.unwanted",
     )
 )
-# The codes of reasons for which a line is left out because it could not be read.
-_UNREAD: Final = frozenset(("import.likely", "import.unread"))
-
-
-class Outcome(Enum):
-    """What the stack has in place of a line of the imported file."""
-
-    # The same line.
-    KEPT = "kept"
-    # A changed line.
-    CHANGED = "changed"
-    # A line that the file does not have.
-    ADDED = "added"
-    # Nothing.
-    LEFT_OUT = "left-out"
-    # Nothing, and the user should decide whether another line is needed.
-    TO_DECIDE = "to-decide"
-
-
-class DraftRow(msgspec.Struct, frozen=True):
-    """A line of the imported file with its outcome, or a line that was added to the stack."""
-
-    # The outcome.
-    outcome: Outcome
-    # The line of the file without secrets. Empty if nothing of it may be shown, and for an added
-    # line.
-    before: str
-    # The line of the stack; empty if the line was left out.
-    after: str
-    # file:line of the line; empty for an added line.
-    where: str
-    # Why the line was not kept as it is; None if it was.
-    why: Message | None = None
-    # The list of the stack that has the line.
-    key: StackKey = "requires"
-
-    @property
-    def is_unread(self) -> bool:
-        """Return whether the line could not be read, so that nobody knows what it asks for."""
-        return self.why is not None and self.why.code in _UNREAD
-
-    @property
-    def suggestion(self) -> str:
-        """Return the requirement that an unread line most likely means; empty if unknown."""
-        if self.why is None or self.why.code != "import.likely":
-            return ""
-        return str(self.why.values["line"])
-
-
-class Draft(msgspec.Struct, frozen=True):
-    """The lines of a stack that was made from a file of another tool."""
-
-    # The lines of `requires`.
-    requires: tuple[str, ...]
-    # The lines of `constraints`.
-    constraints: tuple[str, ...]
-    # The lines of `overrides`.
-    overrides: tuple[str, ...]
-    # Each line of the file with its outcome, and the added lines.
-    rows: tuple[DraftRow, ...]
-    # The plugins that the projects of the stack need on the target, such as torch-npu for torch,
-    # and that the stack does not have. Empty if they were added.
-    lacking: tuple[str, ...]
-
-    def text(
-        self,
-        name: str,
-        file: str,
-        target: Mapping[str, str],
-        system: Mapping[str, str],
-        language: Language = "en",
-    ) -> str:
-        """Return the text of the stack's file.
-
-        `name` is the name of the stack, and `file` the name of the imported file. `target` has the
-        keys of the table `target`, and `system` the keys of `target.system`. Comments are in
-        `language`. The summary is in English and Chinese.
-        """
-        summary = phrase("What {file} asks for", file=escaped(file))
-        stack = {
-            "name": name,
-            "summary": str(summary),
-            "summary-zh": translate_phrase(summary, "zh"),
-            "requires": self.requires,
-        }
-        if self.constraints:
-            stack["constraints"] = self.constraints
-        if self.overrides:
-            stack["overrides"] = self.overrides
-        tables = {"stack": stack, "target": {**target, "system": system} if system else target}
-        head = "".join(f"# {translate_phrase(line, language)}\n" for line in _head(escaped(file)))
-        return f"{head}\n{tomli_w.dumps(tables)}"
-
-
-def _head(file: str) -> tuple[Phrase, ...]:
-    """Return the lines of the comment at the beginning of the stack's file."""
-    return (
-        phrase("What {file} asks for, as `ascend-lock import` took it over.", file=file),
-        phrase("The target is an assumption where no option named it: check it."),
-    )
 
 
 class _UsableLine(NamedTuple):
@@ -207,6 +92,15 @@ class _UsableLine(NamedTuple):
     shown: str
     # Why the line differs from the line in the file; None if it does not.
     why: Message | None
+
+
+class _UnusableLine(NamedTuple):
+    """A line of the file that a stack cannot have."""
+
+    # The line without secrets, or the question whether something else was meant.
+    shown: str
+    # Why the stack cannot have it.
+    why: Message
 
 
 def draft(
@@ -392,31 +286,40 @@ class _Drafter:
     def _usable(self, lines: Iterable[FileLine]) -> Iterator[_UsableLine]:
         """Yield the lines in a form that a stack can have, and record lines that are left out."""
         for line in lines:
-            shown = line.shown or shown_requirement(line.text)
-            named = _of_wheel(line.instead or line.text)
-            text = _without_labels(named)
-            need = _need(named, text, self._components)
-            if isinstance(need, Message) and need.code in ("import.conda-build", "import.folder"):
-                # What is for CUDA needs no decision, wherever it is from.
-                need = self._why_excluded(_named_project(named)) or need
-            if isinstance(need, Requirement) and (why_not := self._why_not(need)):
-                need = why_not
-            if isinstance(need, Message):
-                if need.code == "import.likely":
-                    shown = named
-                self._leave_out(line, shown, need)
-                continue
-            why = line.why
-            if line.instead:
-                why = message("import.source")
-            elif named != line.text:
-                why = message("import.wheel")
-            elif text != line.text:
-                why = _why_without_labels(named)
-            if isinstance(need, Requirement) and (changed := self._changed(need)):
-                need, why = changed
-                text = str(need)
-            yield _UsableLine(_in_single_quotes(text), line.where, need, shown[:_LONGEST], why)
+            read = self._read(line)
+            if isinstance(read, _UsableLine):
+                yield read
+            else:
+                self._leave_out(line, read.shown, read.why)
+
+    def _read(self, line: FileLine) -> _UsableLine | _UnusableLine:
+        """Return a line of the file as a line of the stack, or why the stack cannot have it."""
+        shown = line.shown or shown_requirement(line.text)
+        named = of_wheel(line.instead or line.text)
+        plain = without_labels(named)
+        need = self._usable_need(named, plain)
+        if isinstance(need, Message):
+            is_question = need.code == "import.likely"
+            return _UnusableLine(named if is_question else shown, need)
+        why = _why_other_text(line, named, plain)
+        changed = self._changed(need) if isinstance(need, Requirement) else None
+        if changed is not None:
+            need, why = changed
+            plain = str(need)
+        return _UsableLine(in_single_quotes(plain), line.where, need, shown[:_LONGEST], why)
+
+    def _usable_need(self, line: str, plain_line: str) -> Need | Message:
+        """Return the requirement in a line, or why a stack cannot have it.
+
+        `plain_line` is the line without local version labels.
+        """
+        need = read_need(line, plain_line, self._components)
+        if isinstance(need, Requirement):
+            return self._why_not(need) or need
+        if isinstance(need, Message) and need.code in ("import.conda-build", "import.folder"):
+            # What is for CUDA needs no decision, wherever it is from.
+            return self._why_excluded(named_project(line)) or need
+        return need
 
     def _why_not(self, need: Requirement) -> Message | None:
         """Return why a stack cannot have a requirement; None if it can."""
@@ -425,7 +328,7 @@ class _Drafter:
         if texts.extras_in_marker(str(need)):
             return message("import.extra")
         if need.url:
-            return _why_moving(need)
+            return why_moving(need)
         if why := self._why_excluded(need.name):
             return why
         is_replaced = (need.name, "") in self._left_out
@@ -457,45 +360,59 @@ class _Drafter:
         return message("import.uv-elsewhere", where=where)
 
     def _changed(self, need: Requirement) -> tuple[Requirement, Message] | None:
-        """Return the requirement that replaces another one by imports.toml, and why; or None.
+        """Return the requirement that the stack has instead of another one, and why; or None.
 
         It is on another project, or it lacks an extra.
         """
         if need.url:
             return None
+        return self._replaced(need) or self._without_extra(need) or _without_cuda_extras(need)
+
+    def _replaced(self, need: Requirement) -> tuple[Requirement, Message] | None:
+        """Return the requirement on the project that replaces another, by imports.toml; or None."""
         import_row = self._left_out.get((need.name, ""))
-        if import_row is not None and import_row.replacement is not None:
-            instead = Requirement(name=import_row.replacement, marker=need.marker)
-            return instead, verbatim(import_row.reason, import_row.reason_zh)
+        if import_row is None or import_row.replacement is None:
+            return None
+        instead = Requirement(name=import_row.replacement, marker=need.marker)
+        return instead, verbatim(import_row.reason, import_row.reason_zh)
+
+    def _without_extra(self, need: Requirement) -> tuple[Requirement, Message] | None:
+        """Return a requirement without the extra that imports.toml leaves out; or None.
+
+        The row of imports.toml is recorded.
+        """
         for extra in need.extras:
             import_row = self._left_out.get((need.name, extra))
-            if import_row is not None:
-                self._dropped_extras.append(import_row)
-                others = tuple(other for other in need.extras if other != extra)
-                return replace(need, extras=others), verbatim(
-                    import_row.reason, import_row.reason_zh
-                )
-        cuda = [extra for extra in need.extras if _CUDA.search(extra)]
-        if cuda:
-            others = tuple(extra for extra in need.extras if extra not in cuda)
-            return replace(need, extras=others), message("import.cuda-extra", extras=cuda)
+            if import_row is None:
+                continue
+            self._dropped_extras.append(import_row)
+            others = tuple(other for other in need.extras if other != extra)
+            why = verbatim(import_row.reason, import_row.reason_zh)
+            return replace(need, extras=others), why
         return None
 
 
-def _why_moving(need: Requirement) -> Message | None:
-    """Return why a stack cannot have a direct reference to what is most likely a branch; or None.
+def _without_cuda_extras(need: Requirement) -> tuple[Requirement, Message] | None:
+    """Return a requirement without its extras for CUDA; None if it has none."""
+    cuda = [extra for extra in need.extras if _CUDA.search(extra)]
+    if not cuda:
+        return None
+    others = tuple(extra for extra in need.extras if extra not in cuda)
+    return replace(need, extras=others), message("import.cuda-extra", extras=cuda)
 
-    No repository is read. A commit has its hash, and a tag is taken for one if it has a digit, as
-    the tags of releases have.
+
+def _why_other_text(line: FileLine, named: str, plain: str) -> Message | None:
+    """Return why a line of the stack has another text than a line of the file.
+
+    `named` is the line by the name of its project, and `plain` is it without local version labels.
     """
-    revision = Direct.parse(need.url).revision
-    if any(map(str.isdigit, revision)):
-        return None
-    address, _, fragment = need.url.partition("#")
-    fixed = f"{address.rpartition('@')[0]}@COMMIT"
-    url = f"{fixed}#{fragment}" if fragment else fixed
-    line = without_secrets(str(replace(need, url=url)))
-    return message("import.branch", revision=revision, line=line)
+    if line.instead:
+        return message("import.source")
+    if named != line.text:
+        return message("import.wheel")
+    if plain != line.text:
+        return why_without_labels(named)
+    return line.why
 
 
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
@@ -529,113 +446,6 @@ def _overridden(line: _UsableLine, overrides: Sequence[_UsableLine]) -> _UsableL
         return line
     why = message("import.overridden")
     return line._replace(text=named[0].text, need=named[0].need, why=why)
-
-
-def _of_wheel(line: str) -> str:
-    """Return the requirement `NAME==VERSION` for a line with the path of a wheel.
-
-    `pip freeze` writes such lines, as `NAME @ file:///PATH`. Any other line is returned unchanged.
-    """
-    reference, semicolon, marker = line.partition(";")
-    project, _, address = reference.partition("@")
-    project = project.strip()
-    if not _PROJECT.fullmatch(project):
-        project, address = "", reference
-    address = address.strip()
-    if not _PATH.match(address):
-        return line
-    filename = unquote(re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2])
-    try:
-        name, version, _, _ = parse_wheel_filename(filename)
-    except InvalidWheelFilename:
-        return line
-    if project and canonicalize_name(project.partition("[")[0].rstrip()) != name:
-        return line
-    condition = f" {semicolon}{marker}" if semicolon else ""
-    return f"{project or name}=={version}{condition}"
-
-
-def _without_labels(line: str) -> str:
-    """Return a line without local version labels. Addresses and markers are not changed."""
-    head, semicolon, marker = line.partition(";")
-    return line if "://" in head else _LABEL.sub("", head) + semicolon + marker
-
-
-def _why_without_labels(line: str) -> Message:
-    """Return why the local version label of a line was removed."""
-    label = _LABEL.search(line)
-    assert label is not None  # noqa: S101  the line has one
-    code = "import.label-cuda" if label[0].lower().startswith("+cu") else "import.label"
-    return message(code, label=label[0])
-
-
-def _in_single_quotes(line: str) -> str:
-    """Return a line with single instead of double quotes, which TOML need not escape.
-
-    A line that already has single quotes is returned unchanged.
-    """
-    return line if "'" in line else line.replace('"', "'")
-
-
-def _need(line: str, plain_line: str, components: Components) -> Need | Message:
-    """Return the requirement in a line, or why a stack cannot have the line.
-
-    `plain_line` is the line without local version labels, which is parsed.
-    """
-    if line.startswith("git+"):
-        return message("import.unnamed")
-    if _ADDRESS.match(line):
-        return message("import.conda-build" if _is_conda_build(line) else "import.folder")
-    try:
-        need = parse_need(plain_line, components, direct=True)
-        if isinstance(need, Requirement):
-            need.applies(_MARKERS)
-    except InputError:
-        # The error quotes the line, which may contain a secret.
-        return _why_unread(line)
-    except ValueError as error:
-        return _error_text(error, line)
-    return need
-
-
-def _why_unread(line: str) -> Message:
-    """Return why a line could not be read.
-
-    For a line such as `NAME=VERSION` it is a question with the requirement that was most likely
-    meant.
-    """
-    meant = likely_requirement(line)
-    return message("import.likely", line=meant) if meant else message("import.unread")
-
-
-def _named_project(line: str) -> NormalizedName:
-    """Return the project in a line `NAME @ ADDRESS`; empty if it has another form."""
-    project, at, _ = line.partition("@")
-    is_named = at != "" and _PROJECT.fullmatch(project.strip()) is not None
-    return texts.name(project.partition("[")[0].strip() if is_named else "")
-
-
-def _is_conda_build(line: str) -> bool:
-    """Return whether a line has a project at the folder in which conda built it.
-
-    `pip freeze` writes such lines in an environment of conda, without the version of the project.
-    """
-    project, _, address = line.partition("@")
-    folders = address.strip().partition("#")[0].split("/")
-    if not _PROJECT.fullmatch(project.strip()) or folders[0] != "file:" or "work" not in folders:
-        return False
-    return any(_CONDA_BUILD.fullmatch(folder) for folder in folders)
-
-
-def _error_text(error: Exception, line: str) -> Message:
-    """Return why a line cannot be used, from an error whose message may quote the line."""
-    try:
-        requirement = texts.requirement(line)
-    except InvalidRequirement:
-        return message("import.unread")
-    if not is_readable(requirement):
-        return message("import.secret")
-    return message("import.unusable", why=without_secrets(str(error)))
 
 
 def _bound_projects(matrices: Path) -> frozenset[NormalizedName]:
@@ -674,7 +484,7 @@ def _projects_from_commits(matrices: Path, components: Components) -> set[Normal
     names = set()
     for stack in shipped_stacks(matrices):
         for line in stack.content.stack.requires:
-            need = _need(line, line, components)
+            need = read_need(line, line, components)
             if isinstance(need, Requirement) and need.url:
                 names.add(need.name)
     return names

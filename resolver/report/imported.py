@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement
 
-from resolver.config.stack_draft import DraftRow, Outcome
+from resolver.config.draft import DraftRow, Outcome
 from resolver.i18n import translate
 from resolver.model import text as texts
 from resolver.model.message import TEXT, Message, first_of, message

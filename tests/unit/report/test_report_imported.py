@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resolver.config.stack_draft import DraftRow, Outcome
+from resolver.config.draft import DraftRow, Outcome
 from resolver.model.message import message
 from resolver.report.imported import imported_blocks
 from resolver.report.terminal import terminal_text
