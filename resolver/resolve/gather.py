@@ -405,6 +405,6 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
     for other in project.facts_about(pin.release.position, facts.Fact):
         needs = other.needs_for(pin.release)
         kept = facts.needs_kept(other, needs, [fact])
-        for stated in needs:
-            if isinstance(stated, Requirement) and stated not in kept and stated.applies(markers):
-                yield stated
+        for added in needs:
+            if isinstance(added, Requirement) and added not in kept and added.applies(markers):
+                yield added

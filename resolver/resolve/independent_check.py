@@ -100,8 +100,8 @@ class _Check:
         if source is None or sources != [source]:
             yield f"{pin.name} is not what the stack's address stands for"
         elif source.name != pin.name or source.version != pin.version:
-            stated = f"{source.name} {source.version} of {source.address}"
-            yield f"{pin.name} {pin.version} is not {stated}"
+            release = f"{source.name} {source.version} of {source.address}"
+            yield f"{pin.name} {pin.version} is not {release}"
         else:
             yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
 
@@ -165,8 +165,8 @@ class _Check:
         for requirement in self._kept(pin, build_needs):
             yield from self._check_project_need(f"building {requirer}", requirement, by_user=False)
         fact_needs = [] if extra else self._applying_fact_needs(pin)
-        for stated in self._kept(pin, fact_needs):
-            yield from self._check_need(requirer, stated)
+        for need in self._kept(pin, fact_needs):
+            yield from self._check_need(requirer, need)
         for overriding in self._overriding(pin, [*needs, *build_needs, *fact_needs]):
             yield from self._check_project_need(requirer, overriding, by_user=True)
         if extra:

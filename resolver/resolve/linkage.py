@@ -84,8 +84,8 @@ class LinkageRules:
             return
         for need in self._needs(candidate, assumed or frozenset()):
             line = f"{need.project}{need.specifier}"
-            stated = Requires(candidate.package, line, RequirementSource.LINKAGE)
-            yield Edge(Package(need.project), SpecifierSet(need.specifier), stated)
+            constraint = Requires(candidate.package, line, RequirementSource.LINKAGE)
+            yield Edge(Package(need.project), SpecifierSet(need.specifier), constraint)
 
     def fault(self, candidate: Candidate, torch: Version, there: frozenset[str]) -> str:
         """Return why the binaries of a release cannot be loaded with a version of torch.
@@ -144,11 +144,11 @@ class LinkageRules:
         foreign = [fault for fault in missing if fault.library in by_nobody]
         if foreign and TORCH not in linked_with:
             raise _nothing_provides(foreign)
-        taken = TakenSymbols(linkage)
+        symbols = TakenSymbols(linkage)
         needs = []
         for name, libraries in by_fact.items():
-            if name == TORCH and (libraries or foreign or taken):
-                needs.append(_BinaryNeed(name, self._torch_bounds(taken, libraries, foreign)))
+            if name == TORCH and (libraries or foreign or symbols):
+                needs.append(_BinaryNeed(name, self._torch_bounds(symbols, libraries, foreign)))
             elif name != TORCH and libraries:
                 needs.append(_BinaryNeed(name, self._bounds(name, libraries, missing)))
         return tuple(needs)
@@ -209,11 +209,11 @@ class LinkageRules:
         return bounds(provides)
 
     def _torch_bounds(
-        self, taken: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]
+        self, symbols: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]
     ) -> str:
         """Return a specifier set of the versions of torch with which a wheel can be loaded.
 
-        `taken` are the symbols that the wheel uses. `libraries` are libraries that facts say some
+        `symbols` are the symbols that the wheel uses. `libraries` are libraries that facts say some
         torch provides, and `foreign` are libraries that no fact is about. Raises
         UnusableReleaseError if there are foreign libraries and no torch has everything.
         """
@@ -224,7 +224,7 @@ class LinkageRules:
             needed = self._lacks(TORCH, version, libraries) | foreign_libraries
             torch = self._torch.get(version)
             if torch is not None:
-                has_symbols = torch.offers is None or not taken.missing_in(torch.offers)
+                has_symbols = torch.offers is None or not symbols.missing_in(torch.offers)
                 loads.append((version, has_symbols and needed <= torch.libraries))
             elif needed:
                 loads.append((version, False))

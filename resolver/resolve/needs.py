@@ -144,11 +144,11 @@ def _check_own_properties(release: Release, wheel: CoreMetadata) -> None:
     if release.variant is None or wheel.own_variant is None:
         return
     own = property_lines(wheel.own_variant)
-    stated = release.variant.properties
-    if own != stated:
+    on_index = release.variant.properties
+    if own != on_index:
         own_text = ", ".join(own) or "no properties"
-        stated_text = ", ".join(stated) or "no properties"
-        raise UnusableFile(f"{release.file.filename} has {own_text}, its index says {stated_text}")
+        index_text = ", ".join(on_index) or "no properties"
+        raise UnusableFile(f"{release.file.filename} has {own_text}, its index says {index_text}")
 
 
 def is_built_here(release: Release) -> bool:

@@ -386,19 +386,19 @@ def similar_project(clauses: Clauses, name: str) -> str:
     read so far counts.
     """
     universe = clauses.universe
-    stated: set[str] = set()
+    written: set[str] = set()
     for root in universe.problem.stack.requirements:
         if isinstance(root.need, Requirement):
-            stated.add(root.need.name)
+            written.add(root.need.name)
     for fact in universe.problem.facts:
-        stated.update((fact.package, *fact.named_projects))
+        written.update((fact.package, *fact.named_projects))
     required = set()
     for candidate in universe.opened_candidates():
         for edge in universe.edges(candidate):
             if edge.package.kind is PackageKind.PROJECT:
                 required.add(edge.package.name)
     similar = [
-        closest(name, _existing(clauses, stated), _SIMILAR),
+        closest(name, _existing(clauses, written), _SIMILAR),
         closest(name, _existing(clauses, required), _NEARLY_EQUAL),
     ]
     return closest(name, similar, _SIMILAR)
