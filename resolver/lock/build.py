@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
@@ -44,6 +45,10 @@ from resolver.model.target import Target
 from resolver.model.variant import Variant
 from resolver.phrase import phrase
 
+# An isolated build environment: the names of the projects that are built in it (an empty list
+# stands for all that are built in isolation), and the resolution of its tools.
+_Environment = tuple[Sequence[str], Resolution]
+
 
 def build(
     resolution: Resolution,
@@ -52,46 +57,32 @@ def build(
 ) -> Lock:
     """Return the lock of a resolution.
 
-    `builds` has a pair for each isolated build environment: the names of the projects that are
-    built in it (an empty list stands for all that are built in isolation), and the resolution of
-    its tools. If the tools have no solution, a message takes the place of the resolution and says
-    why. The lock then has a warning, and install.sh builds with the tools that are installed.
+    `builds` has the isolated build environments (see `_Environment`). If the tools of one have no
+    solution, a message takes the place of the resolution and says why. The lock then has a warning,
+    and install.sh builds with the tools that are installed.
 
     Raises IndexFailure if a file cannot be hashed or its metadata cannot be read, and InputError if
     facts contradict each other.
     """
     problem = resolution.problem
     stack = problem.stack
-    environments: list[tuple[Sequence[str], Resolution]] = []
-    tool_pins: list[Pin] = []
+    environments: list[_Environment] = []
     for archives, tools in builds:
         if isinstance(tools, Resolution):
             environments.append((archives, tools))
-            tool_pins += tools.pins
+    tool_pins = list(chain.from_iterable(tools.pins for _, tools in environments))
     similar_files: list[File] = []
     for pin in (*resolution.pins, *tool_pins):
         similar_files += pin.release.others
     catalog.prefetch_metadata(similar_files)
     facts_in_use = list(applied_facts(resolution))
-
-    requirements = _by_project(resolution.pins, tool_pins)
-    stack_lines: set[str] = set()
-    pins: list[LockedPin] = []
-    for pin in resolution.pins:
-        stack_lines.update(line.text for line in pin.because if isinstance(line, StackLine))
-        beside = resolution.pins if _mode(pin.release) == "built-here" else tool_pins
-        external = _external(pin, facts_in_use, beside)
-        pins.append(_pin(pin, requirements, catalog, external=external))
-    build_pins: list[LockedPin] = []
-    for archives, tools in environments:
-        of_tools = _by_project(tools.pins)
-        build_pins += [_pin(pin, of_tools, catalog, builds=archives) for pin in tools.pins]
-
-    warnings = list(lock_warnings.warnings(resolution, facts_in_use, catalog))
-    for pin in tool_pins:
-        warnings += lock_warnings.on_trust(pin, resolution, catalog)
-    warnings += lock_warnings.unbuilt(pins, builds)
-
+    pins = _pins(resolution, tool_pins, facts_in_use, catalog)
+    build_pins = _build_pins(environments, catalog)
+    warnings = [
+        *lock_warnings.warnings(resolution, facts_in_use, catalog),
+        *chain.from_iterable(lock_warnings.on_trust(pin, resolution, catalog) for pin in tool_pins),
+        *lock_warnings.unbuilt(pins, builds),
+    ]
     cutoff = problem.policy.exclude_newer
     return Lock(
         format=FORMAT,
@@ -100,7 +91,7 @@ def build(
         summary_zh=stack.summary_zh,
         source=stack.source,
         inputs=problem.digest,
-        requires=_sorted(stack_lines),
+        requires=_sorted(_stack_lines(resolution.pins)),
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
@@ -127,6 +118,42 @@ def build(
         import_env=dict(stack.checks.env),
         optional=tuple(_optional(facts_in_use)),
     )
+
+
+def _stack_lines(pins: Iterable[Pin]) -> Iterator[str]:
+    """Yield the lines of the stack that require these pins. A line can come several times."""
+    for pin in pins:
+        for constraint in pin.because:
+            if isinstance(constraint, StackLine):
+                yield constraint.text
+
+
+def _pins(
+    resolution: Resolution,
+    tool_pins: Sequence[Pin],
+    facts_in_use: Sequence[facts.Fact],
+    catalog: Catalog,
+) -> list[LockedPin]:
+    """Return the pins of a resolution in the form of a lock. Raises IndexFailure.
+
+    `tool_pins` are the tools of the isolated build environments.
+    """
+    requirements = _by_project(resolution.pins, tool_pins)
+    pins = []
+    for pin in resolution.pins:
+        tools = resolution.pins if _mode(pin.release) == "built-here" else tool_pins
+        external = _external(pin, facts_in_use, tools)
+        pins.append(_pin(pin, requirements, catalog, external=external))
+    return pins
+
+
+def _build_pins(environments: Iterable[_Environment], catalog: Catalog) -> list[LockedPin]:
+    """Return the tools of the isolated build environments. Raises IndexFailure."""
+    build_pins: list[LockedPin] = []
+    for archives, tools in environments:
+        requirements = _by_project(tools.pins)
+        build_pins += [_pin(pin, requirements, catalog, builds=archives) for pin in tools.pins]
+    return build_pins
 
 
 def _target(target: Target) -> LockedTarget:
