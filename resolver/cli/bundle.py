@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -95,55 +95,36 @@ def command(
     Each file is checked by its hash. Files already there are kept, and interrupted downloads are
     resumed. DIR/install.sh then installs without network access.
     """
-    *stacks, last = names
-    folder = Path(last)
+    *stacks, folder_name = names
+    folder = Path(folder_name)
     if only_check:
         return _check(folder, run)
     if not stacks:
-        example = f"STACK {shlex.quote(last)}"
-        if last in (*own_stack_names(run.matrices), *stack_names(run.matrices)):
-            example = f"{last} DIR"
-        hint = literal(f"ascend-lock bundle {example}")
-        if last == "serve":
-            hint = SERVE
-        raise InputError(phrase("a stack and a folder are needed"), hint=hint)
+        raise _without_stack(folder_name, run)
     parts = chosen_parts(stacks, run)
     _require_apart(folder, run.locks)
     with _opened(folder) as owned:
         # Another run may have to end first.
         run.progress.label("cli.bundling", folder=folder)
         with owned.exclusive():
-            old = bundle.read(owned)
-            # A bundle that has been made an index stays one.
-            with_index = with_index or bundle.is_index(old)
-            if prune:
-                bundle.require_prunable(owned, old)
-            wheels = wheels_built_of(parts, built_folder, owned)
-            paths = list(chain.from_iterable(part.paths for part in parts))
-            paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)] if wheels else []
-            old = bundle.announce(owned, old, paths)
-            content = _gather(parts, old, owned, (wheels, built_folder), run, prune=prune)
-            if with_index:
-                content.texts.update(_index_texts(content.entries, owned))
-                old = bundle.announce(owned, old, content.texts)
-            needed = {*(row.path for row in content.entries), *content.texts}
-            leftover = bundle.left_over(owned, old, needed)
-            manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
-            # The manifest names leftovers until they are removed, so that the run after a killed
-            # one removes them, too.
-            if prune and leftover:
-                bundle.remove(owned, leftover)
-                manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
+            made = _make(parts, owned, built_folder, run, prune=prune, with_index=with_index)
     run.progress.clear()
     if run.as_json:
-        print_json(_json(folder, manifest, content, leftover))
-        return max((error.exit_status for error in content.failed.values()), default=0)
-    _report(folder, manifest, content, run)
-    for name in leftover:
-        run.print_note("cli.pruned" if prune else "cli.left", name=name)
-    _report_failures(content.failed, run)
-    run.print_note("cli.copy", folder=folder, name=folder.name)
-    return max((error.exit_status for error in content.failed.values()), default=0)
+        print_json(_json(folder, made))
+    else:
+        _report(folder, made, run, is_pruned=prune)
+    return max((error.exit_status for error in made.content.failed.values()), default=0)
+
+
+def _without_stack(folder_name: str, run: Settings) -> InputError:
+    """Return the error to raise if the command has only one name, which counts as the folder."""
+    example = f"STACK {shlex.quote(folder_name)}"
+    if folder_name in (*own_stack_names(run.matrices), *stack_names(run.matrices)):
+        example = f"{folder_name} DIR"
+    hint = literal(f"ascend-lock bundle {example}")
+    if folder_name == "serve":
+        hint = SERVE
+    return InputError(phrase("a stack and a folder are needed"), hint=hint)
 
 
 def _require_apart(folder: Path, locks: Path) -> None:
@@ -185,82 +166,162 @@ class _Content(msgspec.Struct, frozen=True):
     failed: dict[str, ResolverError]
 
 
+class _Made(NamedTuple):
+    """A bundle that was written."""
+
+    # Its content.
+    content: _Content
+    # Its manifest.
+    manifest: Manifest
+    # The files in its folder that its locks do not need. If it was pruned, they were removed.
+    leftover: Sequence[str]
+
+
+def _make(
+    parts: Sequence[BundlePart],
+    folder: OwnedFolder,
+    built_folder: Path | None,
+    run: Settings,
+    *,
+    prune: bool,
+    with_index: bool,
+) -> _Made:
+    """Write a bundle of these parts, and of what the folder has from earlier runs.
+
+    `built_folder` has wheels that were built; None if they are in the bundle. With `prune`, what
+    these parts do not need is removed. With `with_index`, the bundle becomes an index.
+    """
+    old = bundle.read(folder)
+    if prune:
+        bundle.require_prunable(folder, old)
+    # A bundle that has been made an index stays one.
+    with_index = with_index or bundle.is_index(old)
+    wheels = wheels_built_of(parts, built_folder, folder)
+    paths = list(chain.from_iterable(part.paths for part in parts))
+    if wheels:
+        paths += [built.TEXT_PATH, *(wheel.path for wheel in wheels)]
+    old = bundle.announce(folder, old, paths)
+    content = _gather(parts, old, folder, wheels, built_folder, run, prune=prune)
+    if with_index:
+        content.texts.update(_index_texts(content.entries, folder))
+        old = bundle.announce(folder, old, content.texts)
+    needed = {*(entry.path for entry in content.entries), *content.texts}
+    leftover = bundle.left_over(folder, old, needed)
+    manifest = bundle.write(folder, content.locks, content.entries, content.texts, leftover)
+    # The manifest names leftovers until they are removed, so that the run after a killed one
+    # removes them, too.
+    if prune and leftover:
+        bundle.remove(folder, leftover)
+        manifest = bundle.write(folder, content.locks, content.entries, content.texts, ())
+    return _Made(content, manifest, leftover)
+
+
 def _gather(
     parts: Sequence[BundlePart],
     old: Manifest | None,
     folder: OwnedFolder,
-    built_here: tuple[Sequence[BuiltWheel], Path | None],
+    wheels: Sequence[BuiltWheel],
+    built_folder: Path | None,
     run: Settings,
     *,
     prune: bool,
 ) -> _Content:
     """Download the files that a bundle does not have yet, and return its content.
 
-    `built_here` has wheels that were built, and the folder that they are in; None if it is the
-    bundle's own. Locks in the `old` manifest that are not in `parts` stay, unless `prune` is set.
-    If the files of a lock cannot be downloaded, the other locks are still bundled. The error is
-    raised if no lock remains, or with `prune`, which might remove files that this lock needs.
+    `wheels` were built, and are in `built_folder`; None if that is the bundle's own. Locks in the
+    `old` manifest that are not in `parts` stay, unless `prune` is set. If the files of a lock
+    cannot be downloaded, the other locks are still bundled. The error is raised if no lock remains,
+    or with `prune`, which might remove files that this lock needs.
     """
-    wheels, source = built_here
     progress = run.progress
     progress.label("cli.comparing", folder=folder.path)
-    kept = None if prune else old
-    digests = _digests(parts, kept, folder)
-    repositories = Repositories(default_folder(), warn=progress.warn)
-    failed: dict[str, ResolverError] = {}
-    complete: list[BundlePart] = []
-    entries: list[BundledFile] = []
-    to_fetch: dict[str, File] = {}
+    kept_manifest = None if prune else old
+    digests = _digests(parts, kept_manifest, folder)
     with closing(Catalogs(run)) as catalogs:
-        for part in parts:
-            try:
-                sources = save_sources(part.lock, folder, repositories)
-                to_fetch |= _missing_files(part, digests, to_fetch, catalogs)
-            except (IndexFailure, NoSuchCommit) as error:
-                failed[part.row.folder] = error
-                continue
-            complete.append(part)
-            entries += [part.entry(pin, pin.file[0].name, pin.file[0].sha256) for pin in part.pins]
-            for pin, wheel in part.built_pins(wheels):
-                digests[wheel.path] = wheel.sha256
-                entries.append(part.entry(pin, wheel.path, wheel.sha256))
-            for name, pin in sources.items():
-                digests[name] = bundle.sha256_of(folder, name)
-                entries.append(part.entry(pin, name, digests[name]))
-        if failed and (prune or not complete):
-            raise next(iter(failed.values()))
-        locks, rows = bundle.merged(kept, [part.row for part in complete], entries)
-        kept_texts = _kept_texts(kept, locks, complete)
-        for row in (*rows, *kept_texts):
-            if row.path not in to_fetch:
-                _require_unchanged(row, digests, folder)
-        fetched = sorted(to_fetch)
+        found = _find_files(parts, digests, folder, wheels, catalogs, run)
+        if found.failed and (prune or not found.parts):
+            raise next(iter(found.failed.values()))
+        rows = [part.row for part in found.parts]
+        locks, entries = bundle.merged(kept_manifest, rows, found.entries)
+        kept_texts = _kept_texts(kept_manifest, locks, found.parts)
+        for file in (*entries, *kept_texts):
+            if file.path not in found.to_fetch:
+                _require_unchanged(file, digests, folder)
+        fetched = sorted(found.to_fetch)
         if fetched:
             progress.label("cli.bundling", folder=folder.path)
-            catalogs.pool.save([to_fetch[name] for name in fetched], folder, progress.copying)
-        _warn_of_binaries(complete, folder.path, catalogs, run)
-    texts = {row.path: folder.read(row.path, files.LARGEST).decode() for row in kept_texts}
-    for part in complete:
+            wanted = [found.to_fetch[name] for name in fetched]
+            catalogs.pool.save(wanted, folder, progress.copying)
+        _warn_of_binaries(found.parts, folder.path, catalogs, run)
+    texts = {file.path: folder.read(file.path, files.LARGEST).decode() for file in kept_texts}
+    for part in found.parts:
         texts |= part.texts
     texts |= bundle_script(tuple(locks))
-    texts |= _add_wheels(wheels, source, {row.path for row in rows}, folder)
-    rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
-    return _Content(locks, rows, texts, fetched, failed)
+    texts |= _add_wheels(wheels, built_folder, {entry.path for entry in entries}, folder)
+    sized = [msgspec.structs.replace(entry, size=folder.size(entry.path)) for entry in entries]
+    return _Content(locks, sized, texts, fetched, found.failed)
+
+
+class _FoundFiles(NamedTuple):
+    """The files that the locks of a run need."""
+
+    # The locks of which all files are in the folder or on an index.
+    parts: list[BundlePart]
+    # The files of these locks.
+    entries: list[BundledFile]
+    # The files among them that the folder does not have yet, by name.
+    to_fetch: dict[str, File]
+    # The errors of the other locks, by the folder of the lock.
+    failed: dict[str, ResolverError]
+
+
+def _find_files(
+    parts: Sequence[BundlePart],
+    digests: dict[str, str],
+    folder: OwnedFolder,
+    wheels: Sequence[BuiltWheel],
+    catalogs: Catalogs,
+    run: Settings,
+) -> _FoundFiles:
+    """Return the files that locks need, and save the sources of commits in the folder.
+
+    The sha256 of these sources and of the built `wheels` is added to `digests`.
+    """
+    repositories = Repositories(default_folder(), warn=run.progress.warn)
+    found = _FoundFiles([], [], {}, {})
+    for part in parts:
+        try:
+            sources = save_sources(part.lock, folder, repositories)
+            missing = _missing_files(part, digests, found.to_fetch, catalogs)
+        except (IndexFailure, NoSuchCommit) as error:
+            found.failed[part.row.folder] = error
+            continue
+        found.to_fetch.update(missing)
+        found.parts.append(part)
+        for pin in part.pins:
+            found.entries.append(part.entry(pin, pin.file[0].name, pin.file[0].sha256))
+        for pin, wheel in part.built_pins(wheels):
+            digests[wheel.path] = wheel.sha256
+            found.entries.append(part.entry(pin, wheel.path, wheel.sha256))
+        for name, pin in sources.items():
+            digests[name] = bundle.sha256_of(folder, name)
+            found.entries.append(part.entry(pin, name, digests[name]))
+    return found
 
 
 def _add_wheels(
     wheels: Sequence[BuiltWheel],
-    source: Path | None,
+    built_folder: Path | None,
     paths: Collection[str],
     folder: OwnedFolder,
 ) -> dict[str, str]:
     """Copy built wheels into the bundle if they are in another folder.
 
-    Return the text of built.toml by its path, for the wheels of this run and of earlier ones. Empty
-    if the bundle has no such wheels.
+    `paths` are the paths of all files of the bundle. Return the text of built.toml by its path, for
+    the wheels of this run and of earlier ones. Empty if the bundle has no such wheels.
     """
-    if source is not None:
-        with opened_wheels(source) as theirs:
+    if built_folder is not None:
+        with opened_wheels(built_folder) as theirs:
             built.copy(wheels, theirs, folder)
     if not any(path.startswith(f"{built.FOLDER}/") for path in paths):
         return {}
@@ -304,7 +365,7 @@ def _digests(
     for part in parts:
         names.update(pin.file[0].name for pin in part.pins)
     if old is not None:
-        names.update(row.path for row in bundle.rows_of(old))
+        names.update(file.path for file in bundle.rows_of(old))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         digests = threads.map(partial(bundle.sha256_of, folder), names)
         return dict(zip(names, digests, strict=True))
@@ -340,14 +401,14 @@ def _kept_texts(
         return []
     new = [part.row for part in parts]
     folders = tuple(f"{lock.folder}/" for lock in locks if lock not in new)
-    return [row for row in old.texts if row.path.startswith(folders)]
+    return [text for text in old.texts if text.path.startswith(folders)]
 
 
-def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: OwnedFolder) -> None:
+def _require_unchanged(file: ManifestFile, digests: Mapping[str, str], folder: OwnedFolder) -> None:
     """Raise InputError if a file in the folder has another hash than in the manifest."""
-    if digests[row.path] != row.sha256:
+    if digests[file.path] != file.sha256:
         raise InputError(
-            phrase("`{path}` was changed after it was bundled", path=row.path),
+            phrase("`{path}` was changed after it was bundled", path=file.path),
             where=str(folder.path),
             hint=phrase("name its stack as well, or drop it with --prune"),
         )
@@ -386,12 +447,19 @@ def _check(folder: Path, run: Settings) -> int:
         if manifest is None or not manifest.locks:
             raise missing
         faults = bundle.mismatches(owned, manifest)
-        leftover = bundle.left_over(owned, manifest, {row.path for row in bundle.rows_of(manifest)})
+        needed = {file.path for file in bundle.rows_of(manifest)}
+        leftover = bundle.left_over(owned, manifest, needed)
     if run.as_json:
         texts = [translate(fault, run.language) for fault in faults]
         status = "damaged" if faults else "whole"
-        names = {"folder": str(folder), "faults": texts, "unneeded": list(leftover)}
-        print_json({"status": status, **names})
+        print_json(
+            {
+                "status": status,
+                "folder": str(folder),
+                "faults": texts,
+                "unneeded": list(leftover),
+            }
+        )
         return StaleLock.exit_status if faults else 0
     for fault in faults:
         print_line(escaped(translate(fault, run.language)))
@@ -415,14 +483,13 @@ def _check(folder: Path, run: Settings) -> int:
 
 def _totals(manifest: Manifest) -> dict[str, object]:
     """Return the number of files and their size, as values of a message."""
-    size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
+    size = f"{sum(file.size for file in manifest.files) / 1e6:.1f} MB"
     return {"files": message("cli.files", count=len(manifest.files)), "size": size}
 
 
-def _json(
-    folder: Path, manifest: Manifest, content: _Content, leftover: Sequence[str]
-) -> dict[str, Any]:
+def _json(folder: Path, made: _Made) -> dict[str, Any]:
     """Return the object for JSON: what is in the bundle, and which locks are not."""
+    content, manifest, leftover = made
     locks = [{"stack": lock.stack, "target": lock.target} for lock in manifest.locks]
     failed = [{"folder": name, **error.parts()} for name, error in content.failed.items()]
     return {
@@ -430,15 +497,16 @@ def _json(
         "folder": str(folder),
         "locks": locks,
         "files": len(manifest.files),
-        "size": sum(row.size for row in manifest.files),
+        "size": sum(file.size for file in manifest.files),
         "fetched": list(content.fetched),
         "unneeded": list(leftover),
         "failed": failed,
     }
 
 
-def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) -> None:
-    """Print what is in the bundle."""
+def _report(folder: Path, made: _Made, run: Settings, *, is_pruned: bool) -> None:
+    """Print what is in the bundle, and which locks are not."""
+    content, manifest, leftover = made
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
     run.print_note(
         "cli.bundled",
@@ -447,6 +515,10 @@ def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) 
         locks=joined("comma", locks),
         fetched=message("cli.files", count=len(content.fetched)),
     )
+    for name in leftover:
+        run.print_note("cli.pruned" if is_pruned else "cli.left", name=name)
+    _report_failures(content.failed, run)
+    run.print_note("cli.copy", folder=folder, name=folder.name)
 
 
 def _report_failures(failed: Mapping[str, ResolverError], run: Settings) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 
@@ -91,38 +91,51 @@ def check(
         return _check_sources(run, names, every_line=every_line)
     days = DAYS if facts_days is None else facts_days
     repositories = Repositories(default_folder(), warn=run.progress.warn)
-    every: list[CheckedFact] = []
+    all_checked: list[CheckedFact] = []
     rows = []
     failures: set[str] = set()
     with closing(Catalogs(run, readings=False)) as catalogs:
         for problem, facts in selected_facts(names, run):
-            of_problem: list[CheckedFact] = []
+            checked_for_problem: list[CheckedFact] = []
             with closing(catalogs.live(problem)) as catalog:
-                offers = Offers(problem, catalog)
-                projects = dict.fromkeys(chain.from_iterable(map(projects_of, facts)))
-                catalog.prefetch((project, SpecifierSet()) for project in projects)
-                for fact in facts:
-                    run.progress.label("cli.looking-at", fact=fact.id)
-                    checked = check_fact(fact, offers, repositories)
-                    of_problem.append(checked)
-                    is_old = (today() - fact.checked).days > days
+                for checked in _checked(facts, Offers(problem, catalog), repositories, run):
+                    checked_for_problem.append(checked)
+                    is_old = (today() - checked.fact.checked).days > days
                     needs_a_look = _needs_a_look(checked, failures)
                     if run.as_json:
                         rows.append(fact_json(checked, old=is_old, language=run.language))
                     elif every_line or is_old or needs_a_look:
-                        old_after = days if is_old else None
-                        run.progress.clear()
-                        print_line(fact_line(checked, old_after=old_after, language=run.language))
+                        _print_checked(checked, days if is_old else None, run)
             run.progress.clear()
-            every += of_problem
+            all_checked += checked_for_problem
             if not run.as_json:
-                print_line(facts_summary(of_problem, target_line(problem), run.language))
-    status = max(map(_status, every), default=0)
+                print_line(facts_summary(checked_for_problem, target_line(problem), run.language))
+    status = max(map(_status, all_checked), default=0)
     if run.as_json:
         print_json({"status": _STATUS[status], "facts": rows})
-    elif not every:
-        print_line(facts_summary(every, "", run.language))
+    elif not all_checked:
+        print_line(facts_summary(all_checked, "", run.language))
     return status
+
+
+def _checked(
+    facts: Sequence[Fact], offers: Offers, repositories: Repositories, run: Settings
+) -> Iterator[CheckedFact]:
+    """Yield the facts with the findings about them. Their pages are requested at once."""
+    projects = dict.fromkeys(chain.from_iterable(map(projects_of, facts)))
+    offers.catalog.prefetch((project, SpecifierSet()) for project in projects)
+    for fact in facts:
+        run.progress.label("cli.looking-at", fact=fact.id)
+        yield check_fact(fact, offers, repositories)
+
+
+def _print_checked(checked: CheckedFact, old_after: int | None, run: Settings) -> None:
+    """Print the line of a fact.
+
+    `old_after` is after how many days a fact is old, if this one is; else None.
+    """
+    run.progress.clear()
+    print_line(fact_line(checked, old_after=old_after, language=run.language))
 
 
 def _check_sources(run: Settings, names: tuple[str, ...], *, every_line: bool) -> int:

@@ -161,36 +161,44 @@ def command(
     stack = draft(source, run.matrices, system, platform, with_plugins=not without_plugins)
     if not run.as_json:
         _print_rows(stack, file, run, is_written=output is not None)
+    _require_lines(stack, file)
+    target = {"python": source.python, "platform": platform, "glibc": glibc}
+    text = stack.text(stack_name, file.name, target, system, run.language)
+    # Raise now what `lock` would raise.
+    document = read_text(text, StackFile, str(output or "the stack"))
+    compile_problems(load_with(document, run.matrices))
+    results: list[TargetResult] = []
+    if output is not None:
+        files.write(output, text.encode())
+        if not run.as_json:
+            _print_written(stack, output, run, is_locked=is_locked)
+        if is_locked:
+            results = _lock_unless_unread(stack, file, output, run)
+    if run.as_json:
+        print_json(
+            {
+                "stack": stack_name,
+                "file": str(output) if output is not None else None,
+                "text": text,
+                "lines": imported_json(stack.rows, run.language),
+                "targets": [result_json(result, run.language) for result in results],
+            }
+        )
+    elif output is None:
+        print_data(text)
+    elif results:
+        _print_results(results, run.command("add", str(output)), run)
+    return max((result.exit_status for result in results), default=0)
+
+
+def _require_lines(stack: Draft, file: Path) -> None:
+    """Raise InputError if a stack requires nothing."""
     if not stack.requires:
         raise InputError(
             phrase("`{file}` has nothing that a stack could ask for", file=file),
             where=str(file),
             hint=_what_is_read(file),
         )
-    target = {"python": source.python, "platform": platform, "glibc": glibc}
-    text = stack.text(stack_name, file.name, target, system, run.language)
-    # Raise now what `lock` would raise.
-    document = read_text(text, StackFile, str(output or "the stack"))
-    compile_problems(load_with(document, run.matrices))
-    if output is None:
-        shown = {"stack": stack_name, "file": None, "text": text}
-    else:
-        files.write(output, text.encode())
-        shown = {"stack": stack_name, "file": str(output), "text": text}
-        if not run.as_json:
-            _print_written(stack, output, run, is_locked=is_locked)
-    results = []
-    if output is not None and is_locked:
-        results = _lock_unless_unread(stack, file, output, run)
-    if run.as_json:
-        lines = imported_json(stack.rows, run.language)
-        targets = [result_json(result, run.language) for result in results]
-        print_json({**shown, "lines": lines, "targets": targets})
-    elif output is None:
-        print_data(text)
-    elif results:
-        _print_results(results, run.command("add", str(output)), run)
-    return max((result.exit_status for result in results), default=0)
 
 
 def _require_output(output: Path | None, *, is_locked: bool) -> None:

@@ -91,6 +91,7 @@ def command(
         _require_all(fields, matrix)
     for key in _FIELDS:
         fields[key] = _chosen(key, matrix, fields, components, run)
+    # An error names them in the order of the options.
     fields = {key: fields[key] for key in _FIELDS}
     answer = _newest(matrix, fields, pre=pre)
     if answer is None:
@@ -98,11 +99,7 @@ def command(
     cell = answer.cell
     (matrix_use,) = [row for row in matrix.uses if row.name == fields["use"]]
     if matrix_use.stack:
-        command = run.command("lock", matrix_use.stack)
-        if run.as_json:
-            print_json({"status": "shipped", "stack": matrix_use.stack})
-        else:
-            run.print_message("init.shipped", stack=matrix_use.stack, command=command)
+        _print_shipped(matrix_use.stack, run)
         return 0
     path = output or Path(f"{matrix_use.name}.toml")
     options.require_absent(path)
@@ -119,10 +116,24 @@ def command(
         run.print_note("init.glibc-assumed", glibc=cell.glibc)
     run.print_note("init.next", command=run.command("lock", str(path)))
     if run.as_json:
-        release = {"package": cell.package, "release": cell.release}
-        names = {"file": str(path), "outcome": answer.outcome.value}
-        print_json({"status": "written", **names, **release})
+        print_json(
+            {
+                "status": "written",
+                "file": str(path),
+                "outcome": answer.outcome.value,
+                "package": cell.package,
+                "release": cell.release,
+            }
+        )
     return 0
+
+
+def _print_shipped(stack: str, run: Settings) -> None:
+    """Print that a stack ships with the program, so that none is written."""
+    if run.as_json:
+        print_json({"status": "shipped", "stack": stack})
+    else:
+        run.print_message("init.shipped", stack=stack, command=run.command("lock", stack))
 
 
 def _fields(

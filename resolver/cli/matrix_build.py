@@ -112,16 +112,17 @@ def command(
     that locked no longer does.
     """
     before = None if earlier is None else read_matrix(earlier)
-    path = (grid_path or run.matrices / "grid.toml").resolve()
-    grid = load_grid(path, run.matrices)
+    grid_path = (grid_path or run.matrices / "grid.toml").resolve()
+    grid = load_grid(grid_path, run.matrices)
     releases = _releases(grid, run)
     options = run.policy_options
-    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=options)
+    matrices = run.matrices.resolve()
+    sweep = Sweep(grid_path, matrices, grid.digest, offline=run.offline, options=options)
     cells = list(grid.cells(releases))
     if not cells:
         raise InputError(
             phrase("the grid has no cell"),
-            where=str(path),
+            where=str(grid_path),
             why=phrase(
                 "No fact pairs a release of {package} with a release of a component that one of "
                 "its machines can have.",
@@ -135,10 +136,8 @@ def command(
             with closing(CellSolver(sweep, recording)) as solver:
                 solved = _solved(cells, partial(map, solver.answer), journal, run)
         else:
-            pool: ExecutorFactory = partial(processes, jobs)
-            if address is not None:
-                pool = partial(cluster, address)
-            solved = _solved(cells, partial(answers, sweep, pool), journal, run)
+            solve = partial(answers, sweep, _executor(jobs, address))
+            solved = _solved(cells, solve, journal, run)
         matrix = Matrix(
             package=grid.package,
             date=today().isoformat(),
@@ -151,11 +150,16 @@ def command(
         files.write(data, matrix_json(matrix).encode())
         files.write(page, matrix_page(matrix).encode())
         if recording is not None:
-            path = run.own_snapshot(NAME)
-            snapshot.write(recording.snapshot(NAME, today()), path)
+            snapshot_path = run.own_snapshot(NAME)
+            snapshot.write(recording.snapshot(NAME, today()), snapshot_path)
         journal.end()
     run.progress.clear()
     return _report(matrix, before, (page, data), run)
+
+
+def _executor(jobs: int, address: str | None) -> ExecutorFactory:
+    """Return what starts the processes here, or the workers of the dask cluster at an address."""
+    return partial(processes, jobs) if address is None else partial(cluster, address)
 
 
 def _report(

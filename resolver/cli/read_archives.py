@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 import click
 from packaging.utils import NormalizedName
@@ -45,8 +46,6 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     """
     compiled = compile_stacks(stack_names(run.matrices), run)
     names = [text.name(project) for project in projects] or _projects_of_facts(compiled, run)
-    archives_folder = readings_folder(run.matrices)
-    wheel_readings_folder = wheels_folder(run.matrices)
     components = load_components(run.matrices)
     shared = compile_facts(load_facts(run.matrices), components=components)
     rows: list[dict[str, object]] = []
@@ -61,51 +60,70 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
             known = {fact.id for fact in facts}
             facts += [fact for fact in shared if fact.package == name and fact.id not in known]
             with closing(catalogs.live(problem)) as catalog:
-                offers = Offers(problem, catalog)
-                archives = list(archives_of(name, facts, offers))
-                known_archives = [] if anew else read_archives(archives_folder, name)
-                archive_readings = list(read_all(archives, known_archives, catalog))
-                known_wheels = [] if anew else read_wheels(wheel_readings_folder, name)
-                paired = _paired_releases(name, facts)
-                wheel_readings = list(wheels_of(name, paired, known_wheels, offers))
-            run.progress.clear()
-            try:
-                if archive_readings:
-                    write_archives(archive_readings, archives_folder, name)
-                if wheel_readings:
-                    write_wheels(wheel_readings, wheel_readings_folder, name)
-            except OSError as error:
-                message = phrase("the readings of {name} cannot be written", name=name)
-                hint = phrase("name another folder of facts with --matrices DIR")
-                raise files.input_error(error, message, archives_folder, hint) from None
-            if archive_readings or wheel_readings or projects:
-                numbers = (len(archive_readings), len(archives), len(wheel_readings))
-                rows.append(_row(name, numbers, run))
+                counts = _read_project(name, facts, Offers(problem, catalog), run, anew=anew)
+            if not (counts.read or counts.paired or projects):
+                continue
+            rows.append({"name": name, **counts._asdict()})
+            if not run.as_json:
+                _print_counts(name, counts, run)
     if run.as_json:
         print_json({"status": "read", "projects": rows})
     return 0
 
 
-def _row(name: str, numbers: tuple[int, int, int], run: Settings) -> dict[str, object]:
-    """Return the object of a project for JSON; without --json, print a line instead.
+class _Counts(NamedTuple):
+    """What was read of a project."""
 
-    `numbers` are the number of archives that were read, of all archives, and of releases with
-    wheels.
+    # How many of its archives were read.
+    read: int
+    # How many archives facts refer to.
+    archives: int
+    # How many releases with wheels facts pair with others.
+    paired: int
+
+
+def _read_project(
+    name: NormalizedName, facts: Sequence[Fact], offers: Offers, run: Settings, *, anew: bool
+) -> _Counts:
+    """Read the archives and wheels of a project, and write what was read.
+
+    What is recorded already is not read again, unless `anew` is set. Raise InputError if the
+    readings cannot be written.
     """
-    read, found, paired = numbers
-    if not run.as_json:
+    archives_folder = readings_folder(run.matrices)
+    wheel_readings_folder = wheels_folder(run.matrices)
+    archives = list(archives_of(name, facts, offers))
+    known_archives = [] if anew else read_archives(archives_folder, name)
+    archive_readings = list(read_all(archives, known_archives, offers.catalog))
+    known_wheels = [] if anew else read_wheels(wheel_readings_folder, name)
+    paired = _paired_releases(name, facts)
+    wheel_readings = list(wheels_of(name, paired, known_wheels, offers))
+    run.progress.clear()
+    try:
+        if archive_readings:
+            write_archives(archive_readings, archives_folder, name)
+        if wheel_readings:
+            write_wheels(wheel_readings, wheel_readings_folder, name)
+    except OSError as error:
+        message = phrase("the readings of {name} cannot be written", name=name)
+        hint = phrase("name another folder of facts with --matrices DIR")
+        raise files.input_error(error, message, archives_folder, hint) from None
+    return _Counts(len(archive_readings), len(archives), len(wheel_readings))
+
+
+def _print_counts(name: str, counts: _Counts, run: Settings) -> None:
+    """Print what was read of a project."""
+    line = phrase(
+        "{name}: {read} of {count} archives that facts refer to",
+        name=name,
+        read=counts.read,
+        count=counts.archives,
+    )
+    if counts.paired:
         line = phrase(
-            "{name}: {read} of {count} archives that facts refer to",
-            name=name,
-            read=read,
-            count=found,
+            "{line}; releases with wheels that they pair: {count}", line=line, count=counts.paired
         )
-        if paired:
-            line = phrase(
-                "{line}; releases with wheels that they pair: {count}", line=line, count=paired
-            )
-        print_line(translate_phrase(line, run.language))
-    return {"name": name, "read": read, "archives": found, "paired": paired}
+    print_line(translate_phrase(line, run.language))
 
 
 def _projects_of_facts(compiled: Compiled, run: Settings) -> list[NormalizedName]:
