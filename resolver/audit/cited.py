@@ -106,15 +106,15 @@ class Files(Protocol):
     """What `Library` asks the indexes for."""
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """Return the pages of a project. Raise IndexFailure."""
+        """Return the pages of a project. Raises IndexFailure."""
 
     def member(self, file: File, path: str) -> str:
-        """Return the text of a file in a source archive. Raise UnusableFile and IndexFailure."""
+        """Return the text of a file in a source archive. Raises UnusableFile and IndexFailure."""
 
     def wheel_text(self, file: File, path: str) -> str | None:
         """Return the text of a file in a wheel; None if there is none.
 
-        Raise UnusableFile and IndexFailure.
+        Raises UnusableFile and IndexFailure.
         """
 
 
@@ -169,7 +169,7 @@ class Library:
     def _open_in_repository(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
-        """Open a reference to a repository. Raise RepositoryUnreadable and InputError."""
+        """Open a reference to a repository. Raises RepositoryUnreadable and InputError."""
         repository = reference.repository
         try:
             match reference:
@@ -189,7 +189,10 @@ class Library:
             return _absent(repository, "commit", error.commit)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
-        """Open a reference to a file in a repository. Raise RepositoryUnreadable and InputError."""
+        """Open a reference to a file of a repository.
+
+        Raises RepositoryUnreadable and InputError.
+        """
         repository, commit = reference.repository, reference.commit
         content = self._repositories.read(repository.address, commit, reference.path)
         if content is None:
@@ -208,7 +211,7 @@ class Library:
     def _problem_of_tag(self, reference: RepositoryFile | RepositoryCommit) -> Outcome | None:
         """Return an outcome if the tag of a reference does not exist or is at another commit.
 
-        None if the tag is right, or the reference names none. Raise RepositoryUnreadable.
+        None if the tag is right, or the reference names none. Raises RepositoryUnreadable.
         """
         if not reference.tag:
             return None
@@ -220,7 +223,7 @@ class Library:
         return None
 
     def _commit_of(self, repository: Repository, tag: str) -> str:
-        """Return the commit of a tag; "" if there is no such tag. Raise RepositoryUnreadable."""
+        """Return the commit of a tag; "" if there is no such tag. Raises RepositoryUnreadable."""
         key = (repository.address, tag)
         if key not in self._tags:
             commit, _ = self._repositories.resolve_ref(repository.address, tag)
@@ -239,7 +242,7 @@ class Library:
             return _unreadable(Unread.INDEX, error.phrases["why"] or error.phrases["message"])
 
     def _listing(self, reference: Listing) -> Outcome:
-        """Open a reference to the page of a project on an index. Raise IndexFailure."""
+        """Open a reference to the page of a project on an index. Raises IndexFailure."""
         project = texts.name(reference.project)
         lookup = self._files.lookup(project)
         pages = [page for page in lookup.pages if page.index == reference.index]
@@ -256,7 +259,7 @@ class Library:
         return Opened(releases=(project, tuple(sorted(versions))))
 
     def _member(self, reference: ArchiveMember) -> Outcome:
-        """Open a reference to a file in a wheel or archive. Raise IndexFailure."""
+        """Open a reference to a file in a wheel or archive. Raises IndexFailure."""
         project, version = _release_of_file(reference.file)
         lookup = self._files.lookup(project)
         files = _files_named(reference.file, lookup)
@@ -279,7 +282,7 @@ class Library:
     def _content(self, file: File, member: str) -> str | None:
         """Return the text of a file in a wheel or archive; None if there is none.
 
-        Raise UnusableFile and IndexFailure.
+        Raises UnusableFile and IndexFailure.
         """
         if file.is_wheel:
             return self._files.wheel_text(file, member)

@@ -77,7 +77,7 @@ class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
 def scan_code(path: Path, release: FileRelease) -> ScannedCode:
     """Return the version checks in the code of a wheel or archive, in the order of its files.
 
-    Raise UnusableFile if the wheel or archive as a whole cannot be read.
+    Raises UnusableFile if the wheel or archive as a whole cannot be read.
     """
     checks: list[VersionCheck] = []
     unread: list[UnreadMember] = []
@@ -114,7 +114,7 @@ def compare(
     """Yield each check with what the metadata and the facts say about the compared project.
 
     `requires` are the requirements in the metadata of the scanned release, and `facts` the facts
-    about it. Raise IndexFailure.
+    about it. Raises IndexFailure.
     """
     needs = []
     for line in requires:

@@ -207,7 +207,7 @@ class _Checker:
         self._offers = offers
 
     def check(self, fact: Fact) -> Iterator[Remark]:
-        """Yield the findings about a fact of any kind but `sources`. Raise IndexFailure."""
+        """Yield the findings about a fact of any kind but `sources`. Raises IndexFailure."""
         match fact:
             case model.Requires(needs=needs) | model.Constrains(bounds=needs):
                 yield from self._check_needs(needs)
@@ -284,7 +284,7 @@ class _Checker:
     def _check_python(self, need: ComponentRequirement, version: Version) -> Remark:
         """Compare a fact's requirement on Python with the Requires-Python of a release.
 
-        Raise UnusableFile if Requires-Python is invalid.
+        Raises UnusableFile if Requires-Python is invalid.
         """
         declared = self._offers.declared(self._package, version)
         specifiers = text.python_specifiers(declared.requirements.requires_python)

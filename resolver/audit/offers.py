@@ -103,7 +103,7 @@ class Offers:
     def declared(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
         """Return the requirements that a release declares, or that its archive only notes.
 
-        Raise UnusableFile if there are none that can be read, and IndexFailure.
+        Raises UnusableFile if there are none that can be read, and IndexFailure.
         """
         release = self.release(name, version)
         file = release.file
@@ -122,7 +122,7 @@ class Offers:
     def all_requirements(self, name: NormalizedName, version: Version) -> Sequence[str]:
         """Return the requirements of a release for all targets and with all extras.
 
-        Empty if no file declares them statically. Raise UnusableFile and IndexFailure.
+        Empty if no file declares them statically. Raises UnusableFile and IndexFailure.
         """
         wheels = self.wheels(name, version)
         if wheels:
@@ -136,7 +136,7 @@ class Offers:
         """Return the file with the requirements of a release, and those on the given projects.
 
         Requirements of extras, and requirements that do not apply to the target, are left out.
-        Raise UnusableFile if a requirement is invalid, and IndexFailure.
+        Raises UnusableFile if a requirement is invalid, and IndexFailure.
         """
         declared = self.declared(name, version)
         needs = []
@@ -163,7 +163,7 @@ class Offers:
         return replaced
 
     def _project(self, name: NormalizedName) -> Project:
-        """Return a project as the target sees it. Raise IndexFailure."""
+        """Return a project as the target sees it. Raises IndexFailure."""
         if name not in self._projects:
             builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
             releases = OrderedReleases(self.catalog.lookup(name))
@@ -173,7 +173,7 @@ class Offers:
     def release(self, name: NormalizedName, version: Version) -> Release:
         """Return a release with the file that the target would use.
 
-        If the target can use no file, it is a wheel or else an archive. Raise IndexFailure.
+        If the target can use no file, it is a wheel or else an archive. Raises IndexFailure.
         """
         project = self._project(name)
         position = project.versions.index(version)
@@ -191,7 +191,7 @@ def archives_of(
 
     Each archive comes with the members that are read. A `builds` or `metadata` fact needs the
     archives of its releases. Any other fact needs them only if none of its releases has a wheel.
-    Raise IndexFailure.
+    Raises IndexFailure.
     """
     members: dict[Version, list[str]] = {}
     for fact in facts:
@@ -222,7 +222,7 @@ def wheels_of(
     """Yield the readings of wheels of these releases, newest first.
 
     A reading has the pins in the metadata of the first wheel. If `known` has a reading of the same
-    wheels, it is used again. A wheel that cannot be read is skipped. Raise IndexFailure.
+    wheels, it is used again. A wheel that cannot be read is skipped. Raises IndexFailure.
     """
     known_by_wheels = {reading.wheels: reading for reading in known}
     for version in sorted(releases, reverse=True):

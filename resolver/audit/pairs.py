@@ -134,7 +134,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pythons(self) -> tuple[str, ...]:
-        """Return the CPython series, such as 3.11, for which it has wheels of their own.
+        """Return the CPython series, such as 3.11, for which the release has wheels of their own.
 
         They are in order, the oldest first.
         """
@@ -147,7 +147,11 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def glibc(self) -> dict[Platform, str]:
-        """Return the oldest glibc that its wheels need, for each platform with such wheels."""
+        """Return the glibc that the release needs on each platform.
+
+        It is the lowest that any of its wheels for the platform is built for. Platforms without
+        such a wheel are left out.
+        """
         oldest = {}
         for platform in PLATFORMS:
             glibc = wheel_glibc(self.wheels, platform)
@@ -176,7 +180,7 @@ def read_declared(
     """Return the recorded metadata of a project's releases, by version.
 
     If a release has a record of its wheels and one of its archive, the wheels are taken. `archives`
-    and `wheels` are the folders of the records. Raise InputError for a record that cannot be read.
+    and `wheels` are the folders of the records. Raises InputError for a record that cannot be read.
     """
     declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]

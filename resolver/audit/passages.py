@@ -47,10 +47,10 @@ _ITEM: Final = re.compile(r"(\s*)\* -( |$)")
 
 
 class Text:
-    """The text of a file. Line numbers begin with 1.
+    """The text of a file, with line numbers from 1.
 
-    A region is a range of line numbers that a reference cites; a place is one whose lines belong
-    together.
+    Methods take and return ranges of line numbers. A *region* is the range that a reference cites.
+    A *place* is the range of a table row, a section or an item of a list.
     """
 
     def __init__(self, content: str) -> None:

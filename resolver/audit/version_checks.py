@@ -138,9 +138,10 @@ class _Place(NamedTuple):
 
 
 class _Scanner:
-    """Finds the checks in the statements of one file."""
+    """Collects the comparisons of other projects' versions in the statements of one file."""
 
     def __init__(self, path: str) -> None:
+        # What was found so far.
         self.found: list[VersionCheck] = []
         # The last statement with a check, and its text. The text is made only once, as a statement
         # may have thousands of checks.

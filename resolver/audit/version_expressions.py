@@ -259,7 +259,11 @@ class Names:
                 return None
 
     def _attribute(self, value: Value | None, attribute: str) -> Value | None:
-        """Return what an attribute of a value stands for; None if it is no version."""
+        """Return the value of an attribute of a value.
+
+        It is the release of a module for `__version__` and the like, and the value itself for
+        `major` or `base_version`. None if it is no version.
+        """
         match value:
             case Module(project=project) if attribute in _VERSION_ATTRIBUTES:
                 return Release(project) if project not in _NO_PROJECTS else None

@@ -73,7 +73,7 @@ def difference_from_solution(
 ) -> SolutionDifference:
     """Solve a problem anew, and return how the result differs from its lock.
 
-    `shared` has the versions that the group of the problem shares with others. Raise IndexFailure
+    `shared` has the versions that the group of the problem shares with others. Raises IndexFailure
     if an index is out of reach.
     """
 

@@ -140,7 +140,7 @@ def explanation_of_refutation(
     """Explain why a problem has no solution, and write the explanation to the session's page.
 
     The ways out hold for all targets of the stack. The search for them ends at the session's time
-    limit. Contradictions are written as soon as they are known. Raise IndexFailure if an index
+    limit. Contradictions are written as soon as they are known. Raises IndexFailure if an index
     seems to have a wrong address.
     """
     # A run without conflicts does not need these modules.

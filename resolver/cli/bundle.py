@@ -143,7 +143,7 @@ def _require_apart(folder: Path, locks: Path) -> None:
 
 
 def _opened(folder: Path) -> OwnedFolder:
-    """Open the folder of a bundle. It is made unless it exists. Raise InputError if that fails."""
+    """Open the folder of a bundle. It is made unless it exists. Raises InputError if that fails."""
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
@@ -379,7 +379,7 @@ def _missing_files(
 ) -> dict[str, File]:
     """Return the files that a lock needs and the folder does not have, by name.
 
-    Files in `to_fetch` are left out. Raise IndexFailure if an index no longer offers a file.
+    Files in `to_fetch` are left out. Raises IndexFailure if an index no longer offers a file.
     """
     missing: dict[str, LockedPin] = {}
     for pin in part.pins:

@@ -92,7 +92,7 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
     """Return the chosen targets of stacks, with their locks.
 
     `all` stands for all stacks that have a lock. Warn of each stack whose inputs have changed since
-    it was locked. Raise InputError if there is no lock at all or a
+    it was locked. Raises InputError if there is no lock at all or a
     target is unknown, and StaleLock if a chosen target has no lock.
     """
     names: list[str] = []
@@ -133,7 +133,7 @@ def chosen_parts(stacks: Sequence[str], run: Settings) -> list[BundlePart]:
 
 
 def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
-    """Return a target with its lock. Raise StaleLock if it has no lock."""
+    """Return a target with its lock. Raises StaleLock if it has no lock."""
     lock = lock_file.read_own(run.lock_folder(problem))
     if lock is None:
         raise StaleLock(
@@ -150,7 +150,7 @@ def _part_of(name: str, problem: Problem, run: Settings) -> BundlePart:
 
 
 def opened_wheels(folder: Path) -> OwnedFolder:
-    """Open a folder of built wheels. Raise InputError if that fails."""
+    """Open a folder of built wheels. Raises InputError if that fails."""
     try:
         return OwnedFolder.open(folder)
     except OSError as error:
@@ -163,7 +163,7 @@ def wheels_built_of(
 ) -> list[BuiltWheel]:
     """Return the built wheels that belong to these locks.
 
-    They are in the chosen folder, or else in the bundle's own. Raise InputError if a wheel was
+    They are in the chosen folder, or else in the bundle's own. Raises InputError if a wheel was
     changed after it was built, or if the chosen folder has no such wheel.
     """
     if chosen is None and folder.kind(built.FOLDER) is not Kind.FOLDER:

@@ -70,7 +70,7 @@ class Catalogs:
         """Call a function with the catalog of the indexes, and return its answer.
 
         Offline, it is the catalog of the cache. If that lacks something, the function is called
-        again with the catalog of the stack's snapshot. Raise IndexFailure.
+        again with the catalog of the stack's snapshot. Raises IndexFailure.
         """
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:

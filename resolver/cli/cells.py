@@ -91,7 +91,7 @@ class CellSolver:
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
         """Load the grid. Everything that cells request from indexes is added to `recording`.
 
-        Raise InputError if the grid or the facts have changed since the sweep was started.
+        Raises InputError if the grid or the facts have changed since the sweep was started.
         """
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
@@ -156,7 +156,7 @@ class CellSolver:
             gc.collect()
 
     def _answer(self, cell: Cell) -> Answer:
-        """Return the answer for a cell. Raise ResolverError.
+        """Return the answer for a cell. Raises ResolverError.
 
         If it depends on an index that does not answer, the cell is solved with recorded files.
         """

@@ -236,7 +236,7 @@ class _Checker:
     stray_folders: list[Path] = field(default_factory=list)
 
     def check_stack(self, argument: str) -> list[_Result]:
-        """Return the result for each chosen target of a stack. Raise ResolverError."""
+        """Return the result for each chosen target of a stack. Raises ResolverError."""
         inputs = load(argument, self.run.matrices)
         problems = compile_problems(inputs)
         chosen = chosen_targets(problems, self.run.targets)

@@ -146,7 +146,7 @@ class _BugError(ResolverError):
 def failure(error: Exception) -> ResolverError:
     """Return an exception as an error of this program.
 
-    Raise KeyboardInterrupt if the exception stands for an interrupt. With ASCEND_LOCK_DEBUG set,
+    Raises KeyboardInterrupt if the exception stands for an interrupt. With ASCEND_LOCK_DEBUG set,
     raise an unexpected exception unchanged.
     """
     text = str(error)

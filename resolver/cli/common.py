@@ -37,7 +37,11 @@ def given(context: click.Context) -> Mapping[str, Any]:
 
 
 class _CommonOption(click.Option):
-    """An option of every command. Its value is kept for `given`."""
+    """An option that every command has.
+
+    Its value is not passed to the function of the command. `given` returns the values of all such
+    options.
+    """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
         super().__init__(names, expose_value=False, callback=_keep, **attributes)

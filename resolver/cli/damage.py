@@ -76,7 +76,7 @@ def find_damage(named: NamedLock, python: Path, run: Settings, *, full: bool) ->
     """Return what is damaged in an environment. No code of installed packages is run.
 
     All files must exist and have the right size. With `full`, the contents of all files are
-    compared. Raise InputError if the lock's verify.py does not report.
+    compared. Raises InputError if the lock's verify.py does not report.
     """
     arguments = ["--files", "--python", str(python), "--lang", run.language]
     report = _report(named, [*arguments, *(["--full"] if full else [])])

@@ -100,7 +100,7 @@ class _Comparison(msgspec.Struct, frozen=True):
 def _all_comparisons(run: Settings) -> list[_Comparison]:
     """Compare all locks with those of the last commit, and return what differs.
 
-    Raise InputError if there are no locks, or if they are in no git repository.
+    Raises InputError if there are no locks, or if they are in no git repository.
     """
     new = {named.folder: named for named in all_locks(run)}
     old = {named.folder: named for named in all_locks(run, "HEAD")}
@@ -118,7 +118,7 @@ def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> lis
     """Return the comparisons of two lists of locks.
 
     One lock is compared with one, whatever their targets. Otherwise locks are compared by the name
-    of the target, sorted. Raise InputError if they have no target in common.
+    of the target, sorted. Raises InputError if they have no target in common.
     """
     if len(before) == len(after) == 1:
         return [_compared(before[0], after[0])]

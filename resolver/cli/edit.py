@@ -192,7 +192,7 @@ def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
 
 
 def _need(line: str, components: Components) -> Need:
-    """Return the requirement in a line of a stack. Raise InputError if it is not valid."""
+    """Return the requirement in a line of a stack. Raises InputError if it is not valid."""
     try:
         return parse_need(line, components, direct=True)
     except ValueError as error:
@@ -217,7 +217,7 @@ def _edit_and_lock(
     `removed` are the projects whose lines are removed; what still requires one is printed. Return
     the exit status of `lock`. If a target cannot be locked, neither a lock nor the file is written.
     With a `letter`, the way out with this letter is then applied and locked. Only one run at a time
-    edits the stacks of a folder. Raise ResolverError.
+    edits the stacks of a folder. Raises ResolverError.
     """
     if frozen and letter is not None:
         raise InputError(
@@ -266,7 +266,7 @@ def _lock(
 
     If there is no solution, the way out with this `letter` is applied, if one is given. `can_apply`
     says whether the command has the option --apply, so that it can be suggested. Return the exit
-    status of `lock`. Raise ResolverError.
+    status of `lock`. Raises ResolverError.
     """
     is_written = False
     try:
@@ -317,7 +317,7 @@ def _print_staying(results: Sequence[TargetResult], removed: Sequence[str], run:
 def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResult]:
     """Lock an edited stack or, if it has no solution, with the way out of this letter.
 
-    A remembered way out is applied without a new search. Raise InputError if there is no such way
+    A remembered way out is applied without a new search. Raises InputError if there is no such way
     out, or no conflict in a stack that is not edited otherwise.
     """
     run, edit = session.settings, session.edit
@@ -355,7 +355,7 @@ def _explanations(results: Sequence[TargetResult]) -> list[Explanation]:
 def _text_of(fix: StackOfFix) -> str:
     """Return the text of the stack with a way out.
 
-    Raise InputError for a way out that makes two stacks.
+    Raises InputError for a way out that makes two stacks.
     """
     if len(fix.texts) != 1:
         raise InputError(

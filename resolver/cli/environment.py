@@ -115,7 +115,7 @@ def environment_python(option: str | None) -> Path:
     """Return the named Python, or the Python of the active environment, ./env or ./.venv.
 
     The folder of an environment may be named in place of its Python. The environment of ascend-lock
-    itself is skipped. Raise InputError if there is no environment.
+    itself is skipped. Raises InputError if there is no environment.
     """
     if option is not None:
         # The link must not be resolved: it is what makes this the Python of an environment.
@@ -152,7 +152,7 @@ def _folders() -> Iterator[Path]:
 def read_environment(python: Path) -> Environment:
     """Return what an environment's Python says about it. No code of installed packages is run.
 
-    Raise InputError if the Python cannot be run, or if it is the one of ascend-lock itself.
+    Raises InputError if the Python cannot be run, or if it is the one of ascend-lock itself.
     """
     command = [str(python), "-I", "-S", "-c", _READ, JOURNAL]
     try:

@@ -295,7 +295,7 @@ def _write_fix(fix: StackOfFix, stack: Path, run: Settings) -> list[Path]:
     They are written beside the original, or to the current folder if that ships with the program,
     with the line ends of the original. The comments in them are in the language of the run, as in a
     stack that `import` writes.
-    Raise InputError if a file with other content is there.
+    Raises InputError if a file with other content is there.
     """
     folder = output_folder(stack)
     comment = way_out_comment(fix.name, stack_name(stack))

@@ -204,7 +204,7 @@ def _folder_in_context(folder: Path) -> str:
 def _write(text: str, form: Format, output: Path | None, run: Settings) -> None:
     """Write an export to a file or a device, or print it.
 
-    Raise InputError if it cannot be written.
+    Raises InputError if it cannot be written.
     """
     if output is None:
         if run.as_json:
@@ -252,7 +252,7 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
 
 
 def _sbom(lock: Lock) -> str:
-    """Return a lock as an SBOM. Raise InputError if the library for it is not installed."""
+    """Return a lock as an SBOM. Raises InputError if the library for it is not installed."""
     try:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:

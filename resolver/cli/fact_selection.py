@@ -20,7 +20,10 @@ from resolver.phrase import Phrase, phrase
 
 
 def first_problem(run: Settings, hint: Phrase) -> Problem:
-    """Return the first target of the first stack. Raise InputError with `hint` if there is none."""
+    """Return the first target of the first stack.
+
+    Raises InputError with `hint` if there is no stack.
+    """
     names = stack_names(run.matrices)
     if not names:
         raise InputError(phrase("there is no stack"), hint=hint)
@@ -48,7 +51,7 @@ Compiled = Mapping[str, Sequence[Problem]]
 
 
 def compile_stacks(names: Iterable[str], run: Settings) -> Compiled:
-    """Return the targets of these stacks. Raise InputError if a stack cannot be read."""
+    """Return the targets of these stacks. Raises InputError if a stack cannot be read."""
     return {name: compile_problems(load(name, run.matrices)) for name in dict.fromkeys(names)}
 
 
@@ -58,7 +61,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
     It is the problem of the first target of the stack that has the fact.
 
     A name is a stack, a project or the id of a fact. Without names, yield all facts of all stacks.
-    Raise InputError for an unknown name.
+    Raises InputError for an unknown name.
     """
     others = names_of_no_stack(names, run)
     stacks = [name for name in names if name not in others]

@@ -97,7 +97,7 @@ def _text(blocks: Sequence[Block], form: str, language: Language) -> str:
 
 
 def _report_files(reports: tuple[Path, ...]) -> list[Path]:
-    """Return the files of reports, each once. Raise InputError if there are none."""
+    """Return the files of reports, each once. Raises InputError if there are none."""
     paths: dict[Path, None] = {}
     for report in reports:
         if report.is_dir():
@@ -117,7 +117,7 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
 
 
 def _names(path: Path) -> list[str]:
-    """Return the names in a file with one name on each line. Raise InputError if that fails."""
+    """Return the names in a file with one name on each line. Raises InputError if that fails."""
     try:
         lines = files.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -126,7 +126,7 @@ def _names(path: Path) -> list[str]:
 
 
 def _write(output: Path, text: str) -> None:
-    """Write the comparison to a file. Raise InputError if that fails."""
+    """Write the comparison to a file. Raises InputError if that fails."""
     try:
         files.write_output(output, text)
     except OSError as error:

@@ -262,7 +262,7 @@ def _stack_name(given: str | None, project: str, file: Path, output: Path | None
 
     It is the given one, or else the name of the output file, or else of the project or environment
     in the input. Without one, it is the name of the folder of a pyproject.toml, or the name of any
-    other file. Raise InputError if no stack can have the name.
+    other file. Raises InputError if no stack can have the name.
     """
     if given is not None:
         return _checked_name(given, f"--name {given}")
@@ -278,7 +278,7 @@ def _stack_name(given: str | None, project: str, file: Path, output: Path | None
 
 
 def _checked_name(name: str, where: str) -> str:
-    """Return the name of a stack. Raise InputError, with the place, if it is no such name."""
+    """Return the name of a stack. Raises InputError, with the place, if it is no such name."""
     if not NAME.matches(name):
         raise InputError(
             phrase("`{text}` is not {description}", text=name, description=NAME.description),
@@ -289,7 +289,7 @@ def _checked_name(name: str, where: str) -> str:
 
 
 def _system(given: Mapping[str, str], run: Settings) -> dict[str, str]:
-    """Return the components that the target states. Raise InputError for an invalid value."""
+    """Return the components that the target states. Raises InputError for an invalid value."""
     components = load_components(run.matrices)
     system = {}
     for name, text in given.items():

@@ -89,7 +89,7 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
 def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
     """Return the repository and the commit in a value of --at.
 
-    Raise InputError if the value has another form, or if upstream.toml has no such repository.
+    Raises InputError if the value has another form, or if upstream.toml has no such repository.
     """
     name, _, commit = text.partition("=")
     if not name or not patterns.COMMIT.matches(commit):
@@ -160,7 +160,7 @@ class _Archives(ExitStack):
     def _offers(self) -> Offers:
         """Return what the indexes offer. They are opened only if archives are read.
 
-        Raise InputError if there is no stack.
+        Raises InputError if there is no stack.
         """
         hint = phrase("archives come from the indexes of the first stack")
         problem = first_problem(self._run, hint)
@@ -170,7 +170,7 @@ class _Archives(ExitStack):
     def read(self, archive: ArchiveRow, path: str) -> str | None:
         """Return the text of a member of an archive; None if there is no such member.
 
-        Raise InputError if no index has the archive, and IndexFailure if an index is out of reach.
+        Raises InputError if no index has the archive, and IndexFailure if an index is out of reach.
         """
         self._run.progress.label("cli.looking-at", fact=archive.file)
         if archive.file not in self._files:
@@ -183,7 +183,7 @@ class _Archives(ExitStack):
     def _file(self, archive: ArchiveRow) -> File:
         """Return the file of an archive on an index.
 
-        Raise InputError if no index has it with the stated sha256.
+        Raises InputError if no index has it with the stated sha256.
         """
         release = archive_version(archive.file, archive.project) or ""
         for version in self._offers.matching(archive.project, SpecifierSet(f"=={release}")):

@@ -141,7 +141,7 @@ def _fields(
 ) -> dict[str, str]:
     """Return the values of the fields that are given, or else are known of this machine.
 
-    Raise InputError if a component cannot have its value.
+    Raises InputError if a component cannot have its value.
     """
     fields: dict[str, str] = {}
     # Without toolkit and chip, the user locks on this machine for another one.
@@ -161,7 +161,7 @@ def _fields(
 def _known_glibc(option: str | None, machine: Machine, components: Components) -> str:
     """Return the glibc of --glibc, or else of this machine if the stack is for it; else empty.
 
-    Raise InputError if the value of the option is neither a version nor the name of a system.
+    Raises InputError if the value of the option is neither a version nor the name of a system.
     """
     if option:
         return options.glibc_version(option, components["glibc"])
@@ -252,7 +252,7 @@ def _chosen(
         default = suggested.cell.value(key)
 
     def value_of(answer: str) -> str:
-        """Return the value that an answer means. Raise InputError if there is no cell for it."""
+        """Return the value that an answer means. Raises InputError if there is no cell for it."""
         value = _read(key, answer, components)
         if value not in choices:
             raise _no_cell(key, value, matrix, choices)
@@ -265,7 +265,7 @@ def _chosen(
 def _read(key: str, text: str, components: Components) -> str:
     """Return the value of a field, as the matrix writes it.
 
-    Raise InputError if a component cannot have the value.
+    Raises InputError if a component cannot have the value.
     """
     if key in (TOOLKIT, CHIP):
         # The matrix writes `8.3.rc2` as 8.3.RC2, and SoCs in capitals.

@@ -176,7 +176,7 @@ def _locked_projects(stacks: Sequence[str], run: Settings) -> set[str]:
 
 
 def _lock(names: Sequence[str], lock_options: LockOptions) -> list[TargetResult]:
-    """Lock stacks, and return the results of their targets. Raise ResolverError."""
+    """Lock stacks, and return the results of their targets. Raises ResolverError."""
     run, policy, ignore_remembered, dry_run = lock_options
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None

@@ -89,7 +89,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def locks(self) -> Path:
         """Return the folder of locks.
 
-        Raise InputError if it is the default folder and a link: a proposed change to a repository
+        Raises InputError if it is the default folder and a link: a proposed change to a repository
         could turn the folder into a link, and locks would be written where it leads.
         """
         if self.own_locks is not None:
@@ -322,7 +322,7 @@ def states_nothing(text: str) -> bool:
 def component(name: str, text: str, components: Components) -> Value:
     """Return the value of the option for a component of a machine.
 
-    Raise InputError if the component is unknown or cannot have this value.
+    Raises InputError if the component is unknown or cannot have this value.
     """
     where = f"--{name} {text}"
     try:
@@ -337,7 +337,7 @@ def component(name: str, text: str, components: Components) -> Value:
 def glibc_version(text: str, glibc: Component) -> str:
     """Return the version of glibc in the value of --glibc: itself, or the one of a named system.
 
-    Raise InputError if the text is neither.
+    Raises InputError if the text is neither.
     """
     version = text if GLIBC.matches(text) else glibc.named(text)
     if not version:

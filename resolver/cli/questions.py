@@ -24,7 +24,7 @@ def ask(
     """Return the value that a user answers a question with, on stderr.
 
     The choices are listed above the question. `read` returns the value of an answer. If it raises
-    InputError, the error is printed and the question is asked again. Raise KeyboardInterrupt with
+    InputError, the error is printed and the question is asked again. Raises KeyboardInterrupt with
     a phrase if the user gives no answer: the input ends, or is interrupted.
     """
     values = joined("comma", choices)

@@ -87,7 +87,7 @@ def _read_project(
 ) -> _Counts:
     """Read the archives and wheels of a project, and write what was read.
 
-    What is recorded already is not read again, unless `anew` is set. Raise InputError if the
+    What is recorded already is not read again, unless `anew` is set. Raises InputError if the
     readings cannot be written.
     """
     archives_folder = readings_folder(run.matrices)

@@ -115,7 +115,7 @@ def command(run: Settings, anew: bool) -> int:
 def _read(wheel: _Wheel, *, anew: bool) -> LinkageReading:
     """Return the reading of a wheel, from the cache unless `anew` is set.
 
-    Raise UnusableFile if it cannot be read, and IndexFailure if its index is out of reach.
+    Raises UnusableFile if it cannot be read, and IndexFailure if its index is out of reach.
     """
     linkage = None
     # For PyTorch, the cache may have the reading of a wheel for another Python.
@@ -131,7 +131,7 @@ def _read(wheel: _Wheel, *, anew: bool) -> LinkageReading:
 def _write(readings: Mapping[NormalizedName, Mapping[str, LinkageReading]], folder: Path) -> None:
     """Write the readings of each project. A project without readings loses its file.
 
-    Raise InputError if a file cannot be written.
+    Raises InputError if a file cannot be written.
     """
     try:
         for project, of_project in sorted(readings.items()):

@@ -38,7 +38,7 @@ def record(names: Iterable[str], run: Settings) -> None:
 def _record(stack: str, run: Settings) -> dict[str, object]:
     """Write the snapshot of a stack, and return its object for JSON.
 
-    Raise InputError if a stack in the folder of facts has the same name.
+    Raises InputError if a stack in the folder of facts has the same name.
     """
     name = load(stack, run.matrices).stack.content.stack.name
     shared = run.matrices / "stacks" / f"{name}.toml"

@@ -96,7 +96,7 @@ def command(run: Settings, requirement: str, every_check: bool) -> int:
 
 
 def _requirement(requirement: str) -> Requirement:
-    """Return NAME or NAME==VERSION as a requirement. Raise InputError if it is neither."""
+    """Return NAME or NAME==VERSION as a requirement. Raises InputError if it is neither."""
     example = "ascend-lock facts scan pyarrow==26.0.1"
     refusal = InputError(
         phrase("`{name}` is no project with a version", name=requirement),
@@ -114,7 +114,7 @@ def _requirement(requirement: str) -> Requirement:
 def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
     """Return the newest release that a requirement admits, and its wheel or else its archive.
 
-    A pre-release is taken only if there is no other release. Raise InputError if there is no
+    A pre-release is taken only if there is no other release. Raises InputError if there is no
     release, or if the file is too large.
     """
     releases = offers.matching(need.name, need.specifier)

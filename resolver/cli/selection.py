@@ -28,7 +28,7 @@ from resolver.phrase import phrase
 def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
     """Return the named stacks, each once. `all` stands for all stacks in the folder of facts.
 
-    The stacks of `all` come first, sorted. Raise InputError if there are none for `all`.
+    The stacks of `all` come first, sorted. Raises InputError if there are none for `all`.
     """
     names: list[str] = []
     if ALL in stacks:
@@ -78,7 +78,7 @@ def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
     """Return the targets that values of --target stand for.
 
     A value is a name, the beginning of only one name, or the end of names after a `-`, such as a
-    group. A value that fits no known target is returned unchanged. Raise InputError if several
+    group. A value that fits no known target is returned unchanged. Raises InputError if several
     names begin with it.
     """
     known = list(known)
@@ -103,7 +103,7 @@ def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
     """Return the problems of the named targets, or all if none is named.
 
-    Raise InputError if the stack does not have one of the targets.
+    Raises InputError if the stack does not have one of the targets.
     """
     names = [problem.target.name for problem in problems]
     targets = named_targets(targets, names)
@@ -164,7 +164,7 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
 
     The name is `STACK`; `STACK/TARGET`, where TARGET is a value of --target; or the path of a
     stack's file, of a folder of locks, of a lock's folder or of a lock.toml. After an `@` it may
-    name a commit of git from which the locks are read. Raise InputError if there are none.
+    name a commit of git from which the locks are read. Raises InputError if there are none.
     """
     location, separator, revision = name.partition("@")
     folder = _folder(location, run)
@@ -209,7 +209,7 @@ def all_locks(run: Settings, revision: str = "") -> list[NamedLock]:
 def lock_of_machine(stack: str, run: Settings) -> NamedLock:
     """Return the lock of a stack that is for this machine's processor, or its only lock.
 
-    Raise InputError if that leaves no lock, or several.
+    Raises InputError if that leaves no lock, or several.
     """
     locks = named_locks(stack, run)
     if len(locks) > 1:

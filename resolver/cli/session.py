@@ -78,7 +78,7 @@ def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
 def finish_edit(stack: str, run: Settings) -> bool:
     """Finish an edit of a stack that a killed run had begun, and say so on stderr.
 
-    Return whether there was such an edit. Raise ResolverError if it cannot be finished.
+    Return whether there was such an edit. Raises ResolverError if it cannot be finished.
     """
     path = find_stack(stack, run.matrices)
     name = read_stack(stack, run.matrices).content.stack.name
@@ -113,7 +113,7 @@ class Session:
         """Return the targets of a stack as jobs, each with its existing lock.
 
         Each group of a stack has its own target, unless `together` takes all groups as one
-        environment. Raise ResolverError if a file of the stack or a lock cannot be read.
+        environment. Raises ResolverError if a file of the stack or a lock cannot be read.
         """
         run = self.settings
         if self.edit is not None:
@@ -207,7 +207,7 @@ class Session:
     def _previous(self, folder: Path) -> Lock | None:
         """Return the lock in a folder; None if there is none.
 
-        Raise InputError if it cannot be read. In an upgrade, such a lock counts as none.
+        Raises InputError if it cannot be read. In an upgrade, such a lock counts as none.
         """
         try:
             return lock_file.read_own(folder)
@@ -232,7 +232,7 @@ class Session:
     def _answer(self, job: Job) -> Lock | Explanation:
         """Return the lock of a target with the changes since the previous one, or the explanation.
 
-        Raise NothingToLock if no line of the stack applies to the target.
+        Raises NothingToLock if no line of the stack applies to the target.
         """
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
@@ -317,7 +317,7 @@ class Session:
     def explanation(self, refutation: Refutation, job: Job) -> Explanation:
         """Explain why a target has no solution, and remember the ways out.
 
-        The explanation is written to the session's page. Raise IndexFailure if an index seems to
+        The explanation is written to the session's page. Raises IndexFailure if an index seems to
         have a wrong address.
         """
         # A run without conflicts does not need this module.

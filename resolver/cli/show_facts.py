@@ -57,7 +57,7 @@ def command(run: Settings, names: tuple[str, ...]) -> int:
 def _named(names: Sequence[str], every: Sequence[Fact]) -> list[Fact]:
     """Return the facts that names stand for, in the order of the files.
 
-    Raise InputError for a name without a fact.
+    Raises InputError for a name without a fact.
     """
     chosen: list[Fact] = []
     for name in names:

@@ -35,7 +35,7 @@ _solver_of_process = lru_cache(1)(CellSolver)
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
     """Return the answer for a cell. Any process may run this.
 
-    Raise InputError if the grid or the facts have changed since the sweep began.
+    Raises InputError if the grid or the facts have changed since the sweep began.
     """
     return _solver_of_process(sweep).answer(cell)
 
@@ -43,7 +43,7 @@ def _solve(sweep: Sweep, cell: Cell) -> Answer:
 def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Iterator[Answer]:
     """Yield the answers as they become known. Cells of a killed process are solved again.
 
-    Raise ResolverError if processes are killed again and again.
+    Raises ResolverError if processes are killed again and again.
     """
     unsolved = {cell.name: cell for cell in cells}
     tries = 0
@@ -78,7 +78,7 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
 def cluster(address: str) -> Iterator[Executor]:
     """Yield an executor for the workers of a dask cluster.
 
-    The cluster repeats the cells of a lost worker itself. Raise InputError if the library is not
+    The cluster repeats the cells of a lost worker itself. Raises InputError if the library is not
     installed, or if nothing answers at the address.
     """
     try:
@@ -110,7 +110,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, head: str) -> None:
-        """Open the file. Raise InputError if another run has it."""
+        """Open the file. Raises InputError if another run has it."""
         self._name = path.name
         self._folder = OwnedFolder.open(path.parent)
         file = self._folder.open_alone(path.name)

@@ -294,7 +294,7 @@ def _print_plan(plan: Plan, environment: Environment, run: Settings) -> None:
 
 
 def _is_confirmed(run: Settings) -> bool:
-    """Return whether the user says yes. Raise InputError if there is no terminal to ask on."""
+    """Return whether the user says yes. Raises InputError if there is no terminal to ask on."""
     if run.as_json or not sys.stdin.isatty():
         raise InputError(
             phrase("nobody can be asked whether to change the environment"),

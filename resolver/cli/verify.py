@@ -111,7 +111,7 @@ def _python_of_machine(target: LockedTarget) -> Path:
 def _print_object(command_line: Sequence[str]) -> int:
     """Run verify.py, print its JSON object, and return its exit status.
 
-    Raise InputError with its error output if it prints no object.
+    Raises InputError with its error output if it prints no object.
     """
     done = subprocess.run(  # noqa: S603  the lock's program
         command_line, capture_output=True, encoding="utf-8", errors="replace", check=False

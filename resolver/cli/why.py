@@ -62,7 +62,7 @@ def command(run: Settings, stack: str, name: str | None) -> int:
 def _only_stack(name: str, run: Settings) -> str:
     """Return the only stack of the current folder, and say on stderr that it is taken.
 
-    Raise InputError if there are several or none, or if `name` is a stack and not a project.
+    Raises InputError if there are several or none, or if `name` is a stack and not a project.
     """
     own_stacks = own_stack_names(run.matrices)
     where = "ascend-lock why STACK NAME"
@@ -84,7 +84,7 @@ def _only_stack(name: str, run: Settings) -> str:
 
 
 def _requirement(package: str) -> Requirement:
-    """Return the value of NAME. Raise InputError unless it is NAME or NAME==VERSION."""
+    """Return the value of NAME. Raises InputError unless it is NAME or NAME==VERSION."""
     form = phrase("write for example numpy or numpy==2.3.5")
     refusal = InputError(
         phrase("`{text}` is not NAME or NAME==VERSION", text=package),

@@ -172,9 +172,10 @@ def _with_rows(
     stack: Document[StackFile],
     components: Components,
 ) -> StackFile:
-    """Return the content with more facts and absent projects.
+    """Return the content with the facts and the `absent` entries of an edit.
 
-    They have the place of the table to which they are added.
+    The edit has them as TOML. Their place is the line of the table `fact` or `absent` in the file
+    of the stack.
     """
     tables = toml.loads(change.text, toml.STACK)
     assert tables.keys() <= {"absent", "fact"}  # noqa: S101

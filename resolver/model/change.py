@@ -112,7 +112,7 @@ class PracticesOn(_Change, frozen=True, kw_only=True):
 
     @property
     def edit(self) -> Edit:
-        """Return the edit that turns the practice on. Raise ValueError if there are several."""
+        """Return the edit that turns the practice on. Raises ValueError if there are several."""
         (name,) = self.names
         return TurnOnPractice(name)
 

@@ -154,7 +154,7 @@ Components = Mapping[str, Component]
 
 
 def _name(text: str) -> str:
-    """Return a name in upper case. Raise ValueError for a text that is no name."""
+    """Return a name in upper case. Raises ValueError for a text that is no name."""
     if not patterns.VALUE_NAME.matches(text):
         raise ValueError(
             phrase(
@@ -188,7 +188,7 @@ BUILT_IN: Final[Components] = {
 
 
 def find_component(name: str, components: Components) -> Component:
-    """Return the component with this name. Raise ValueError if there is none."""
+    """Return the component with this name. Raises ValueError if there is none."""
     if name not in components:
         raise ValueError(
             phrase(

@@ -87,14 +87,14 @@ class LinkageRules:
             constraint = Requires(candidate.package, line, RequirementSource.LINKAGE)
             yield Edge(Package(need.project), SpecifierSet(need.specifier), constraint)
 
-    def fault(self, candidate: Candidate, torch: Version, there: frozenset[str]) -> str:
+    def fault(self, candidate: Candidate, torch: Version, present: frozenset[str]) -> str:
         """Return why the binaries of a release cannot be loaded with a version of torch.
 
-        Empty if they can be loaded, or were not read. `there` has the names of libraries of other
+        Empty if they can be loaded, or were not read. `present` has the names of libraries of other
         projects that count as present.
         """
         try:
-            needs = self._needs(candidate, there)
+            needs = self._needs(candidate, present)
         except UnusableReleaseError as error:
             return error.detail
         for need in needs:
@@ -103,14 +103,14 @@ class LinkageRules:
                 return f"its binaries are linked with torch{need.specifier}"
         return ""
 
-    def _needs(self, candidate: Candidate, there: frozenset[str]) -> tuple[_BinaryNeed, ...]:
+    def _needs(self, candidate: Candidate, present: frozenset[str]) -> tuple[_BinaryNeed, ...]:
         """Return the projects that the binaries of a release need (see `_judge`)."""
         release = candidate.release
-        key = release.file.filename, release.file.sha256, there
+        key = release.file.filename, release.file.sha256, present
         if key not in self._verdicts:
             try:
                 links = self._candidates.facts_about(candidate, facts.Links)
-                self._verdicts[key] = self._judge(release, links, there)
+                self._verdicts[key] = self._judge(release, links, present)
             except UnusableReleaseError as error:
                 self._verdicts[key] = error
         verdict = self._verdicts[key]
@@ -119,12 +119,12 @@ class LinkageRules:
         return verdict
 
     def _judge(
-        self, release: Release, links: Sequence[facts.Links], there: frozenset[str]
+        self, release: Release, links: Sequence[facts.Links], present: frozenset[str]
     ) -> tuple[_BinaryNeed, ...]:
         """Return the projects that the binaries of a wheel need; none if it was not read.
 
-        `links` are the facts about the release, and `there` the libraries that count as present. A
-        library that neither the target nor a project of a fact has must be in torch, or be needed
+        `links` are the facts about the release, and `present` the libraries that count as present.
+        A library that neither the target nor a project of a fact has must be in torch, or be needed
         by torch itself. Only a torch that somebody has read can have it: such libraries mostly
         belong to CUDA, which a target with NPUs does not have. The independent check has the same
         rule. Raises UnusableReleaseError if nothing on the target provides a library.
@@ -132,7 +132,7 @@ class LinkageRules:
         linkage = self._loadable(release)
         if linkage is None:
             return ()
-        missing = missing_libraries(linkage, there.union(self._problem.libraries), links)
+        missing = missing_libraries(linkage, present.union(self._problem.libraries), links)
         missing_names = {fault.library for fault in missing}
         linked_with: set[NormalizedName] = set()
         for fact in links:

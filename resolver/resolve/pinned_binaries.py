@@ -46,17 +46,17 @@ class PinnedBinaries:
         """Return whether a pin requires torch, may be linked with it, and was not read."""
         return self.may_be_linked(pin) and TORCH in pin.needs and not self._is_read(pin)
 
-    def fault(self, pin: Pin, torch: Version, there: frozenset[str]) -> str:
+    def fault(self, pin: Pin, torch: Version, present: frozenset[str]) -> str:
         """Return why the binaries of a pin cannot be loaded with a version of torch.
 
-        Empty if they can be loaded, or were not read. `there` has the names of libraries in other
+        Empty if they can be loaded, or were not read. `present` has the names of libraries in other
         pins. If the universe requires that the project can be loaded (`Universe.linked`), a wheel
         that was not read counts as one that cannot.
         """
         if pin.name in self._universe.linked and not self._is_read(pin):
             return "its binaries were not read"
         candidate = self._universe.candidate_for(Package(pin.name), pin.release)
-        return self._universe.linkage.fault(candidate, torch, there)
+        return self._universe.linkage.fault(candidate, torch, present)
 
     def libraries_of(self, pin: Pin) -> frozenset[str] | None:
         """Return the names of the libraries in the wheel of a pin.

@@ -67,14 +67,14 @@ class _JudgedBound(NamedTuple):
 
 
 class _JudgedWheel(NamedTuple):
-    """A pin with binaries that may be linked with torch, and whether they can be loaded."""
+    """A pin whose wheel may be linked with torch, and whether it loads with the pinned torch."""
 
     # The project of the pin, and torch.
     pair: SoftPair
     # The pin, in the form for a resolution.
     pin: UnloadablePin
     # The names of the libraries in the wheels of the pins that it requires.
-    there: frozenset[str]
+    present_libraries: frozenset[str]
     # Whether the binaries can be loaded.
     is_met: bool
 
@@ -138,12 +138,12 @@ def _improved(
         if isinstance(judged, _JudgedBound):
             bounds.append(ExtraBound(judged.pair.project, judged.pair.other))
         else:
-            linked[judged.pair.project] = judged.there
+            linked[judged.pair.project] = judged.present_libraries
     for judged in broken:
         if isinstance(judged, _JudgedBound):
             bounds.append(_in_general(judged))
         else:
-            linked[judged.pair.project] = judged.there
+            linked[judged.pair.project] = judged.present_libraries
     stricter = universe.with_soft_requirements(bounds, linked)
     better = None
     with universe.optional_reads.allowing_failure():
@@ -319,16 +319,16 @@ def _judged_wheel(
     The libraries that they need may also be in the wheels of the pins `required` by it. If such a
     wheel was not read, the binaries count as loadable.
     """
-    there: frozenset[str] = frozenset()
-    why = binaries.fault(pin, torch.version, there)
+    present: frozenset[str] = frozenset()
+    why = binaries.fault(pin, torch.version, present)
     if why:
         for other in required:
             libraries = binaries.libraries_of(other)
             if libraries is None:
                 why = ""
                 break
-            there |= libraries
+            present |= libraries
     if why:
-        why = binaries.fault(pin, torch.version, there)
+        why = binaries.fault(pin, torch.version, present)
     unloadable = UnloadablePin(project=pin.name, version=str(pin.version), why=why)
-    return _JudgedWheel(SoftPair(pin.name, TORCH), unloadable, there, not why)
+    return _JudgedWheel(SoftPair(pin.name, TORCH), unloadable, present, not why)

@@ -99,7 +99,7 @@ class Collector:
     def rows(self) -> dict[str, list[Row]]:
         """Return the rows of each table, by the name of the table.
 
-        A release that the repository has no row for gets its rows from archives. Raise InputError
+        A release that the repository has no row for gets its rows from archives. Raises InputError
         for a row that cannot be read, and IndexFailure if git cannot read a repository.
         """
         rows: dict[str, list[Row]] = {table.name: [] for table in self._file.table}
@@ -199,7 +199,7 @@ class _Fetched:
         self._content = self._references.read(self._places(tables))
 
     def rows(self, table: Table) -> list[Row]:
-        """Return the rows of a table. Raise InputError and RepositoryUnreadable."""
+        """Return the rows of a table. Raises InputError and RepositoryUnreadable."""
         rows: list[Row] = []
         for location in self._locations(table):
             for path in self._paths(table, location.commit):
@@ -213,7 +213,7 @@ class _Fetched:
     def _rows_at(self, table: Table, location: _Location, path: str) -> Iterator[Row]:
         """Yield the rows of a table in one file at one commit.
 
-        A tag may lack the file. Raise RepositoryUnreadable if a branch lacks it.
+        A tag may lack the file. Raises RepositoryUnreadable if a branch lacks it.
         """
         read = partial(self._read, location)
         file = read(path)
@@ -228,7 +228,10 @@ class _Fetched:
             )
 
     def _read(self, location: _Location, path: str) -> TextFile | None:
-        """Return a file at a commit; None if there is none. Raise InputError if it is not UTF-8."""
+        """Return a file at a commit; None if there is none.
+
+        Raises InputError if it is not UTF-8.
+        """
         commit = location.commit
         raw = self._content.get(Place(commit, path))
         if raw is None:
@@ -315,7 +318,7 @@ def _read_others(
 ) -> tuple[dict[str, tuple[Entry, ...]], list[str]]:
     """Return the entries of a table's other files, by name, and references to the cited ones.
 
-    Raise InputError if a file is missing that must be there.
+    Raises InputError if a file is missing that must be there.
     """
     entries: dict[str, tuple[Entry, ...]] = {}
     cited: list[str] = []
@@ -343,7 +346,7 @@ def _read_others(
 def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Value] | None:
     """Return the values of a row in normal form; None if the table leaves the row out.
 
-    Raise InputError if a value cannot be read.
+    Raises InputError if a value cannot be read.
     """
     values = {column: value for column, value in raw.items() if value not in NOTHING}
     if _is_left_out(table, values):
@@ -386,7 +389,7 @@ def _contains(versions: SpecifierSet, release: Value | None) -> bool:
 def _decoded(raw: bytes, where: str) -> str:
     """Return the text of a file with line feeds at the ends of lines.
 
-    Raise InputError if it is not UTF-8.
+    Raises InputError if it is not UTF-8.
     """
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")

@@ -32,7 +32,7 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     submodules: Mapping[str, str] = {}
 
     def lines(self) -> list[str]:
-        """Return the lines of the text. Raise InputError if one is so long that it is no text."""
+        """Return the lines of the text. Raises InputError if one is so long that it is no text."""
         lines = self.text.splitlines()
         for number, line in enumerate(lines, 1):
             if len(line) > _LONGEST_LINE:
@@ -51,7 +51,7 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     def value(self, text: str, number: int, what: Phrase) -> str:
         """Return a value that was read in a line, with single spaces in it.
 
-        `what` is the name of the value in messages. Raise InputError if it is too long, or has
+        `what` is the name of the value in messages. Raises InputError if it is too long, or has
         characters that do not print.
         """
         plain = " ".join(text.split())

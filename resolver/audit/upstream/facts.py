@@ -89,7 +89,7 @@ def make(
 ) -> list[MadeRow]:
     """Return the facts that the templates of tables make of rows, then the images.
 
-    `images` are entries that no table has. Raise InputError if two rows make the same fact, or a
+    `images` are entries that no table has. Raises InputError if two rows make the same fact, or a
     template needs a value that a row does not have.
     """
     joined = by_release(rows)
@@ -128,7 +128,7 @@ def _image_order(row: MadeRow, components: Components) -> tuple[Any, ...]:
 
 
 def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:
-    """Add a fact. Raise InputError if there is one with the same id."""
+    """Add a fact. Raises InputError if there is one with the same id."""
     if fact.name in facts:
         other, *_ = facts[fact.name].keys["source"]
         raise InputError(
@@ -215,7 +215,7 @@ class _Values:
         """Return the value of a template with its placeholders replaced.
 
         An item of a list or a key of a table is left out if a placeholder in it has no value.
-        Raise InputError if a placeholder anywhere else has none.
+        Raises InputError if a placeholder anywhere else has none.
         """
         try:
             return self._fill(value)

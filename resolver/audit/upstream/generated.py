@@ -75,8 +75,8 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool) -> Generate
     """Return the files with these facts and images. Nothing is written.
 
     A fact with the same statement as in the present file keeps its source and its day, unless
-    `anew` is set. Raise InputError if a present file cannot be read, or if a new file does not have
-    the form of one.
+    `anew` is set. Raises InputError if a present file cannot be read, or if a new file does not
+    have the form of one.
     """
     by_file: dict[str, list[MadeRow]] = defaultdict(list)
     for row in rows:
@@ -101,7 +101,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool) -> Generate
 def _file_of(row: MadeRow) -> str:
     """Return the path of the file that a fact or image belongs to, in the folder `matrices`.
 
-    Raise InputError if the project of the fact has no valid name: a template may take it from a
+    Raises InputError if the project of the fact has no valid name: a template may take it from a
     table of upstream.
     """
     if not row.kind:
@@ -118,7 +118,7 @@ def _file_of(row: MadeRow) -> str:
 
 
 def write(generated: Generated, matrices: Path) -> None:
-    """Write the files whose text differs. Raise OSError.
+    """Write the files whose text differs. Raises OSError.
 
     No symbolic link below `matrices` is followed.
     """
@@ -141,7 +141,7 @@ def _existing_files(matrices: Path) -> dict[str, Path]:
 
 
 def _old_rows(name: str, path: Path) -> dict[str, MadeRow]:
-    """Return the facts or images in a present file, by name. Raise InputError."""
+    """Return the facts or images in a present file, by name. Raises InputError."""
     tables = toml_tables(file_text(path, f"matrices/{name}"), f"matrices/{name}")
     rows = {}
     for kind, of_kind in tables.items():

@@ -43,7 +43,7 @@ def _one_of(known: Mapping[str, object]) -> Callable[[str], str]:
 
 
 def _expression(text: str) -> str:
-    """Check that a text is a regular expression. Raise ValueError if it is not."""
+    """Check that a text is a regular expression. Raises ValueError if it is not."""
     try:
         re.compile(text)
     except re.error as error:
@@ -169,7 +169,7 @@ class UpstreamFile(_Row, frozen=True, kw_only=True):
 
 
 def load_tables(matrices: Path) -> Document[UpstreamFile]:
-    """Read upstream.toml. Raise InputError with file, line and key if it has a mistake."""
+    """Read upstream.toml. Raises InputError with file, line and key if it has a mistake."""
     document = read(matrices / _NAME, UpstreamFile, f"matrices/{_NAME}")
     names: list[str] = []
     for number, table in enumerate(document.content.table):

@@ -32,7 +32,7 @@ class After(Fact, frozen=True, kw_only=True):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return that no index knows an order of installation."""
+        """Return an audit's remark on the fact: indexes state no order of installation."""
         return message("upstream.remark-order")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

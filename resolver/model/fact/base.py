@@ -213,7 +213,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return what an audit says of a fact that adds no requirement: no index confirms it."""
+        """Return an audit's remark on a fact without requirements: no index can confirm it."""
         return message("upstream.remark-pairing")
 
     # --- whether a lock cites the fact

@@ -27,5 +27,8 @@ class Exports(Fact, frozen=True, kw_only=True):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return that no index knows variables."""
+        """Return an audit's remark on the fact.
+
+        Indexes do not say which environment variables a release needs.
+        """
         return message("upstream.remark-variables")

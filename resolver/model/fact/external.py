@@ -28,7 +28,10 @@ class External(Fact, frozen=True, kw_only=True):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return that no index knows what a build needs of the machine."""
+        """Return an audit's remark on the fact.
+
+        Indexes do not say what a build needs of the machine.
+        """
         return message("upstream.remark-machine", needs=", ".join(self.needs))
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

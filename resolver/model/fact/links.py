@@ -62,7 +62,10 @@ class Links(Fact, frozen=True, kw_only=True):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return that no index knows the libraries of a wheel."""
+        """Return an audit's remark on the fact.
+
+        Indexes do not say which libraries the binaries of a wheel need.
+        """
         return message("upstream.remark-links")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

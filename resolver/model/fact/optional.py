@@ -64,7 +64,10 @@ class Optional(Fact, frozen=True, kw_only=True):
 
     @property
     def unconfirmed(self) -> Message:
-        """Return that no index knows what starts."""
+        """Return an audit's remark on the fact.
+
+        Indexes do not say which modules and commands start.
+        """
         return message("upstream.remark-starts")
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:

@@ -11,9 +11,10 @@ from resolver.phrase import cause, phrase
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the list build-system.requires as the column `lines` of one entry.
+    """Parse the list `build-system.requires` of a pyproject.toml.
 
-    Raise InputError if the file has no such list.
+    Return one entry, whose column `lines` is the list. `columns`, which all parsers have, is not
+    used. Raises InputError if the file is no TOML or has no such list.
     """
     count = len(file.lines())
     try:

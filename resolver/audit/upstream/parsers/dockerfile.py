@@ -52,7 +52,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return one entry with the parts of the image, and with the wanted variables.
 
     A variable has the value of the last ARG, ENV or `export` with its name; its column is empty if
-    it is not set. Raise InputError if the Dockerfile begins with no image of CANN.
+    it is not set. Raises InputError if the Dockerfile begins with no image of CANN.
     """
     image, variables = _read(file, columns)
     tag = _TAG.fullmatch(image.value.rpartition(":")[2])
@@ -140,7 +140,7 @@ def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) 
 def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
     """Return a text with variables replaced by their values; by nothing if they are not set.
 
-    Raise InputError if the result is too long: variables can double the text again and again.
+    Raises InputError if the result is too long: variables can double the text again and again.
     """
 
     def value(match: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ _BORDER = re.compile(r"(?<!\\)\|")
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return an entry for each row of the tables that have all wanted columns.
 
-    Raise InputError if there is no such table, or a row cannot be read.
+    Raises InputError if there is no such table, or a row cannot be read.
     """
     tables = [table for table in _tables(file) if set(columns) <= set(table.header.cells)]
     if not tables:
@@ -103,7 +103,7 @@ def _check_header(file: TextFile, columns: Mapping[str, str], header: _Row) -> N
 
 
 def _entry(file: TextFile, columns: Mapping[str, str], header: _Row, row: _Row) -> Entry:
-    """Return the entry of a row. Raise InputError if it has too few or too many cells."""
+    """Return the entry of a row. Raises InputError if it has too few or too many cells."""
     count, expected = len(row.cells), len(header.cells)
     if count != expected:
         why = phrase(

@@ -15,7 +15,7 @@ from resolver.phrase import cause, phrase
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
     """Return all requirements as the column `lines` of one entry. Options of pip are left out.
 
-    Raise InputError for an invalid line, for a file that includes another one, and for a file
+    Raises InputError for an invalid line, for a file that includes another one, and for a file
     without requirements.
     """
     lines = []

@@ -17,7 +17,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return one entry with the arguments of `setup()` that are wanted.
 
     An argument must be a string or a list of strings, written in the call or assigned to a variable
-    of the module. A computed argument has no value. Raise InputError if the file is not Python, or
+    of the module. A computed argument has no value. Raises InputError if the file is not Python, or
     does not call `setup`.
     """
     # Lines that are too long are an error.

@@ -16,7 +16,7 @@ _SETTING = re.compile(r"(?P<key>[a-z]+)\s*=\s*(?P<value>.*)")
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
     """Return an entry for each submodule, with the columns `path`, `git` and `commit`.
 
-    Raise InputError if a submodule has no address in .gitmodules.
+    Raises InputError if a submodule has no address in .gitmodules.
     """
     addresses = {section.get("path", ""): section.get("url", "") for section in _sections(file)}
     last = len(file.lines())

@@ -12,7 +12,7 @@ from resolver.phrase import phrase
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
     """Return the only line as the column `version` of one entry.
 
-    Empty lines, and lines that begin with #, are skipped. Raise InputError unless exactly one line
+    Empty lines, and lines that begin with #, are skipped. Raises InputError unless exactly one line
     remains.
     """
     found = []
