@@ -103,7 +103,7 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return settings by section and name.
 
     The keys of `settings` are `section.name`, as pip has them.
@@ -142,7 +142,7 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     )
     # Code of the environment that runs at each start may print before it.
     listed = done.stdout.strip().splitlines()[-1]
-    settings = allowed_settings(by_section(json.loads(listed)))
+    settings = allowed_settings(_by_section(json.loads(listed)))
     _require_addresses(settings, environ)
     variables = dict(_NO_FILES)
     for name, value in settings.items():

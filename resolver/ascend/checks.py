@@ -104,7 +104,7 @@ def _asks_for_hdk(context: CheckContext) -> bool:
 def check_computation(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
     """Yield the result of a computation on the NPU, if the lock has torch-npu."""
     if TORCH_PLUGIN in context.lock.pins:
-        yield check_npu(context, tool)
+        yield _check_npu(context, tool)
 
 
 def check_cann(context: CheckContext) -> Group:
@@ -360,7 +360,7 @@ def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(context: CheckContext, tool: NpuTool) -> Group:
+def _check_npu(context: CheckContext, tool: NpuTool) -> Group:
     """Check that torch_npu adds two tensors correctly on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_device:

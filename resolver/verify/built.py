@@ -320,7 +320,7 @@ def _replacing(folder: int, name: str) -> Iterator[IO[bytes]]:
 def _folder_in(folder: int, name: str) -> Iterator[int]:
     """Yield a descriptor of a folder in another one, which is made if it is missing.
 
-    Raise OSError if a link is in its place.
+    Raises OSError if a link is in its place.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=folder)

@@ -71,7 +71,7 @@ def _canonical_suffix(suffix: re.Match[str]) -> str:
 
 
 @functools.lru_cache(maxsize=None)
-def real_folder(folder: str) -> str:
+def _real_folder(folder: str) -> str:
     """Return the path of a folder without symbolic links."""
     return os.path.realpath(folder)
 
@@ -130,7 +130,7 @@ class InstalledDistribution:
                 file = os.path.normpath(os.path.join(self.root, name))
                 if not file.startswith(f"{self.root}/"):
                     # lib64 of an environment is a link to lib
-                    file = os.path.join(real_folder(os.path.dirname(file)), os.path.basename(file))
+                    file = os.path.join(_real_folder(os.path.dirname(file)), os.path.basename(file))
                 # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:

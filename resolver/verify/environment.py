@@ -145,7 +145,7 @@ def _other_environment(context: CheckContext, installed: Installed) -> Finding |
     if missing < max(_MANY_MISSING, found):
         return None
     install = context.install_command
-    if is_shared() or extra_distributions(context, installed):
+    if is_shared() or _extra_distributions(context, installed):
         install = context.venv_command
     values = {"found": str(found), "count": str(len(pins))}
     return Finding("environment-other", {**values, "python": sys.executable, "install": install})
@@ -178,7 +178,7 @@ def check_distributions(
         if finding.values.get("name") in pins or (is_leftover and not is_shared()):
             findings.append(finding)
     findings += _unwanted(context, installed, colliding)
-    extra = extra_distributions(context, installed)
+    extra = _extra_distributions(context, installed)
     if extra:
         remedy = ""
         if all(installed[name].is_ours for name in extra):
@@ -206,7 +206,7 @@ def _unwanted(
             yield Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
 
 
-def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
+def _extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
     """Return the names of installed distributions that the lock does not mention, sorted.
 
     pip, setuptools and wheel are left out.

@@ -99,7 +99,8 @@ def run_python(
     The process is not isolated (`-I`), unlike all others that are started here: it imports what a
     user's program would.
 
-    Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
+    Return the objects that the code passes to `write_row`, and how the process ended: the last line
+    of its standard error, or else its status in words.
     """
     command = [sys.executable, "-c", _WRITE_ROW + code, *arguments]
     result = run_program(command, import_environ(context), _IMPORT_SECONDS)

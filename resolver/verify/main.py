@@ -86,7 +86,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    some_checks = {"machine": machine_checks, "files": file_checks}
+    some_checks = {"machine": _machine_checks, "files": _file_checks}
     return _report_checks(context, report, some_checks.get(context.checks, checks))
 
 
@@ -178,7 +178,7 @@ def _report_checks(
         return _INTERRUPTED
 
 
-def machine_checks(context: CheckContext) -> Iterator[Group]:
+def _machine_checks(context: CheckContext) -> Iterator[Group]:
     """Yield the results of the checks that need no environment, for use before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
@@ -187,7 +187,7 @@ def machine_checks(context: CheckContext) -> Iterator[Group]:
     yield from network_checks(context, tool)
 
 
-def file_checks(context: CheckContext) -> Iterator[Group]:
+def _file_checks(context: CheckContext) -> Iterator[Group]:
     """Yield the results of the checks of installed files, which run no code of the environment.
 
     `ascend-lock sync` uses them to find damage that it repairs.

@@ -121,10 +121,11 @@ def _start(
 def _read_rows(
     process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
-    """Send the request `text` to a process, and return the rows that it writes, by index.
+    """Send the request `text` to the start process, and return the rows that it writes.
 
-    Reading ends when the process is done or ends, or when it writes nothing for too long. None if
-    the process did not finish the preload.
+    There is a row for each target, by the position of the target in `targets`. Reading ends when
+    the process says that it is done or closes its pipe, or when it has written nothing for the time
+    limit of a start and _SILENCE. None if it did not import the modules of the preload.
     """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
