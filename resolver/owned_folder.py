@@ -70,7 +70,7 @@ class OwnedFolder:
         With `make`, the folder and its missing parents are made.
         """
         if make:
-            make_folder(path)
+            _make_folder(path)
         try:
             descriptor = os.open(path, FOLDER_FLAGS)
         except PermissionError:
@@ -431,7 +431,7 @@ class OwnedFolder:
             yield folder._descriptor, last
 
 
-def make_folder(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     """Make a folder that a user named, and its missing parents, and sync their names to the disk.
 
     Nothing happens if the folder exists. Raises OSError.

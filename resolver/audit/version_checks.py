@@ -22,9 +22,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.audit.version_expressions import (
-    Comparison,
-    Constant,
-    Names,
+    CodeNames,
+    LiteralVersion,
+    VersionComparison,
     constant_of,
     last_name,
     opposite,
@@ -147,7 +147,7 @@ class _Scanner:
         # may have thousands of checks.
         self._last: tuple[ast.stmt, str] | None = None
         self._path = path
-        self._names = Names()
+        self._names = CodeNames()
 
     def scan(self, statements: Sequence[ast.stmt], place: _Place) -> None:
         """Read statements, and add their checks to `found`."""
@@ -205,7 +205,7 @@ class _Scanner:
                 with suppress(InvalidRequirement):
                     need = text.requirement(argument)
                     if need.specifier:
-                        found = Comparison(need.name, str(need.specifier))
+                        found = VersionComparison(need.name, str(need.specifier))
                         self._add(statement, found, Effect.REFUSES, place)
 
     def _scan_generated(self, statement: ast.stmt, place: _Place) -> None:
@@ -216,12 +216,12 @@ class _Scanner:
             ):
                 constant = constant_of(arguments[:3])
                 if constant is not None:
-                    found = Comparison(text.name("protobuf"), f">={constant.version}")
+                    found = VersionComparison(text.name("protobuf"), f">={constant.version}")
                     self._add(statement, found, Effect.REFUSES, place)
             case ast.Assign(targets=[ast.Name(id="GRPC_GENERATED_VERSION")], value=value):
                 generated = self._names.value(value)
-                if isinstance(generated, Constant):
-                    found = Comparison(text.name("grpcio"), f">={generated.version}")
+                if isinstance(generated, LiteralVersion):
+                    found = VersionComparison(text.name("grpcio"), f">={generated.version}")
                     self._add(statement, found, Effect.REFUSES, place)
             case _:
                 pass
@@ -253,7 +253,7 @@ class _Scanner:
     def _add(
         self,
         statement: ast.stmt,
-        comparison: Comparison,
+        comparison: VersionComparison,
         effect: Effect,
         place: _Place,
     ) -> None:

@@ -75,14 +75,14 @@ _NAMESPACES: Final = frozenset({"google", "google.cloud"})
 _NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "sys", "version"})
 
 
-class Release(NamedTuple):
+class VersionOf(NamedTuple):
     """An expression that is the version of a project."""
 
     # The project whose version it is.
     project: NormalizedName
 
 
-class Constant(NamedTuple):
+class LiteralVersion(NamedTuple):
     """An expression that is a version written in the code."""
 
     # The version as text: (2, 4) is `2.4`.
@@ -99,10 +99,10 @@ class Module(NamedTuple):
 
 
 # What an expression stands for.
-Value = Release | Constant | Module
+CodeValue = VersionOf | LiteralVersion | Module
 
 
-class Comparison(NamedTuple):
+class VersionComparison(NamedTuple):
     """A comparison with the version of a project."""
 
     # The project whose version is compared.
@@ -123,11 +123,11 @@ class Part(NamedTuple):
     decides: bool
 
 
-class Names:
+class CodeNames:
     """What the names in a file stand for, by the statements that were read so far."""
 
     def __init__(self) -> None:
-        self._names: ChainMap[str, Value] = ChainMap()
+        self._names: ChainMap[str, CodeValue] = ChainMap()
 
     def enter(self) -> None:
         """Begin the scope of a function or class. Names that are set in it end with `leave`."""
@@ -152,7 +152,7 @@ class Names:
         """Remember a name that is imported from a module, if it is a version or a module."""
         name = alias.asname or alias.name
         if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
-            self._names[name] = Release(_project_of_module(module))
+            self._names[name] = VersionOf(_project_of_module(module))
         elif alias.name[:1].islower() and _top(module) not in ("packaging", "importlib"):
             self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
 
@@ -160,20 +160,20 @@ class Names:
         """Remember that a name stands for a version from now on, or that it no longer does."""
         if isinstance(target, ast.Name):
             meaning = self.value(value)
-            if isinstance(meaning, Release | Constant):
+            if isinstance(meaning, VersionOf | LiteralVersion):
                 self._names[target.id] = meaning
             else:
                 self._names.pop(target.id, None)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
             # is_available, torch_version = _is_package_available("torch", return_version=True)
             meaning = self.value(value)
-            if isinstance(meaning, Release):
+            if isinstance(meaning, VersionOf):
                 names = [element.id for element in target.elts if isinstance(element, ast.Name)]
                 for name in names:
                     if "version" in name:
                         self._names[name] = meaning
 
-    def comparisons(self, test: ast.expr) -> list[Comparison]:
+    def comparisons(self, test: ast.expr) -> list[VersionComparison]:
         """Return the comparisons with a project's version that one part of a condition makes."""
         match test:
             case ast.Compare():
@@ -184,7 +184,7 @@ class Names:
             case _:
                 return []
 
-    def _chain(self, chain: ast.Compare) -> list[Comparison]:
+    def _chain(self, chain: ast.Compare) -> list[VersionComparison]:
         """Return the comparisons in `a < b < c`."""
         found = []
         left = self.value(chain.left)
@@ -192,16 +192,16 @@ class Names:
             right = self.value(comparator)
             sign = _OPERATORS.get(type(operator))
             match left, right:
-                case (Release(project=project), Constant()) if sign is not None:
-                    found.append(Comparison(project, _specifier(sign, right)))
-                case (Constant(), Release(project=project)) if sign is not None:
-                    found.append(Comparison(project, _specifier(_MIRRORED[sign], left)))
+                case (VersionOf(project=project), LiteralVersion()) if sign is not None:
+                    found.append(VersionComparison(project, _specifier(sign, right)))
+                case (LiteralVersion(), VersionOf(project=project)) if sign is not None:
+                    found.append(VersionComparison(project, _specifier(_MIRRORED[sign], left)))
                 case _:
                     pass
             left = right
         return found
 
-    def _function_of_version(self, call: ast.Call) -> Comparison | None:
+    def _function_of_version(self, call: ast.Call) -> VersionComparison | None:
         """Return the comparison that a call such as `is_torch_version(">=", "2.4")` makes.
 
         None if the call makes no such comparison.
@@ -227,18 +227,18 @@ class Names:
         name = last_name(call.func)
         named = _NAMED_FUNCTION.fullmatch(name)
         if named is not None and (signs or named["kind"] != "version"):
-            return Comparison(_project(named["project"]), specifier)
+            return VersionComparison(_project(named["project"]), specifier)
         if signs and len(names) == 1 and "version" in name:
-            return Comparison(_project(names[0]), specifier)
+            return VersionComparison(_project(names[0]), specifier)
         return None
 
-    def value(self, node: ast.expr) -> Value | None:
+    def value(self, node: ast.expr) -> CodeValue | None:
         """Return what an expression stands for; None if it is no version and no module."""
         match node:
             case ast.Constant(value=str(value)) if _VERSION.fullmatch(value):
-                return Constant(value, is_number=False)
+                return LiteralVersion(value, is_number=False)
             case ast.Constant(value=int(value)) if not isinstance(value, bool) and value >= 0:
-                return Constant(str(value), is_number=True)
+                return LiteralVersion(str(value), is_number=True)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 return constant_of(elements)
             case ast.Name(id=name):
@@ -258,7 +258,7 @@ class Names:
             case _:
                 return None
 
-    def _attribute(self, value: Value | None, attribute: str) -> Value | None:
+    def _attribute(self, value: CodeValue | None, attribute: str) -> CodeValue | None:
         """Return the value of an attribute of a value.
 
         It is the release of a module for `__version__` and the like, and the value itself for
@@ -266,32 +266,33 @@ class Names:
         """
         match value:
             case Module(project=project) if attribute in _VERSION_ATTRIBUTES:
-                return Release(project) if project not in _NO_PROJECTS else None
-            case Release() | Constant() if attribute in (*_SAME_VERSION, *_VERSION_ATTRIBUTES):
-                return value
+                return VersionOf(project) if project not in _NO_PROJECTS else None
+            case VersionOf() | LiteralVersion():
+                is_version = attribute in (*_SAME_VERSION, *_VERSION_ATTRIBUTES)
+                return value if is_version else None
             case _:
                 return None
 
-    def _call(self, call: ast.Call) -> Value | None:
+    def _call(self, call: ast.Call) -> CodeValue | None:
         """Return what a call returns; None if it is no version."""
         name = last_name(call.func)
         if isinstance(call.func, ast.Attribute) and name in _METHODS:
             return self.value(call.func.value)
         installed = _installed(call, name)
         if installed is not None:
-            return Release(_project(installed))
+            return VersionOf(_project(installed))
         values = [self.value(argument) for argument in call.args]
         if name == "getattr" and len(call.args) > 1:
             attribute = call.args[1]
             if isinstance(attribute, ast.Constant):
                 return self._attribute(values[0], str(attribute.value))
         if name.lower() in _WRAPPERS:
-            known = [value for value in values if isinstance(value, Release | Constant)]
+            known = [value for value in values if isinstance(value, VersionOf | LiteralVersion)]
             return known[0] if len(known) == 1 else None
         match values:
             # extract_version(numpy)
             case [Module(project=project)] if "version" in name:
-                return Release(project)
+                return VersionOf(project)
             case _:
                 return None
 
@@ -332,7 +333,7 @@ def _project_of_module(module: str) -> NormalizedName:
     return _project(name)
 
 
-def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
+def constant_of(elements: Sequence[ast.expr]) -> LiteralVersion | None:
     """Return the version that integers of a tuple or list spell, so that (2, 4) is 2.4.
 
     None if there is any other element, or no element.
@@ -342,10 +343,10 @@ def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
         if not isinstance(element, ast.Constant) or not isinstance(element.value, int):
             return None
         numbers.append(str(element.value))
-    return Constant(".".join(numbers), is_number=True) if numbers else None
+    return LiteralVersion(".".join(numbers), is_number=True) if numbers else None
 
 
-def _specifier(sign: str, constant: Constant) -> str:
+def _specifier(sign: str, constant: LiteralVersion) -> str:
     """Return the specifier that admits the versions for which a comparison holds.
 
     A number or a tuple is compared with the first parts of a version. Code usually cuts off the
@@ -388,7 +389,7 @@ def parts_of(test: ast.expr, outcome: bool) -> Iterator[Part]:
             yield Part(test, negated=False, decides=True)
 
 
-def opposite(comparison: Comparison) -> Comparison:
+def opposite(comparison: VersionComparison) -> VersionComparison:
     """Return the comparison that holds for exactly the versions for which this one does not."""
     matched = re.match(r"[<>=!]=?", comparison.specifier)
     sign = matched.group() if matched is not None else ""

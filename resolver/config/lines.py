@@ -155,9 +155,8 @@ def _header_path(keys: Path, last_rows: dict[Path, int]) -> Path:
     return (*path, keys[-1])
 
 
-@lru_cache
-def _line_numbers(text: str) -> LineNumbers:
-    return LineNumbers(text)
+# The line numbers of a text, which are kept for several texts.
+_line_numbers: Final = lru_cache(LineNumbers)
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):
