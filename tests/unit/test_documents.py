@@ -238,3 +238,7 @@ def test_every_export_is_documented(form: str) -> None:
     title = {"pylock": "pylock.toml", "ansible": "playbook"}.get(form, form).lower()
     for name in ("docs/export.md", "docs/export.zh-CN.md", "README.md", "README.zh-CN.md"):
         assert title in read(name).lower(), name
+
+
+def test_the_corpus_has_the_shipped_systems() -> None:
+    assert read("tests/fuzz/corpus/systems/shipped.toml") == read("matrices/systems.toml")
