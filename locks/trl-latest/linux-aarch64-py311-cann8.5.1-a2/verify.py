@@ -480,7 +480,7 @@ def allowed_settings(sections: "Mapping[str, Mapping[str, str]]") -> "dict[str, 
     return settings
 
 
-def by_section(settings: "Mapping[str, str]") -> "dict[str, dict[str, str]]":
+def _by_section(settings: "Mapping[str, str]") -> "dict[str, dict[str, str]]":
     """Return settings by section and name.
 
     The keys of `settings` are `section.name`, as pip has them.
@@ -519,7 +519,7 @@ def pip_variables(python: "str", environ: "Mapping[str, str]") -> "dict[str, str
     )
     # Code of the environment that runs at each start may print before it.
     listed = done.stdout.strip().splitlines()[-1]
-    settings = allowed_settings(by_section(json.loads(listed)))
+    settings = allowed_settings(_by_section(json.loads(listed)))
     _require_addresses(settings, environ)
     variables = dict(_NO_FILES)
     for name, value in settings.items():
@@ -1536,7 +1536,7 @@ def _canonical_suffix(suffix: "re.Match[str]") -> "str":
 
 
 @functools.lru_cache(maxsize=None)
-def real_folder(folder: "str") -> "str":
+def _real_folder(folder: "str") -> "str":
     """Return the path of a folder without symbolic links."""
     return os.path.realpath(folder)
 
@@ -1595,7 +1595,7 @@ class InstalledDistribution:
                 file = os.path.normpath(os.path.join(self.root, name))
                 if not file.startswith(f"{self.root}/"):
                     # lib64 of an environment is a link to lib
-                    file = os.path.join(real_folder(os.path.dirname(file)), os.path.basename(file))
+                    file = os.path.join(_real_folder(os.path.dirname(file)), os.path.basename(file))
                 # Python may compile a module again at any time
                 is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
                 if not is_compiled:
@@ -1952,7 +1952,7 @@ def _other_environment(context: "CheckContext", installed: "Installed") -> "Find
     if missing < max(_MANY_MISSING, found):
         return None
     install = context.install_command
-    if is_shared() or extra_distributions(context, installed):
+    if is_shared() or _extra_distributions(context, installed):
         install = context.venv_command
     values = {"found": str(found), "count": str(len(pins))}
     return Finding("environment-other", {**values, "python": sys.executable, "install": install})
@@ -1985,7 +1985,7 @@ def check_distributions(
         if finding.values.get("name") in pins or (is_leftover and not is_shared()):
             findings.append(finding)
     findings += _unwanted(context, installed, colliding)
-    extra = extra_distributions(context, installed)
+    extra = _extra_distributions(context, installed)
     if extra:
         remedy = ""
         if all(installed[name].is_ours for name in extra):
@@ -2013,7 +2013,7 @@ def _unwanted(
             yield Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
 
 
-def extra_distributions(context: "CheckContext", installed: "Iterable[str]") -> "list[str]":
+def _extra_distributions(context: "CheckContext", installed: "Iterable[str]") -> "list[str]":
     """Return the names of installed distributions that the lock does not mention, sorted.
 
     pip, setuptools and wheel are left out.
@@ -2766,7 +2766,8 @@ def run_python(
     The process is not isolated (`-I`), unlike all others that are started here: it imports what a
     user's program would.
 
-    Return the objects that the code passes to `write_row`, and the `ProgramResult.ending`.
+    Return the objects that the code passes to `write_row`, and how the process ended: the last line
+    of its standard error, or else its status in words.
     """
     command = [sys.executable, "-c", _WRITE_ROW + code, *arguments]
     result = run_program(command, import_environ(context), _IMPORT_SECONDS)
@@ -2929,7 +2930,7 @@ def _asks_for_hdk(context: "CheckContext") -> "bool":
 def check_computation(context: "CheckContext", tool: "NpuTool") -> "Iterator[Group]":
     """Yield the result of a computation on the NPU, if the lock has torch-npu."""
     if TORCH_PLUGIN in context.lock.pins:
-        yield check_npu(context, tool)
+        yield _check_npu(context, tool)
 
 
 def check_cann(context: "CheckContext") -> "Group":
@@ -3185,7 +3186,7 @@ def check_soc(context: "CheckContext", tool: "NpuTool") -> "Group":
     return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(context: "CheckContext", tool: "NpuTool") -> "Group":
+def _check_npu(context: "CheckContext", tool: "NpuTool") -> "Group":
     """Check that torch_npu adds two tensors correctly on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_device:
@@ -4706,7 +4707,7 @@ def _replacing(folder: "int", name: "str") -> "Iterator[IO[bytes]]":
 def _folder_in(folder: "int", name: "str") -> "Iterator[int]":
     """Yield a descriptor of a folder in another one, which is made if it is missing.
 
-    Raise OSError if a link is in its place.
+    Raises OSError if a link is in its place.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=folder)
@@ -5507,10 +5508,11 @@ def _start(
 def _read_rows(
     process: "subprocess.Popen[bytes]", text: "str", targets: "Sequence[Startable]", request: "StartRequest"
 ) -> "dict[int, dict[str, Any]] | None":
-    """Send the request `text` to a process, and return the rows that it writes, by index.
+    """Send the request `text` to the start process, and return the rows that it writes.
 
-    Reading ends when the process is done or ends, or when it writes nothing for too long. None if
-    the process did not finish the preload.
+    There is a row for each target, by the position of the target in `targets`. Reading ends when
+    the process says that it is done or closes its pipe, or when it has written nothing for the time
+    limit of a start and _SILENCE. None if it did not import the modules of the preload.
     """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
@@ -6008,7 +6010,7 @@ def run(text: "str", file: "str", arguments: "Sequence[str]") -> "int":
         groups = [check_machine(context), *check_components(context, ask_tool(context))]
         sys.stdout.write("".join(report.install_lines(group) for group in groups))
         return 0
-    some_checks = {"machine": machine_checks, "files": file_checks}
+    some_checks = {"machine": _machine_checks, "files": _file_checks}
     return _report_checks(context, report, some_checks.get(context.checks, checks))
 
 
@@ -6100,7 +6102,7 @@ def _report_checks(
         return _INTERRUPTED
 
 
-def machine_checks(context: "CheckContext") -> "Iterator[Group]":
+def _machine_checks(context: "CheckContext") -> "Iterator[Group]":
     """Yield the results of the checks that need no environment, for use before an installation."""
     yield check_machine(context)
     yield check_interpreter(context)
@@ -6109,7 +6111,7 @@ def machine_checks(context: "CheckContext") -> "Iterator[Group]":
     yield from network_checks(context, tool)
 
 
-def file_checks(context: "CheckContext") -> "Iterator[Group]":
+def _file_checks(context: "CheckContext") -> "Iterator[Group]":
     """Yield the results of the checks of installed files, which run no code of the environment.
 
     `ascend-lock sync` uses them to find damage that it repairs.
