@@ -58,6 +58,10 @@ class Clock:
         left = max(now - self._began, self.seconds * _REST)
         self._end = min(self._end, now + left)
 
+    def grant(self, seconds: float) -> None:
+        """Let the clock end after so many seconds from now, whenever it would have ended."""
+        self._end = spent() + seconds
+
     def restore(self) -> None:
         """Undo `shorten`: the clock ends when it would have ended without it."""
         self._end = self._began + self.seconds

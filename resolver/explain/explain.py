@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import NamedTuple
 
@@ -21,12 +20,11 @@ from resolver.explain.causes import with_marks
 from resolver.explain.clock import Clock
 from resolver.explain.contradiction import contradiction_of
 from resolver.explain.cores import checked_cores, found_cores, shown_core
-from resolver.explain.fix_search import find_fixes
+from resolver.explain.fix_search import FixSearch
 from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import Loss, loss_of
-from resolver.explain.search_results import FixSearchResults
 from resolver.explain.split import split
-from resolver.explain.supposed_files import Supposed, search_supposed
+from resolver.explain.supposed_files import Supposed, suppose, wanted_wheels
 from resolver.explain.trials import Trials
 from resolver.explain.unreachable_indexes import awaited_by, depends_on_unreachable_index
 from resolver.index.protocol import Catalog
@@ -48,8 +46,10 @@ from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.
 _SHARE_OF_AWAITED = 1 / 4
-# The share of the time that is left after that for ways that need something of such an index.
-_SHARE_OF_SUPPOSED = 1 / 2
+# The share of the time that is left for ways that need nothing of such an index.
+_SHARE_OF_SOLVED = 3 / 4
+# The share of the time that is left for one part of the two searches.
+_SHARE_OF_PHASE = 1 / 2
 # The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
 # How many ways out are reported that need something of an index that did not answer.
@@ -87,36 +87,43 @@ def explanation_of(
     awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
     conflicts = _found_conflicts(refutation, clock)
     report(problem, tuple(conflicts.contradictions), awaited)
-    trials = Trials(compiler, clauses.universe, clock, options, catalog_of, read_shipped)
-    trials.learn(refutation)
     is_all_reachable = not any(
         depends_on_unreachable_index(constraint, clauses) for constraint in clauses.known
     )
     # Where an index could not be reached, time is left for what it might have.
-    with nullcontext() if is_all_reachable else _leaving_time(trials):
-        results = find_fixes(clauses, conflicts.cores, trials, report_fix)
-        for core, hidden in results.further:
-            conflicts.add(core, hidden)
-        concerned = _projects_of(conflicts.contradictions)
-        divided = split(trials, conflicts.cores, concerned)
-    fixes = [(loss_of(fix), fix) for fix in divided]
-    fixes += _solved_fixes(results, trials, conflicts.contradictions, concerned)
+    own_clock = clock if is_all_reachable else clock.within(clock.left * _SHARE_OF_SOLVED)
+    trials = Trials(compiler, clauses.universe, own_clock, options, catalog_of, read_shipped)
+    trials.learn(refutation)
+    search = FixSearch(clauses, conflicts.cores, trials, report_fix)
+    supposed = None
+    if is_all_reachable:
+        search.try_known()
+    else:
+        supposed = _try_known_of_both(search, clauses, clock)
+    search.try_changes()
+    for core, hidden in search.results.further:
+        conflicts.add(core, hidden)
+    concerned = _projects_of(conflicts.contradictions)
+    fixes = [(loss_of(fix), fix) for fix in split(trials, conflicts.cores, concerned)]
+    clock.limited |= own_clock.limited
+    fixes += _solved_fixes(search, conflicts.contradictions, concerned)
     awaiting: Sequence[tuple[Loss, Fix]] = ()
     if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
-        awaiting = _awaiting_fixes(trials, clauses, conflicts.contradictions, concerned, best)
+        worlds = _finished_worlds(supposed, trials, clauses, clock) if _may_be_nearer(best) else []
+        awaiting = _awaiting_fixes(worlds, conflicts.contradictions, concerned, best)
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
         contradictions=tuple(conflicts.contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         awaiting=tuple(islice(lettered(awaiting, problem.stack.name, options, "0"), _AWAITING)),
-        attempts=_reported(results.attempts),
+        attempts=_reported(search.results.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, conflicts.contradictions)),
         options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
-        unreachable_projects=tuple(sorted(results.unreachable_projects.items())),
+        unreachable_projects=tuple(sorted(search.results.unreachable_projects.items())),
     )
 
 
@@ -150,21 +157,53 @@ def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
     return _Conflicts(cores, contradictions, known_reasons)
 
 
-@contextmanager
-def _leaving_time(trials: Trials) -> Iterator[None]:
-    """Let the trials of a `with` block leave a share of the time that is left."""
-    clock = trials.clock
-    trials.clock = clock.within(clock.left * (1 - _SHARE_OF_SUPPOSED))
-    try:
-        yield
-    finally:
-        clock.limited |= trials.clock.limited
-        trials.clock = clock
+def _try_known_of_both(search: FixSearch, clauses: Clauses, clock: Clock) -> Supposed | None:
+    """Try what is known about the projects, then the same with what indexes are supposed to have.
+
+    The latter is left out if the former has a fix that contradicts nothing. Each takes at most half
+    of the time that is left, and so will the rest of `search`. Return the search that supposes
+    files, if there was one.
+    """
+    own_clock = search.trials.clock
+    own_clock.grant(clock.left * _SHARE_OF_PHASE)
+    search.try_known()
+    if search.results.safe:
+        return None
+    supposed = suppose(search.trials, clauses, clock.within(clock.left * _SHARE_OF_PHASE))
+    if supposed is not None:
+        supposed.search.try_known()
+    own_clock.grant(clock.left * _SHARE_OF_PHASE)
+    return supposed
+
+
+def _may_be_nearer(best: Loss | None) -> bool:
+    """Return whether what needs an unreachable index may lose less than the best fix."""
+    return best is None or bool(best.lost) or best.changes > 1
+
+
+def _finished_worlds(
+    supposed: Supposed | None, trials: Trials, clauses: Clauses, clock: Clock
+) -> list[Supposed]:
+    """Return the searches that suppose files, which have ended, or go on until the clock ends.
+
+    `supposed` is the one that was begun; None if there is none. If more is known to be wanted of
+    the indexes by now, there is another one, which comes first.
+    """
+    if supposed is not None and supposed.wheels == wanted_wheels(clauses):
+        supposed.search.trials.clock.grant(clock.left)
+        supposed.search.try_changes()
+        return [supposed]
+    worlds = [] if supposed is None else [supposed]
+    further = suppose(trials, clauses, clock.within(clock.left))
+    if further is not None:
+        further.search.try_known()
+        further.search.try_changes()
+        worlds.insert(0, further)
+    return worlds
 
 
 def _awaiting_fixes(
-    trials: Trials,
-    clauses: Clauses,
+    worlds: Sequence[Supposed],
     contradictions: Sequence[Contradiction],
     concerned: Sequence[str],
     best: Loss | None,
@@ -172,15 +211,14 @@ def _awaiting_fixes(
     """Return the fixes that are expected to lock where an index answers, with what they lose.
 
     `best` is the least loss of the fixes that were solved; None if there are none. Only fixes that
-    are nearer to the stack are returned.
+    are nearer to the stack are returned, each once.
     """
-    if best is not None and not best.lost and best.changes <= 1:
-        return []
-    supposed = search_supposed(trials, clauses, trials.clock.within(trials.clock.left))
-    if supposed is None:
-        return []
-    found = _solved_fixes(supposed.results, supposed.trials, contradictions, concerned, supposed)
-    return [(loss, fix) for loss, fix in found if best is None or _is_nearer(loss, best)]
+    found: dict[tuple[Change, ...], tuple[Loss, Fix]] = {}
+    for supposed in worlds:
+        for loss, fix in _solved_fixes(supposed.search, contradictions, concerned, supposed):
+            if best is None or _is_nearer(loss, best):
+                found.setdefault(fix.changes, (loss, fix))
+    return list(found.values())
 
 
 def _is_nearer(loss: Loss, best: Loss) -> bool:
@@ -193,8 +231,7 @@ def _is_nearer(loss: Loss, best: Loss) -> bool:
 
 
 def _solved_fixes(
-    results: FixSearchResults,
-    trials: Trials,
+    search: FixSearch,
     contradictions: Sequence[Contradiction],
     concerned: Sequence[str],
     supposed: Supposed | None = None,
@@ -204,9 +241,10 @@ def _solved_fixes(
     Only searches end early: what was found is solved once more without help from similar locks. If
     the search was in a `supposed` world, only fixes are yielded that depend on it.
     """
+    trials = search.trials
     problem, universe = trials.problem, trials.universe
     trials.clock.restore()
-    for changed, locked in results.fixes:
+    for changed, locked in search.results.fixes:
         resolution = trials.exact(changed.edits, locked)
         awaited = () if supposed is None else supposed.awaited(resolution)
         if supposed is not None and not awaited:

@@ -24,42 +24,62 @@ from resolver.resolve.clauses import Clauses
 _STEPS = 240
 
 
-def find_fixes(
-    clauses: Clauses,
-    cores: Sequence[Sequence[Constraint]],
-    trials: Trials,
-    report: Callable[[tuple[Change, ...]], None],
-) -> FixSearchResults:
-    """Return the fixes of a refuted stack in the order found, and the attempts that failed.
+class FixSearch:
+    """The search for the fixes of one refuted stack.
 
-    `cores` are the contradictions of the stack. `report` is called with the changes of the first
-    fix that contradicts no fact and no metadata. From the first such fix on that drops only lines
-    about projects that no index has, the clock is shortened. When time is up, the results are
-    incomplete, and `trials.clock.limited` is set.
+    First comes what is known about its projects (`try_known`), then sets of changes
+    (`try_changes`). Each ends when the clock of the trials does: then `results` is incomplete, and
+    `trials.clock.limited` is set. From the first fix on that contradicts nothing and drops only
+    lines about projects that no index has, the clock is shortened.
     """
-    constraints = list(chain.from_iterable(cores))
-    lacking = lacking_projects(constraints)
 
-    def report_safe(changed: ChangedStack) -> None:
-        if not results.safe:
-            report(changed.reported)
-        if changed.dropped <= lacking:
-            trials.clock.shorten()
+    def __init__(
+        self,
+        clauses: Clauses,
+        cores: Sequence[Sequence[Constraint]],
+        trials: Trials,
+        report: Callable[[tuple[Change, ...]], None] = lambda _: None,
+    ) -> None:
+        """Begin with the contradictions of the stack, given by their cores.
 
-    results = FixSearchResults(report_safe)
-    search: list[Repairs] = []
-    first = Repairs(clauses, cores, trials, results, search)
-    search.append(first)
-    with trials.clock.limiting():
-        _try_what_is_known(first, search, constraints)
-        first.suggest(constraints)
-        _take_steps(search, trials, results)
-        if not results.fixes and len(cores) < SEVERAL:
-            heuristics.try_loosening(first)
-        if not results.fixes:
-            # If many lines are pinned, there are more sets of changes than can be tried.
-            heuristics.try_dropping(first, constraints)
-    return results
+        `report` is called with the changes of the first fix that contradicts no fact and no
+        metadata.
+        """
+        self.trials = trials
+        # The fixes in the order found, and the attempts that failed.
+        self.results = FixSearchResults(self._report)
+        self._report_first = report
+        self._cores = cores
+        self._constraints = list(chain.from_iterable(cores))
+        self._lacking = lacking_projects(self._constraints)
+        # The repairs of the original stack, followed by those of changed stacks.
+        self._queue: list[Repairs] = []
+        self._first = Repairs(clauses, cores, trials, self.results, self._queue)
+        self._queue.append(self._first)
+
+    def _report(self, changed: ChangedStack) -> None:
+        """Take note of a fix that contradicts nothing."""
+        if not self.results.safe:
+            self._report_first(changed.reported)
+        if changed.dropped <= self._lacking:
+            self.trials.clock.shorten()
+
+    def try_known(self) -> None:
+        """Try the changed stacks that facts, tables and shipped stacks suggest."""
+        with self.trials.clock.limiting():
+            _try_what_is_known(self._first, self._queue, self._constraints)
+
+    def try_changes(self) -> None:
+        """Try sets of changes, the cheapest first. `try_known` was called before."""
+        first, results = self._first, self.results
+        with self.trials.clock.limiting():
+            first.suggest(self._constraints)
+            _take_steps(self._queue, self.trials, results)
+            if not results.fixes and len(self._cores) < SEVERAL:
+                heuristics.try_loosening(first)
+            if not results.fixes:
+                # If many lines are pinned, there are more sets of changes than can be tried.
+                heuristics.try_dropping(first, self._constraints)
 
 
 def _try_what_is_known(

@@ -2,12 +2,12 @@
 
 The search for fixes is made again in a world in which each index that could not be reached has what
 the stack and releases that were read require of it. What it finds there was not solved with real
-files, so it is no fix. `explain/explain` calls `search_supposed`.
+files, so it is no fix. `explain/explain` calls `suppose`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -20,8 +20,7 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.explain.clock import Clock
 from resolver.explain.cores import found_cores
-from resolver.explain.fix_search import find_fixes
-from resolver.explain.search_results import FixSearchResults
+from resolver.explain.fix_search import FixSearch
 from resolver.explain.trials import Trials
 from resolver.explain.unreachable_indexes import depends_on_unreachable_index
 from resolver.index.protocol import UnusableFile
@@ -41,12 +40,12 @@ _SHARE_OF_CORES = 1 / 4
 
 
 class Supposed(NamedTuple):
-    """What was found in a world in which unreachable indexes have what is required of them."""
+    """The search in a world in which unreachable indexes have what is required of them."""
 
-    # The locks of changed stacks in that world.
-    trials: Trials
-    # What the search has found.
-    results: FixSearchResults
+    # The search for fixes in that world.
+    search: FixSearch
+    # The wheels that unreachable indexes have there.
+    wheels: Sequence[UnhashedWheel]
     # The catalog of that world.
     catalog: UnhashedCatalog
 
@@ -63,13 +62,14 @@ class Supposed(NamedTuple):
         )
 
 
-def search_supposed(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed | None:
-    """Search for fixes in a world in which unreachable indexes have what is required of them.
+def suppose(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed | None:
+    """Return the search in a world in which unreachable indexes have what is required of them.
 
-    `trials` and `clauses` are those of the original stack. Return None if the indexes can have
-    nothing that helps, if the stack itself has a solution in that world, or if time is up first.
+    `trials` and `clauses` are those of the original stack. Nothing was tried yet. Return None if
+    the indexes can have nothing that helps, if the stack itself has a solution in that world, or if
+    time is up first.
     """
-    wheels = list(_supposed_wheels(clauses))
+    wheels = wanted_wheels(clauses)
     if not wheels:
         return None
     catalog = UnhashedCatalog(clauses.universe.catalog, wheels)
@@ -83,8 +83,12 @@ def search_supposed(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed 
         return None
     supposed.learn(answer)
     cores = found_cores(answer, clock.within(clock.seconds * _SHARE_OF_CORES))
-    results = find_fixes(answer.clauses, cores, supposed, lambda _: None)
-    return Supposed(supposed, results, catalog)
+    return Supposed(FixSearch(answer.clauses, cores, supposed), wheels, catalog)
+
+
+def wanted_wheels(clauses: Clauses) -> list[UnhashedWheel]:
+    """Return the wheels that unreachable indexes are supposed to have, by what is known so far."""
+    return list(_supposed_wheels(clauses))
 
 
 def _supposed_wheels(clauses: Clauses) -> Iterator[UnhashedWheel]:
