@@ -126,12 +126,26 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
         yield _unchecked("pairing")
         return
     try:
+        if _is_on_no_index(fact, offers):
+            yield _holds("no-project", project=fact.package)
+            return
         versions, remarks = _sample(fact, offers)
         yield from remarks
         if versions:
             yield from _Checker(fact.package, versions, offers).check(fact)
     except IndexFailure as error:
         yield _unchecked("failed", why=error.phrases["why"] or error.phrases["message"])
+
+
+def _is_on_no_index(fact: Fact, offers: Offers) -> bool:
+    """Return whether a fact is about the name of a project that no index has. Raise IndexFailure.
+
+    False if an index that may have the project did not answer.
+    """
+    if not isinstance(fact, model.Names) or not fact.is_about_all:
+        return False
+    lookup = offers.catalog.lookup(fact.package)
+    return not lookup.pages and not lookup.unreachable
 
 
 def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:

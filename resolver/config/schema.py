@@ -167,7 +167,9 @@ class ImportRow(_Table, kw_only=True, frozen=True):
     platforms: tuple[Platform, ...] = ()
     # The project that replaces it; without the key, it is left out.
     replacement: NormalizedName | None = None
-    # Why, in one sentence.
+    # The extra of the same project that replaces `extra`; without the key, no extra does.
+    replacement_extra: NormalizedName | None = None
+    # Why. The table of an import shows the first two sentences: why, and what to do.
     reason: Sentence
     # The reason in Chinese; may be empty.
     reason_zh: Sentence = ""

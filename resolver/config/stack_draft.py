@@ -49,7 +49,7 @@ from resolver.config.schema import ImportRow
 from resolver.model import text as texts
 from resolver.model.component import Components
 from resolver.model.constraint import StackKey
-from resolver.model.fact import Absent, Excludes, Names, Need
+from resolver.model.fact import Absent, Excludes, Names, Need, Sources
 from resolver.model.message import TEXT, Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Platform
@@ -336,12 +336,13 @@ class _Drafter:
 
     def _why_excluded(self, project: NormalizedName) -> Message | None:
         """Return why no release of a project is for this target; None if it may be."""
+        row = self._left_out.get((project, ""))
+        if row is not None and row.replacement is not None:
+            return None
         if project in self._excluded:
             return self._excluded[project]
-        row = self._left_out.get((project, ""))
         if row is not None:
-            is_replaced = row.replacement is not None
-            return None if is_replaced else verbatim(row.reason, row.reason_zh)
+            return verbatim(row.reason, row.reason_zh)
         return message("import.cuda") if _CUDA.search(project) else None
 
     def _why_elsewhere(self, project: NormalizedName) -> Message | None:
@@ -366,7 +367,7 @@ class _Drafter:
         """
         if need.url:
             return None
-        return self._replaced(need) or self._without_extra(need) or _without_cuda_extras(need)
+        return self._replaced(need) or self._without_extras(need) or _without_cuda_extras(need)
 
     def _replaced(self, need: Requirement) -> tuple[Requirement, Message] | None:
         """Return the requirement on the project that replaces another, by imports.toml; or None."""
@@ -376,20 +377,26 @@ class _Drafter:
         instead = Requirement(name=import_row.replacement, marker=need.marker)
         return instead, verbatim(import_row.reason, import_row.reason_zh)
 
-    def _without_extra(self, need: Requirement) -> tuple[Requirement, Message] | None:
-        """Return a requirement without the extra that imports.toml leaves out; or None.
+    def _without_extras(self, need: Requirement) -> tuple[Requirement, Message] | None:
+        """Return a requirement without the extras that imports.toml has; None if it has none.
 
-        The row of imports.toml is recorded.
+        The reason is that of the first of them.
         """
+        import_rows = []
+        extras = set()
         for extra in need.extras:
             import_row = self._left_out.get((need.name, extra))
             if import_row is None:
+                extras.add(extra)
                 continue
-            self._dropped_extras.append(import_row)
-            others = tuple(other for other in need.extras if other != extra)
-            why = verbatim(import_row.reason, import_row.reason_zh)
-            return replace(need, extras=others), why
-        return None
+            import_rows.append(import_row)
+            if import_row.replacement_extra is not None:
+                extras.add(import_row.replacement_extra)
+        if not import_rows:
+            return None
+        self._dropped_extras += import_rows
+        why = verbatim(import_rows[0].reason, import_rows[0].reason_zh)
+        return replace(need, extras=tuple(sorted(extras))), why
 
 
 def _without_cuda_extras(need: Requirement) -> tuple[Requirement, Message] | None:
@@ -465,12 +472,15 @@ def _excluded_projects(matrices: Path, components: Components) -> dict[Normalize
     """Return the projects that an import leaves out because of a fact, with the fact's reason.
 
     An `excludes` or `names` fact is about all their releases, or an `absent` fact says that they
-    must not be installed. A project that a shipped stack takes from a commit is not left out:
-    locking explains the fact, and that commit is a way out.
+    must not be installed. A project that a shipped stack takes from a commit, or of which a fact
+    knows one, is not left out: locking explains the fact, and that commit is a way out.
     """
+    files = load_facts(matrices)
     from_commits = _projects_from_commits(matrices, components)
+    for file in files:
+        from_commits.update(fact.package for fact in file.content.of(Sources))
     reasons = {}
-    for file in load_facts(matrices):
+    for file in files:
         for fact in (*file.content.of(Excludes), *file.content.of(Names)):
             if fact.is_about_all and fact.package not in from_commits:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)

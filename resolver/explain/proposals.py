@@ -51,6 +51,7 @@ from resolver.model.fact import Absent, Builds, Metadata, Practice
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.slips import is_slip
 from resolver.model.source import RepositoryFile
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
@@ -433,24 +434,3 @@ def _is_value_of(component: str, constraint: Constraint) -> bool:
 def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
     """Return whether a constraint is a requirement of a release's core metadata."""
     return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA
-
-
-def is_slip(written: str, meant: str) -> bool:
-    """Return whether a name may be a slip of the pen for another one.
-
-    Apart from `-`, they differ by one character that is added, missing or another one, or by two
-    neighbours in the wrong order.
-    """
-    short, long = sorted((written.replace("-", ""), meant.replace("-", "")), key=len)
-    if short == long:
-        return True
-    same = 0
-    while same < len(short) and short[same] == long[same]:
-        same += 1
-    # Both tails begin with the first character that differs.
-    short_tail, long_tail = short[same:], long[same:]
-    if len(short) < len(long):
-        return short_tail == long_tail[1:]
-    is_replaced = short_tail[1:] == long_tail[1:]
-    is_swapped = short_tail[:2] == long_tail[1::-1] and short_tail[2:] == long_tail[2:]
-    return is_replaced or is_swapped

@@ -22,7 +22,7 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
-from resolver.model.fact import Fact
+from resolver.model.fact import Fact, Names
 from resolver.model.release import Rejection, RejectionReason, Release
 
 
@@ -93,6 +93,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     # If no index has the project: a known project with a similar name, or a component that people
     # call by this name; empty if there is none.
     meant: str = ""
+    # If no index has the project: the fact that says where it is from; None if there is none.
+    named: Names | None = None
     # If wheels were rejected: the processor, glibc and Python of the target, as pairs of name and
     # value (see `target.tag_values`).
     machine: tuple[tuple[str, str], ...] = ()
@@ -172,7 +174,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fact(self) -> Fact | None:
-        """Return the fact that the constraint is from; None if it is not from a fact."""
+        """Return the fact that the constraint is from; None if it is not from a fact.
+
+        For a project that no index has, it is the fact that says where it is from.
+        """
         match self.constraint:
             case Requires(fact=fact) | BuildLine(fact=fact):
                 return fact
@@ -180,7 +185,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
                 return excluding
             case Exclusive(fact=exclusive):
                 return exclusive
-            case StackLine() | ComponentValue() | Unavailable():
+            case Unavailable():
+                return self.evidence.named
+            case StackLine() | ComponentValue():
                 return None
 
 

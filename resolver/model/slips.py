@@ -106,6 +106,47 @@ def toml_hint(line: str, column: int) -> Phrase:
     return EMPTY if sign is None else _full_width_hint(sign[0], sign[0].translate(_TO_ASCII))
 
 
+def is_slip(written: str, meant: str) -> bool:
+    """Return whether a name may be a slip of the pen for another one.
+
+    Apart from `-`, they differ by one character that is added, missing or another one, or by two
+    neighbours in the wrong order.
+    """
+    short, long = sorted((written.replace("-", ""), meant.replace("-", "")), key=len)
+    if short == long:
+        return True
+    same = 0
+    while same < len(short) and short[same] == long[same]:
+        same += 1
+    # Both tails begin with the first character that differs.
+    short_tail, long_tail = short[same:], long[same:]
+    if len(short) < len(long):
+        return short_tail == long_tail[1:]
+    is_replaced = short_tail[1:] == long_tail[1:]
+    is_swapped = short_tail[:2] == long_tail[1::-1] and short_tail[2:] == long_tail[2:]
+    return is_replaced or is_swapped
+
+
+def is_other_name(written: str, meant: str) -> bool:
+    """Return whether a name differs from a similar one by a word, and so names something else.
+
+    Words are between hyphens. One that is a slip of the pen for the other, or short for it, is the
+    same word. Names with different numbers of words are not compared.
+    """
+    words, others = written.split("-"), meant.split("-")
+    if len(words) != len(others) or len(words) == 1:
+        return False
+    differing = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
+    return not all(is_slip(*pair) or _is_short_for(*pair) for pair in differing)
+
+
+def _is_short_for(first: str, second: str) -> bool:
+    """Return whether the shorter of two words has letters of the other one, in their order."""
+    short, long = sorted((first, second), key=len)
+    letters = iter(long)
+    return all(letter in letters for letter in short)
+
+
 def _full_width_hint(sign: str, meant: str) -> Phrase:
     """Return the hint to write something else in place of a full-width sign."""
     return phrase("it has the full-width sign `{sign}`: write `{meant}`", sign=sign, meant=meant)

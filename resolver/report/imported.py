@@ -44,8 +44,8 @@ _SENTENCE_END: Final = re.compile(r"(?<=[\w)\]]{2})[.!?] |。")
 def imported_blocks(rows: Sequence[DraftRow], folder: Path) -> Iterator[Block]:
     """Yield a table of the lines that were changed or left out, and the number of the others.
 
-    Places are relative to `folder`, which has the file. Of the reason of a fact, only the first
-    sentence is shown.
+    Places are relative to `folder`, which has the file. Of the reason of a fact, the first two
+    sentences are shown.
     """
     cells: list[tuple[Text, ...]] = []
     for key in ("requires", "constraints", "overrides"):
@@ -138,13 +138,16 @@ def places(lines: Sequence[str], folder: Path) -> str:
 
 
 def _in_short(why: Message | None) -> Text:
-    """Return a reason. Of the reason of a fact, return the first sentence in each language."""
+    """Return a reason. Of the reason of a fact, return two sentences in each language.
+
+    The second one often says what to do.
+    """
     if why is None or why.code != TEXT:
         return why or ""
     sentences = {}
     for language, text in why.values.items():
-        end = _SENTENCE_END.search(str(text))
-        sentences[language] = str(text)[: end.end()].rstrip() if end else text
+        ends = [match.end() for match in _SENTENCE_END.finditer(str(text))]
+        sentences[language] = str(text)[: ends[1]].rstrip() if len(ends) > 1 else text
     return Message(TEXT, dict(sentences))
 
 

@@ -29,11 +29,13 @@ from resolver.model.constraint import (
     Unavailable,
 )
 from resolver.model.dependency import Candidate
+from resolver.model.fact import Names
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.model.slips import is_other_name
 from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -245,6 +247,8 @@ class _Describer:
             unreachable=tuple(project.unreachable),
             refusals=tuple(_refusals(files, project, self._target)),
         )
+        if evidence.named is not None:
+            where = evidence.named.where
         has_tags = why is NoCandidate.FILE
         if constraint.is_unusable:
             has_tags = any(len(refusal.files) > 1 for refusal in evidence.refusals)
@@ -260,7 +264,10 @@ class _Describer:
         match constraint.why:
             case NoCandidate.PROJECT:
                 meant = self._component_called(project.name)
-                return Evidence(meant=meant or similar_project(self._clauses, project.name))
+                named = self._name_fact(project.name)
+                if not meant and named is None:
+                    meant = similar_project(self._clauses, project.name)
+                return Evidence(meant=meant, named=named)
             case NoCandidate.RELEASE:
                 return Evidence(
                     nearest=_nearest(project, SpecifierSet(constraint.wanted)),
@@ -270,6 +277,13 @@ class _Describer:
                 return Evidence(cutoff=cutoff_text(self._universe.problem.policy.exclude_newer))
             case _:
                 return Evidence()
+
+    def _name_fact(self, name: str) -> Names | None:
+        """Return the fact that says where a project is from; None if there is none."""
+        for fact in self._universe.problem.facts:
+            if isinstance(fact, Names) and fact.package == name and fact.is_about_all:
+                return fact
+        return None
 
     def _component_called(self, name: str) -> str:
         """Return the name of the component that people call by a name; empty if there is none."""
@@ -383,7 +397,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     """Return a known project whose name is similar to `name`; empty if there is none.
 
     Names in facts and the stack may be less similar than names in metadata. Only metadata that was
-    read so far counts.
+    read so far counts. A name with another word in it is not similar: it names another project.
     """
     universe = clauses.universe
     written: set[str] = set()
@@ -401,7 +415,8 @@ def similar_project(clauses: Clauses, name: str) -> str:
         closest(name, _existing(clauses, written), _SIMILAR),
         closest(name, _existing(clauses, required), _NEARLY_EQUAL),
     ]
-    return closest(name, similar, _SIMILAR)
+    found = closest(name, similar, _SIMILAR)
+    return "" if is_other_name(name, found) else found
 
 
 def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:

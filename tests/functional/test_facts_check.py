@@ -212,7 +212,10 @@ OTHERS: dict[str, dict[Row, str]] = {
         ("after", "of-that-commit", "==1.0", 'others = ["lib"]'): "unchecked at-commit",
         ("sources", "at-commit", "", COMMIT): "unchecked git",
     },
-    "lost": {("names", "lost", "==1.0", ""): "gone no-project"},
+    "lost": {
+        ("names", "lost", "==1.0", ""): "gone no-project",
+        ("names", "on-no-index", "", ""): "holds no-project",
+    },
     "named": {("names", "another", "==1.0", ""): "holds there beyond"},
     "old": {
         (
@@ -246,7 +249,7 @@ def test_facts_check_compares_archives_and_commits(
         expected |= {name: verdict for (_, name, _, _), verdict in rows.items()}
     assert judged(workspace, "--all") == expected
     run = workspace.run("facts", "check", "--all", *NEVER_OLD)
-    assert run.stdout.endswith(": 3 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked\n")
+    assert run.stdout.endswith(": 4 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked\n")
     assert run.status == 5
 
 

@@ -436,8 +436,8 @@ checked = 2026-11-28
 
 [[left-out]]
 project = "gpu-tool"
-reason = "It asks a GPU. There is none."
-reason-zh = "它查询 GPU。"
+reason = "It asks a GPU. Ask the NPU. There is no GPU."
+reason-zh = "它查询 GPU。请查询 NPU。没有 GPU。"
 
 [[left-out]]
 project = "video"
@@ -468,21 +468,60 @@ def test_import_reads_what_imports_toml_leaves_out(workspace: Workspace) -> None
         "six",
     ]
     assert reasons(document) == {
-        "GPU_tool==1": "left-out: It asks a GPU. There is none.",
+        "GPU_tool==1": "left-out: It asks a GPU. Ask the NPU. There is no GPU.",
         'wandb ; extra == "log"': "left-out: it is for an extra, and only the metadata of a package"
         " has extras; pip ignores such a line",
         "video==1 ; python_version > '3'": "changed: It has no wheel for aarch64.",
         "vision[fast,video]>=2": "changed: The extra needs video.",
     }
     table = workspace.run("import", "r.txt", "--lang", "zh").stderr
-    assert "它查询 GPU。" in table
-    assert "There is none" not in workspace.run("import", "r.txt").stderr
+    assert "它查询 GPU。请查询 NPU。" in table
+    assert "没有 GPU" not in table
+    table = " ".join(workspace.run("import", "r.txt").stderr.split())
+    assert "It asks a GPU. Ask the NPU." in table
+    assert "There is no GPU" not in table
     on_x86 = imported(workspace, "r.txt", "--platform", "linux-x86_64")[0]["stack"]["requires"]
     assert on_x86[0] == "video==1 ; python_version > '3'"
     assert on_x86[-1] == "video2", "what the extra lacks"
     document = imported_json(workspace, "vision.txt")
     assert tomli.loads(document["text"])["stack"]["requires"] == ["vision", "video2"]
     assert reasons(document)["video2"] == "added: The extra needs video."
+
+
+REPLACED = """\
+[defaults]
+source = "index pypi demo (2026-11-28)"
+checked = 2026-11-28
+
+[[left-out]]
+project = "serve"
+extra = "gpu"
+replacement-extra = "cpu"
+reason = "The extra needs a GPU."
+
+[[left-out]]
+project = "serve"
+extra = "cuda-export"
+reason = "The extra exports for a GPU."
+
+[[left-out]]
+project = "runtime-gpu"
+replacement = "runtime"
+reason = "It is for GPUs."
+"""
+
+
+def test_import_replaces_extras_and_excluded_projects(workspace: Workspace) -> None:
+    (workspace.matrices / "imports.toml").write_text(REPLACED, encoding="utf-8")
+    workspace.facts("runtime-gpu", '[[excludes]]\nreason = "It is not for NPUs."\n')
+    write(workspace, r_txt="serve[cuda-export,gpu,log]==1\nserve[gpu]\nruntime-gpu==2\n")
+    document = imported_json(workspace, "r.txt")
+    assert tomli.loads(document["text"])["stack"]["requires"] == [
+        "serve[cpu,log]==1",
+        "serve[cpu]",
+        "runtime",
+    ]
+    assert reasons(document)["runtime-gpu==2"] == "changed: It is for GPUs."
 
 
 # --- pyproject.toml

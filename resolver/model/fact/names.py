@@ -1,4 +1,4 @@
-"""`names`: releases on an index that belong to another project of the same name."""
+"""`names`: releases on an index that belong to another project, and names that no index has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _LOWER_BOUNDS: Final = ("==", "===", ">=", ">", "~=")
 class Names(ExclusionFact, frozen=True, kw_only=True):
     """Releases of `package` on one index that must not be used.
 
-    They are not what people mean by the name, such as another project or builds for CUDA.
+    They are not what people mean by the name, such as another project or builds for CUDA. Without
+    such releases, the fact says where a project is from that no index has.
     """
 
     # The name of the index with these releases.

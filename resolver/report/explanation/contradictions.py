@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from resolver.model.constraint import SUPPOSED, Excluded
+from resolver.model.constraint import SUPPOSED, Excluded, Unavailable
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.fact import Fact, Warns, component_requirements
 from resolver.model.message import message
@@ -88,8 +88,8 @@ def _reason(number: int, reason: Reason) -> Item:
         if requirement is not None and _is_about_machines(requirement, fact):
             # The reason of the fact says what can be done on such a machine.
             details.append(why)
-        elif not isinstance(reason.constraint, Excluded):
-            # The sentence of an exclusion has the reason already.
+        elif not isinstance(reason.constraint, Excluded | Unavailable):
+            # The sentence of an exclusion, or of a project on no index, has the reason already.
             evidence.append(line(message("conflict.reason", text=why)))
         evidence.append(_evidence(fact))
     return Item(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from resolver.model.constraint import NoCandidate, Unavailable, WhyNot
-from resolver.model.message import Message, first_of, joined, message, quoted
+from resolver.model.message import Message, first_of, joined, message, quoted, verbatim
 from resolver.model.reason import Evidence, Reason, RejectedRelease, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
@@ -35,9 +35,7 @@ def unavailable_sentence(reason: Reason, constraint: Unavailable) -> Message:
     subject = str(constraint.package)
     match constraint.why:
         case NoCandidate.PROJECT:
-            meant = evidence.meant
-            code = "conflict.no-project-meant" if meant else "conflict.no-project"
-            return message(code, subject=subject, meant=meant)
+            return _no_project_sentence(subject, evidence)
         case NoCandidate.RELEASE:
             return _no_release_sentence(reason)
         case NoCandidate.COMMIT:
@@ -58,6 +56,17 @@ def unavailable_sentence(reason: Reason, constraint: Unavailable) -> Message:
             return _with_releases(code, constraint, evidence)
         case _:
             return _with_reasons(constraint, evidence)
+
+
+def _no_project_sentence(subject: str, evidence: Evidence) -> Message:
+    """Return the sentence that no index has a project, with what is known about its name."""
+    if evidence.meant:
+        return message("conflict.no-project-meant", subject=subject, meant=evidence.meant)
+    if evidence.named is not None:
+        fact = evidence.named
+        why = verbatim(fact.reason, fact.reason_zh)
+        return message("conflict.no-project-named", subject=subject, reason=why)
+    return message("conflict.no-project", subject=subject)
 
 
 def _no_release_sentence(reason: Reason) -> Message:
@@ -263,7 +272,8 @@ def _own_index(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
 
     It may be a private project: indexes in the settings of pip are not asked for it.
     """
-    is_known_elsewhere = evidence.meant or evidence.left_out or evidence.unreachable
+    is_known = evidence.meant or evidence.named
+    is_known_elsewhere = is_known or evidence.left_out or evidence.unreachable
     if constraint.why is NoCandidate.PROJECT and not is_known_elsewhere:
         yield message("conflict.own-index", subject=constraint.project)
 

@@ -27,7 +27,7 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import absent, excludes, metadata, problem, requires
+from tests.problems import absent, excludes, metadata, names, problem, requires
 
 
 def contradictions(
@@ -85,6 +85,22 @@ def test_contradiction_suggests_a_name_for_a_misspelt_one() -> None:
     assert sorted(sentences) == [
         "no index has a project `accelerat`: did you mean `accelerate`?",
         "no index has a project `celerat`",
+    ]
+
+
+def test_contradiction_suggests_no_project_with_another_word() -> None:
+    catalog = DataCatalog({"trainer": {"1": ["mind-llm"]}, "mind-llm": {"1": []}})
+    (found,) = contradictions(catalog, "mind-mm", "trainer", "mind-llm")
+    assert told(found)[1] == "no index has a project `mind-mm`"
+
+
+def test_contradiction_says_where_a_project_on_no_index_is_from() -> None:
+    """The fact is about all its releases: one about a single release says nothing of the name."""
+    known = [names("serve-llm", ">=0", "pypi"), names("serve-rl", "==1", "pypi")]
+    found = contradictions(DataCatalog(), "serve-llm", "serve-rl", known=known)
+    assert sorted(told(one)[1] for one in found) == [
+        "no index has a project `serve-llm`: somebody read it",
+        "no index has a project `serve-rl`",
     ]
 
 

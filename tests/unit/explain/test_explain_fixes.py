@@ -20,7 +20,6 @@ from resolver.explain.clock import Clock
 from resolver.explain.explain import explanation_of
 from resolver.explain.fixes import lettered
 from resolver.explain.loss import loss_of
-from resolver.explain.proposals import is_slip
 from resolver.i18n import translate
 from resolver.index.protocol import Lookup
 from resolver.model import text
@@ -904,25 +903,6 @@ def test_fix_that_differs_only_in_what_follows_is_listed_once() -> None:
         ["8.5.0 -> 8.3.RC1"],
         ["plugin==1 -> plugin==2", "helper==1 -> helper==2"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("written", "meant", "expected"),
-    [
-        ("tranformers", "transformers", True),
-        ("transfromers", "transformers", True),
-        ("vllmm", "vllm", True),
-        ("numpi", "numpy", True),
-        ("torchnpu", "torch-npu", True),
-        ("torchair", "torchao", False),
-        ("sgl-kernel", "sgl-kernel-npu", False),
-        ("my-lib", "mylib2", True),
-        ("my-lib", "my-libs2", False),
-    ],
-)
-def test_slip_is_one_character_or_two_neighbours(written: str, meant: str, expected: bool) -> None:
-    assert is_slip(written, meant) is expected
-    assert is_slip(meant, written) is expected
 
 
 def test_fix_puts_no_similar_project_in_the_place_of_one_of_ones_own() -> None:

@@ -9,7 +9,7 @@ from resolver.config.schema import StackFile
 from resolver.config.toml_files import read_text
 from resolver.errors import InputError
 from resolver.model.component import BUILT_IN
-from resolver.model.slips import likely_requirement
+from resolver.model.slips import is_other_name, is_slip, likely_requirement
 
 HEAD = '[stack]\nname = "s"\n'
 
@@ -82,3 +82,39 @@ def test_toml_error_ignores_signs_in_strings() -> None:
     with pytest.raises(InputError) as raised:
         read_text(HEAD + 'summary = "说明：一" x\n', StackFile, "s.toml")
     assert raised.value.hint == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "expected"),
+    [
+        ("tranformers", "transformers", True),
+        ("transfromers", "transformers", True),
+        ("vllmm", "vllm", True),
+        ("numpi", "numpy", True),
+        ("torchnpu", "torch-npu", True),
+        ("torchair", "torchao", False),
+        ("sgl-kernel", "sgl-kernel-npu", False),
+        ("my-lib", "mylib2", True),
+        ("my-lib", "my-libs2", False),
+    ],
+)
+def test_slip_is_one_character_or_two_neighbours(written: str, meant: str, expected: bool) -> None:
+    assert is_slip(written, meant) is expected
+    assert is_slip(meant, written) is expected
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "expected"),
+    [
+        ("mindspeed-mm", "mindspeed-llm", True),
+        ("mindie-llm", "mindspeed-llm", True),
+        ("mindsped-llm", "mindspeed-llm", False),
+        ("flash-attention", "flash-attn", False),
+        ("torchnpu", "torch-npu", False),
+        ("opencv-headless", "opencv-python-headless", False),
+        ("accelerat", "accelerate", False),
+    ],
+)
+def test_other_name_has_another_word(written: str, meant: str, expected: bool) -> None:
+    assert is_other_name(written, meant) is expected
+    assert is_other_name(meant, written) is expected

@@ -69,6 +69,7 @@ REASONS: tuple[Reason, ...] = (
     exclusive(fact(facts.Absent, "triton-ascend", other="triton")),
     lacks(NoCandidate.COMMIT, wanted=">=9.9", newest="2.0"),
     lacks(NoCandidate.PROJECT),
+    lacks(NoCandidate.PROJECT, named=fact(facts.Names, "x")),
     lacks(NoCandidate.RELEASE, wanted="==9.9", newest="2.0"),
     lacks(NoCandidate.RELEASE, wanted="==1.5", newest="2.0", nearest=("1.4", "1.6")),
     lacks(NoCandidate.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
