@@ -402,6 +402,8 @@ class ConflictPage:
         for contradiction in contradictions:
             for reason in contradiction.reasons:
                 constraint = reason.constraint
+                if reason.evidence.at_commit is not None:
+                    continue
                 if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT:
                     missing[f"`{constraint.project}`"] = None
         if not missing:

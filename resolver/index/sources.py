@@ -3,17 +3,20 @@
 A direct reference is a line `NAME @ git+https://…`. A recipe says which version a commit builds,
 and what it requires (`model.repository.Recipe`). It is taken from a `[[sources]]` fact, which is
 compared with the files of the commit. If the repository cannot be read, the lock says that the fact
-was not verified. Without a fact, the commit must have a static pyproject.toml.
+was not verified. Without a fact, the commit must have a static pyproject.toml. If it cannot be
+read, or has none, but facts describe other commits of the project, the commit cannot be used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
+from resolver import address
 from resolver.errors import InputError
 from resolver.index.git import RepositoryUnreadable
 from resolver.index.parse.distribution import FileRelease
@@ -23,12 +26,16 @@ from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.source_facts import why_unverified
 from resolver.model import text
 from resolver.model.fact import Sources
+from resolver.model.message import message
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Source
 from resolver.model.repository import Direct, Recipe, same_repository
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.phrase import Phrase, cause, listed, literal, phrase
+
+# How many digits of a commit's hash a message shows.
+_SHORT_COMMIT: Final = 12
 
 
 class _Reference(NamedTuple):
@@ -40,19 +47,16 @@ class _Reference(NamedTuple):
     direct: Direct
     # The file and line that has the reference.
     where: str
-    # The commits of the project that facts describe, in any repository, as `REPOSITORY@COMMIT`.
-    described: tuple[str, ...]
+    # Whether facts describe a commit of the project, in any repository.
+    is_described: bool
 
     @classmethod
     def of(cls, need: Requirement, root: RootRequirement, problem: Problem) -> _Reference:
         """Return the direct reference in `need`, the requirement of the line `root` of a stack."""
-        described = [
-            f"{fact.git}@{fact.commit}"
-            for fact in problem.facts
-            if isinstance(fact, Sources) and fact.package == need.name
-        ]
-        direct = Direct.parse(need.url)
-        return cls(need.name, direct, root.origin.where, tuple(described))
+        is_described = any(
+            isinstance(fact, Sources) and fact.package == need.name for fact in problem.facts
+        )
+        return cls(need.name, Direct.parse(need.url), root.origin.where, is_described)
 
 
 def with_resolved_sources(
@@ -146,7 +150,10 @@ def _source(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     commit = direct.revision
     if not direct.is_commit:
         matching = [fact for fact in facts if direct.means(fact.commit, fact.ref)]
-        commit = _commit(reference, matching, repositories)
+        try:
+            commit = _commit(reference, matching, repositories)
+        except RepositoryUnreadable:
+            return _unread_source(reference)
     facts_of_commit = [fact for fact in facts if fact.commit == commit]
     if len(facts_of_commit) > 1:
         raise InputError(
@@ -197,7 +204,8 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
 
     The repository is asked for the tag. If it has no such tag or cannot be read, the commit of
     `facts` is used: the facts that match the reference. Raises InputError if the commit cannot be
-    determined, if the reference names a branch, or if fact and tag differ.
+    determined, if the reference names a branch, or if fact and tag differ. Raises
+    RepositoryUnreadable if it cannot be read, and facts describe other commits of the project.
     """
     direct = reference.direct
     revision = direct.revision
@@ -219,6 +227,8 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     except RepositoryUnreadable as error:
         if facts:
             return facts[0].commit
+        if reference.is_described:
+            raise
         raise InputError(
             phrase("cannot determine which commit `{revision}` is", revision=revision),
             where=reference.where,
@@ -227,7 +237,7 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
                 url=direct.url,
                 cause=cause(error),
             ),
-            hint=_hint_for_commit(reference),
+            hint=phrase("give the full commit hash, or describe it in a [[sources]] fact"),
         ) from None
     if tag:
         if facts and facts[0].commit != tag:
@@ -267,16 +277,6 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     )
 
 
-def _hint_for_commit(reference: _Reference) -> Phrase:
-    """Return the hint for an unknown commit: the commits of the project that facts describe."""
-    if not reference.described:
-        return phrase("give the full commit hash, or describe it in a [[sources]] fact")
-    return phrase(
-        "give the full commit hash; facts describe {commits}",
-        commits=listed(map(literal, reference.described)),
-    )
-
-
 # Without a fact
 
 
@@ -292,9 +292,13 @@ def _static_source(reference: _Reference, commit: str, repositories: Repositorie
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, reference.where) from None
     except RepositoryUnreadable as error:
+        if reference.is_described:
+            return _unread_source(reference)
         why = phrase("the repository could not be read: {cause}", cause=cause(error))
         raise _unknown(reference, commit, why) from None
     except UnusableFile as error:
+        if reference.is_described:
+            return _unknown_source(reference, "conflict.commit-not-static")
         raise _unknown(reference, commit, cause(error)) from None
     return Source(
         name=reference.name,
@@ -305,6 +309,33 @@ def _static_source(reference: _Reference, commit: str, repositories: Repositorie
         recipe=recipe,
         committed=committed,
         fact=None,
+    )
+
+
+def _unread_source(reference: _Reference) -> Source:
+    """Return the source of a reference to a commit of a repository that could not be read."""
+    url = reference.direct.url
+    host = address.split(url).host or url
+    return _unknown_source(reference, "conflict.commit-not-read", host)
+
+
+def _unknown_source(reference: _Reference, code: str, unreachable: str = "") -> Source:
+    """Return the source of a reference to a commit of which nothing is known.
+
+    It is for projects of which facts describe other commits: these are ways out of the conflict.
+    `code` is that of the reason, and `unreachable` the host that could not be reached.
+    """
+    direct = reference.direct
+    commit = direct.revision[:_SHORT_COMMIT] if direct.is_commit else direct.revision
+    return Source(
+        name=reference.name,
+        url=direct.url,
+        commit=direct.revision,
+        subdirectory=direct.subdirectory,
+        recipe=Recipe(version=Version("0"), requires=(), build_requires=()),
+        fact=None,
+        unknown=message(code, subject=reference.name, commit=commit, url=direct.url),
+        unreachable=unreachable,
     )
 
 
@@ -360,12 +391,6 @@ def _unknown(reference: _Reference, commit: str, why: Phrase) -> InputError:
         "checked = …",
     ]
     hint = phrase("describe it in a fact:\n  {fact}", fact="\n  ".join(lines))
-    if reference.described:
-        hint = phrase(
-            "facts describe {commits}; describe another commit in a fact:\n  {fact}",
-            commits=listed(map(literal, reference.described)),
-            fact="\n  ".join(lines),
-        )
     return InputError(
         phrase(
             "nothing is known about `{name}` at {commit}", name=reference.name, commit=commit[:12]

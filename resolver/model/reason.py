@@ -23,7 +23,7 @@ from resolver.model.constraint import (
     Unavailable,
 )
 from resolver.model.fact import Fact, Names
-from resolver.model.release import Rejection, RejectionReason, Release
+from resolver.model.release import Rejection, RejectionReason, Release, Source
 
 
 class ReleaseRange(msgspec.Struct, frozen=True):
@@ -95,6 +95,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     meant: str = ""
     # If no index has the project: the fact that says where it is from; None if there is none.
     named: Names | None = None
+    # If the stack takes the project from a commit of which nothing is known: the commit's release.
+    at_commit: Source | None = None
     # If wheels were rejected: the processor, glibc and Python of the target, as pairs of name and
     # value (see `target.tag_values`).
     machine: tuple[tuple[str, str], ...] = ()

@@ -194,6 +194,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     # Why the fact's requirements were not compared with the files at the commit; None if they were,
     # or if there is no fact.
     trust: Message | None = None
+    # Why it is not known what the commit requires; None if it is known. Nothing can be built from
+    # an unknown commit, and its recipe is empty.
+    unknown: Message | None = None
+    # If the commit is unknown because its repository could not be read: the host of the repository.
+    unreachable: str = ""
 
     @classmethod
     def of_fact(cls, fact: Sources, trust: Message | None, ref: str = "") -> Source:

@@ -69,6 +69,8 @@ def _commits(problem: Problem) -> Iterator[DatedRelease]:
     for need in _applying_lines(problem):
         if need.url:
             source = problem.sources[need.url]
+            if source.unknown is not None:
+                continue
             day = source.committed.isoformat() if source.committed is not None else ""
             yield DatedRelease(project=need.name, version=str(source.version), day=day)
 

@@ -299,7 +299,13 @@ class _PremiseChecker:
                 return self._of_each(self._check_unusable_file, premise)
 
     def _check_unknown_project(self, constraint: Unavailable) -> list[str]:
-        """Check that a project does not exist, or that an index of it was not reached."""
+        """Check that a project does not exist, or that an index of it was not reached.
+
+        A project that the stack takes from a commit of which nothing is known does not exist.
+        """
+        at_commit = self._problem.source(constraint.project)
+        if at_commit is not None and at_commit[1].unknown is not None:
+            return []
         lookup = self._reading.catalog.lookup(constraint.project)
         if constraint.why is NoCandidate.PROJECT and lookup.pages:
             return [f"{constraint.project} exists"]

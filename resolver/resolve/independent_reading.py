@@ -276,11 +276,13 @@ class IndependentReading:
     def versions(self, name: NormalizedName) -> list[Version]:
         """Return the versions of a project on its pages.
 
-        If the stack takes the project from a commit, return only the version of the commit.
+        If the stack takes the project from a commit, return only the version of the commit; none if
+        nothing is known of the commit.
         """
         for line in self.stack_lines(name):
             if line.url:
-                return [self.problem.sources[line.url].version]
+                source = self.problem.sources[line.url]
+                return [] if source.unknown is not None else [source.version]
         versions: dict[Version, None] = {}
         for page in self.catalog.lookup(name).pages:
             for spelled in page.releases:

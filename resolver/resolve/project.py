@@ -536,7 +536,10 @@ def highest_bound(specifiers: SpecifierSet) -> Version | None:
 def lookup_of(source: Source) -> Lookup:
     """Return an answer of a catalog that has only the release of a commit.
 
-    No file exists. The name of the file is a text for people.
+    No file exists. The name of the file is a text for people. There is no release of a commit of
+    which nothing is known.
     """
+    if source.unknown is not None:
+        return Lookup((), (source.unreachable,) if source.unreachable else ())
     releases = {str(source.version): (File(filename=source.address),)}
     return Lookup((Page(project=source.name, index="", releases=releases),))

@@ -249,12 +249,14 @@ class _Describer:
         )
         if evidence.named is not None:
             where = evidence.named.where
+        if evidence.at_commit is not None:
+            where = ""
         has_tags = why is NoCandidate.FILE
         if constraint.is_unusable:
             has_tags = any(len(refusal.files) > 1 for refusal in evidence.refusals)
         if has_tags:
             evidence = replace(evidence, machine=tuple(tag_values(self._target).items()))
-        if why in _ON_NO_INDEX:
+        if why in _ON_NO_INDEX and evidence.at_commit is None:
             left_out = indexes.left_out(project.name, platform)
             evidence = replace(evidence, left_out=left_out)
         return Reason(constraint=constraint, where=where, evidence=evidence)
@@ -262,6 +264,8 @@ class _Describer:
     def _evidence(self, constraint: Unavailable, project: Project) -> Evidence:
         """Return the evidence that is particular to the reason why releases are unavailable."""
         match constraint.why:
+            case NoCandidate.PROJECT if project.source is not None:
+                return Evidence(at_commit=project.source)
             case NoCandidate.PROJECT:
                 meant = self._component_called(project.name)
                 named = self._name_fact(project.name)

@@ -104,8 +104,40 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
     stderr = workspace.locked().stderr
     assert stderr.startswith(told)
     assert stderr.count("warning: ") == 1
-    workspace.stack(f"a @ git+{host}/a.git@v1")
+    workspace.stack(f"c @ git+{host}/c.git@v1")
     workspace.refused("cannot determine which commit `v1` is", "lock", "demo")
+
+
+@pytest.mark.parametrize("revision", ["v1", "c" * 40])
+def test_a_commit_that_cannot_be_read_is_a_conflict_if_facts_know_another(
+    workspace: Workspace, revision: str
+) -> None:
+    """The fact is about another copy of the repository, as at a host that has moved."""
+    workspace.serve("tool 1.0")
+    at = {"git": "https://new-host.invalid/a.git", "commit": "a" * 40, "version": "1"}
+    workspace.facts("a", row("sources", **at, requires=[], build_requires=["tool"]))
+    workspace.stack(f"a @ git+https://no-such-host.invalid/a.git@{revision}", "tool")
+    run = workspace.run("lock", "demo")
+    assert run.status == 3
+    told = " ".join(run.stderr.split())
+    assert (
+        f"no fact describes {revision[:12]} of https://no-such-host.invalid/a.git, and the "
+        "repository could not be read: what `a` requires there is not known"
+    ) in told
+    assert "A drop a @ git+https://no-such-host.invalid/a.git" in told
+    assert "pip's" not in told
+
+
+def test_a_commit_without_static_requirements_is_a_conflict_if_facts_know_another(
+    workspace: Workspace, repository: Repository
+) -> None:
+    known = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1")
+    workspace.facts("verl", source(repository, known, "v1"))
+    commit = repository.commit({"setup.py": "from setuptools import setup\n"})
+    workspace.stack(f"verl @ git+{repository.url}@{commit}", "tool")
+    run = workspace.run("lock", "demo")
+    assert run.status == 1
+    assert "do not say what `verl` requires without running code" in " ".join(run.stderr.split())
 
 
 def test_nothing_of_the_repository_runs_while_locking(

@@ -59,7 +59,12 @@ def unavailable_sentence(reason: Reason, constraint: Unavailable) -> Message:
 
 
 def _no_project_sentence(subject: str, evidence: Evidence) -> Message:
-    """Return the sentence that no index has a project, with what is known about its name."""
+    """Return the sentence that a project cannot be had from anywhere.
+
+    No index has it, with what is known about its name, or nothing is known of its commit.
+    """
+    if evidence.at_commit is not None and evidence.at_commit.unknown is not None:
+        return evidence.at_commit.unknown
     if evidence.meant:
         return message("conflict.no-project-meant", subject=subject, meant=evidence.meant)
     if evidence.named is not None:
@@ -272,7 +277,7 @@ def _own_index(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
 
     It may be a private project: indexes in the settings of pip are not asked for it.
     """
-    is_known = evidence.meant or evidence.named
+    is_known = evidence.meant or evidence.named or evidence.at_commit
     is_known_elsewhere = is_known or evidence.left_out or evidence.unreachable
     if constraint.why is NoCandidate.PROJECT and not is_known_elsewhere:
         yield message("conflict.own-index", subject=constraint.project)

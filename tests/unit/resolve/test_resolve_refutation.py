@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from resolver.model.fact import Fact, Strength
+from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.premises import premises
@@ -27,6 +28,7 @@ from tests.problems import (
 )
 
 LATER = ">=3.12"
+UNREAD = message("conflict.commit-not-read", subject="a", commit="v1", url="https://git.test/a")
 
 
 # --- Requires-Python of what is not a wheel
@@ -65,6 +67,16 @@ def test_refutation_by_the_python_of_a_commit() -> None:
         "the stack asks for a @ stack.toml:5",
         refusal,
     ]
+
+
+def test_refutation_by_a_commit_of_which_nothing_is_known() -> None:
+    """The release on the index is not what the line asks for."""
+    line, source = taken("a", "1")
+    unknown = replace(source, fact=None, unknown=UNREAD)
+    lines = told(with_sources(problem(line), unknown), DataCatalog({"a": {"1": []}}))
+    assert lines[0] == f"the stack asks for {line} @ stack.toml:5"
+    assert lines[1].startswith("no fact describes v1 of https://git.test/a, and the repository ")
+    assert len(lines) == 2
 
 
 # --- lines for other targets
