@@ -100,6 +100,8 @@ class LinkageRules:
         for need in needs:
             admitted = SpecifierSet(need.specifier)
             if need.project == TORCH and not admitted.contains(torch, prereleases=True):
+                if not any(map(admitted.contains, self._torch)):
+                    return "its binaries load with no torch that is known"
                 return f"its binaries are linked with torch{need.specifier}"
         return ""
 

@@ -89,8 +89,8 @@ def with_soft_requirements(
 
     It meets all soft requirements that the given resolution meets. If `search` finds no better
     resolution, the given one is returned. Requirements that are not met are in `unmet_bounds` and
-    `unloadable_pins` of the result. A search in which an index fails finds nothing (see
-    `OptionalReads`).
+    `unloadable_pins` of the result, except for bounds between projects that the stack does not
+    name. A search in which an index fails finds nothing (see `OptionalReads`).
     """
     best = resolution
     given_up: set[SoftPair] = set()
@@ -115,9 +115,22 @@ def with_soft_requirements(
     return replace(
         best,
         unread_pins=tuple(unread) if best.pin(TORCH) is not None else (),
-        unmet_bounds=tuple(judged.bound for judged in unmet if isinstance(judged, _JudgedBound)),
+        unmet_bounds=tuple(
+            judged.bound
+            for judged in unmet
+            if isinstance(judged, _JudgedBound) and _is_named(universe, judged.pair)
+        ),
         unloadable_pins=tuple(judged.pin for judged in unmet if isinstance(judged, _JudgedWheel)),
     )
+
+
+def _is_named(universe: Universe, pair: SoftPair) -> bool:
+    """Return whether a line of the stack is about one of two projects.
+
+    A bound between others is that of an extra for which nobody asks, in projects that other
+    projects brought: it is met if possible, and not told.
+    """
+    return any(map(universe.problem.requirements_on, pair))
 
 
 def _improved(

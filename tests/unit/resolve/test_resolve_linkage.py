@@ -138,6 +138,17 @@ def test_linkage_of_a_foreign_library_and_an_unread_torch(catalog: Binaries):
     assert RejectionReason.LIBRARY.name in str(refused(asking("audio"), catalog).core)
 
 
+def test_linkage_with_no_known_torch_is_told_in_words(catalog: Binaries):
+    """A release that only some torch loads is told with its bound."""
+    catalog.add("plain", "1", "torch", needs=("libtorch.so",), takes=symbols("gone"))
+    catalog.add("other", "1", "torch", needs=("libtorch.so",), takes=symbols("old"))
+    known = FACTS[1:]
+    (pin,) = solved(asking("plain", known=known), catalog).unloadable_pins
+    assert pin.why == "its binaries load with no torch that is known"
+    (pin,) = solved(asking("other", "torch==2.9.0", known=known), catalog).unloadable_pins
+    assert pin.why == "its binaries are linked with torch<2.9.0"
+
+
 def test_linkage_is_judged_once_a_wheel(catalog: Binaries, monkeypatch: pytest.MonkeyPatch):
     judged = []
     judge = LinkageRules._judge

@@ -42,6 +42,14 @@ def test_soft_bound_that_nothing_meets_is_told() -> None:
     assert unmet("models==5", "torch==2.5", catalog=index()) == [("models", "torch>=2.6", "2.5")]
 
 
+def test_soft_bound_between_projects_that_nobody_named_is_met_or_not_told() -> None:
+    catalog = index()
+    catalog.serve("app 1: models==5, torch==2.5", "other 1: models, torch==2.5")
+    assert unmet("app", catalog=catalog) == []
+    assert unmet("app", "models", catalog=catalog) == [("models", "torch>=2.6", "2.5")]
+    assert pins(problem("other"), catalog)["models"] == "4"
+
+
 def test_soft_bound_is_no_pin() -> None:
     catalog = index('torch==2.6; extra == "torch"')
     assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
