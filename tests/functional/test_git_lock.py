@@ -124,6 +124,8 @@ def test_a_commit_that_cannot_be_read_is_a_conflict_if_facts_know_another(
         f"no fact describes {revision[:12]} of https://no-such-host.invalid/a.git, and the "
         "repository could not be read: what `a` requires there is not known"
     ) in told
+    assert "depends on repositories at `no-such-host.invalid`, which could not be read" in told
+    assert "0 lock where git can read the repositories at `no-such-host.invalid`" in told
     assert "A drop a @ git+https://no-such-host.invalid/a.git" in told
     assert "pip's" not in told
 

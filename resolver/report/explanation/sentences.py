@@ -117,7 +117,8 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     stack, target = problem.stack.name, target_line(problem)
     if awaited:
         names = indexes_of(awaited)
-        yield message("conflict.depends", stack=stack, target=target, count=len(names), names=names)
+        code = "conflict.depends-on-host" if _are_hosts(problem, awaited) else "conflict.depends"
+        yield message(code, stack=stack, target=target, count=len(names), names=names)
         yield message("conflict.wanted", wanted=joined("semicolon", map(_wanted, awaited)))
     else:
         yield message("conflict.no-environment", stack=stack, target=target)
@@ -167,7 +168,9 @@ def way_zero(explanation: Explanation) -> Iterator[Message]:
     """
     awaited = explanation.awaited
     names = indexes_of(awaited)
-    yield message("conflict.way-zero", count=len(names), names=names)
+    is_git = _are_hosts(explanation.problem, awaited)
+    code = "conflict.way-zero-git" if is_git else "conflict.way-zero"
+    yield message(code, count=len(names), names=names)
     indexes = explanation.problem.indexes.indexes
     for name in dict.fromkeys(chain.from_iterable(project.indexes for project in awaited)):
         index = indexes.get(name)
@@ -185,6 +188,12 @@ def further_ways(unreachable: Sequence[tuple[str, Sequence[str]]]) -> Message:
     names = [name for name, _ in unreachable]
     indexes = quoted(chain.from_iterable(of_project for _, of_project in unreachable))
     return message("conflict.may-have-ways", indexes=indexes, names=names)
+
+
+def _are_hosts(problem: Problem, awaited: Sequence[Awaited]) -> bool:
+    """Return whether what could not be reached are hosts of git repositories, and no indexes."""
+    names = chain.from_iterable(project.indexes for project in awaited)
+    return problem.indexes.indexes.keys().isdisjoint(names)
 
 
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
