@@ -239,6 +239,7 @@ def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | No
         return None
     return {
         **to_builtins(closing),
+        "subject": translated(closing.subject, "en"),
         "text": translate(sentences.closing_sentence(closing), language),
     }
 

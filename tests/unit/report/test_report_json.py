@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from resolver.files import json_text
 from resolver.model.change import ChangeKind
 from resolver.model.constraint import NoCandidate, RequirementSource, Unavailable
-from resolver.model.explanation import AttemptOutcome
+from resolver.model.explanation import AttemptOutcome, Closing
 from resolver.model.fact import Strength
+from resolver.model.message import verbatim
 from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 from resolver.report.explanation.json import explanation_json, lack_of, why_json
@@ -37,6 +39,17 @@ def faults(value: Any, kind: str) -> list[str]:
 @pytest.mark.parametrize("make", [samples.trl, samples.branching, samples.several, samples.hostile])
 def test_conflicts_are_what_the_schema_says(make: Any, language: Any) -> None:
     assert faults(explanation_json(make(), language), "conflict") == []
+
+
+def test_a_component_that_is_left_without_a_value_is_named_in_english() -> None:
+    """Its title may have a translation, and data has none."""
+    sample = samples.trl()
+    (found, *others) = sample.contradictions
+    title = verbatim("CANN", "昇腾 CANN")
+    closed = replace(found, closing=Closing(subject=title, numbers=(1,)))
+    document = explanation_json(replace(sample, contradictions=(closed, *others)), "zh")
+    assert document["contradictions"][0]["closing"]["subject"] == "CANN"
+    assert faults(document, "conflict") == []
 
 
 @pytest.mark.parametrize("moves", [False, True])
