@@ -2194,7 +2194,7 @@ if stage 5 '122 distributions' '122 个软件包' "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:60)
+# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:186)
 if stage 6 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/6.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -2299,7 +2299,7 @@ if stage 7 torch-npu torch-npu "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
 
-# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:60)
+# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:186)
 if stage 8 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/8.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/mindspeed
@@ -2317,7 +2317,7 @@ if stage 9 '214 distributions' '214 个软件包' "$here/stages/9.txt"; then
     install_wheels "$python" stages/9.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:153)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:173)
 if stage 10 'vllm, from git' 'vllm，来自 git' "$here/stages/10.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -2256,7 +2256,7 @@ if stage 7 '198 distributions' '198 个软件包' "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:153)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:173)
 kept=(vllm)
 if stage 8 'vllm, from git' 'vllm，来自 git' "$here/stages/8.txt"; then
     if take_built 8 vllm; then

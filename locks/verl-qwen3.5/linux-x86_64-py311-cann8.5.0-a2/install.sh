@@ -1981,7 +1981,7 @@ if stage 6 '198 distributions' '198 个软件包' "$here/stages/6.txt" "$here/st
     install_wheels "$python" stages/6.txt stages/6.pytorch-cpu.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:153)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:173)
 kept=(vllm)
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     if ! take_built 7 vllm; then
