@@ -311,7 +311,8 @@ def option_words(options: PolicyOptions) -> Iterator[str]:
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> list[str]:
     """Return the projects that the stack asks for and no index has, each once.
 
-    Projects that a contradiction names as unavailable are left out.
+    Projects that a contradiction names as unavailable are left out, and those that lines take from
+    commits.
     """
     reported = set()
     for found in contradictions:
@@ -320,11 +321,12 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> lis
                 reported.add(reason.subject)
     packages = [edge.package for edge in universe.roots()]
     names = [package.name for package in packages if package.kind is PackageKind.PROJECT]
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if name not in reported and not universe.project(canonicalize_name(name)).exists
-    ]
+    missing = []
+    for name in dict.fromkeys(names):
+        project = universe.project(canonicalize_name(name))
+        if name not in reported and project.source is None and not project.exists:
+            missing.append(name)
+    return missing
 
 
 def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:

@@ -51,7 +51,7 @@ class FixSearch:
         self._report_first = report
         self._cores = cores
         self._constraints = list(chain.from_iterable(cores))
-        self._lacking = lacking_projects(self._constraints)
+        self._lacking = lacking_projects(self._constraints, trials.problem)
         # The repairs of the original stack, followed by those of changed stacks.
         self._queue: list[Repairs] = []
         self._first = Repairs(clauses, cores, trials, self.results, self._queue)

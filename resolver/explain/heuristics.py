@@ -95,7 +95,7 @@ def try_shipped(repairs: Repairs, constraints: Sequence[Constraint]) -> None:
     clashes with that.
     """
     shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
-    kept = lacking_projects(constraints)
+    kept = lacking_projects(constraints, repairs.trials.problem)
     for suggested in shipped.stacks(constraints):
         known = len(repairs.results.fixes)
         last = _first_fix(repairs, suggested)

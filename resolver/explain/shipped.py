@@ -1,13 +1,14 @@
-"""Take lines and facts about projects that no index has from the stacks that ship.
+"""Take projects that no index has from commits that shipped stacks or facts know.
 
-A shipped stack may name the commit of such a project, and facts that say how it is built. `repairs`
-locks the stacks that are proposed here.
+A shipped stack may name the commit of such a project, and facts that say how it is built. Facts of
+all stacks may describe commits as well. `repairs` locks the stacks that are proposed here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import date
 
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
@@ -21,7 +22,7 @@ from resolver.errors import InputError
 from resolver.explain import costs
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
-from resolver.explain.paired_lines import named_projects
+from resolver.explain.paired_lines import named_projects, pinned_versions
 from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
@@ -29,8 +30,9 @@ from resolver.model import text
 from resolver.model.change import LineAdded, LineDropped, ShippedTaken, VersionChanged
 from resolver.model.component import find_component
 from resolver.model.constraint import Constraint, Excluded, NoCandidate, Unavailable
-from resolver.model.fact import KINDS, Names
-from resolver.model.problem import RootRequirement
+from resolver.model.fact import KINDS, Names, Sources
+from resolver.model.problem import Problem, RootRequirement
+from resolver.model.repository import Direct
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
 
@@ -108,9 +110,10 @@ class ShippedStacks:
         from an index with versions or an extra. It yields first a stack with its lines about these
         projects only, then with its lines about all projects that both stacks name, then also with
         its Python, and with its CANN. Shipped stacks that share more projects with this one come
-        first. A shipped stack with a mistake is skipped.
+        first. A shipped stack with a mistake is skipped. Projects that a shipped stack lacks are
+        taken from commits that facts describe; if none has any, these alone are taken.
         """
-        wanted = lacking_projects(constraints)
+        wanted = lacking_projects(constraints, self._trials.problem)
         shipped = []
         for document in self._trials.shipped if wanted else ():
             with suppress(InputError, ValueError):
@@ -119,16 +122,62 @@ class ShippedStacks:
         fitting.sort(key=lambda stack: len(self._named & stack.lines.keys()), reverse=True)
         for stack in fitting[:_STACKS]:
             yield self._taking_more_and_more(stack, wanted)
+        described = self._described(wanted)
+        if described and not fitting:
+            yield iter([self._from_commits(described)])
 
     def _taking_more_and_more(
         self, stack: _Shipped, wanted: Collection[NormalizedName]
     ) -> Iterator[ChangedStack]:
         """Yield the changed stacks that one shipped stack suggests, as `stacks` does."""
-        lacking = {name: line for name, line in stack.lines.items() if name in wanted}
+        lines = {**self._described(wanted), **stack.lines}
+        lacking = {name: line for name, line in lines.items() if name in wanted}
         yield self._taking(stack, lacking, wanted)
-        whole = self._taking(stack, stack.lines, wanted, is_whole=True)
+        whole = self._taking(stack, lines, wanted, is_whole=True)
         yield whole
         yield from self._on_its_machine(stack, whole)
+
+    def _described(
+        self, wanted: Collection[NormalizedName]
+    ) -> Mapping[NormalizedName, Requirement]:
+        """Return a line with a commit for each wanted project of which facts describe one.
+
+        Of several commits, it is the one whose requirements disagree with the fewest versions that
+        lines pin, and of these the latest.
+        """
+        pinned = pinned_versions(self._trials.problem)
+
+        def disagreements(fact: Sources) -> int:
+            needs = map(text.requirement, fact.recipe.requires)
+            return sum(
+                need.name in pinned
+                and not need.specifier.contains(pinned[need.name], prereleases=True)
+                for need in needs
+            )
+
+        best: dict[NormalizedName, Sources] = {}
+        about = [fact for fact in self._trials.problem.facts if isinstance(fact, Sources)]
+        # Of equal ones, the first stays: the latest commit.
+        for fact in sorted(about, key=lambda fact: fact.committed or date.min, reverse=True):
+            if fact.package not in wanted:
+                continue
+            known = best.setdefault(fact.package, fact)
+            if disagreements(fact) < disagreements(known):
+                best[fact.package] = fact
+        return {
+            name: Requirement(name=name, url=str(Direct(fact.git, fact.commit, fact.subdirectory)))
+            for name, fact in best.items()
+        }
+
+    def _from_commits(self, lines: Mapping[NormalizedName, Requirement]) -> ChangedStack:
+        """Return the stack with lines that name commits, of which facts say how they are built."""
+        changes: list[VersionChanged] = []
+        for root in self._trials.problem.stack.requirements:
+            need = root.need
+            if isinstance(need, Requirement) and need.name in lines:
+                after = replace(lines[need.name], extras=need.extras, marker=need.marker)
+                changes.append(_replaced(root, after))
+        return ChangedStack(tuple(changes), costs.VERSION * len(changes), risky=False)
 
     def _taking(
         self,
@@ -185,7 +234,8 @@ class ShippedStacks:
             if need.name in lines:
                 after = replace(lines[need.name], marker=need.marker)
                 if after != need:
-                    yield _replaced(root, after, stack.name)
+                    is_shipped = need.name in stack.lines
+                    yield _replaced(root, after, stack.name if is_shipped else "")
             elif need.name in stack.absent:
                 yield replace(self._changes.dropped(root), shipped=stack.name)
             elif need.name in dropped:
@@ -226,8 +276,11 @@ class ShippedStacks:
                 return
 
 
-def _replaced(root: RootRequirement, after: Requirement, stack: str) -> VersionChanged:
-    """Return the change that replaces a line about a project by a line of a shipped stack."""
+def _replaced(root: RootRequirement, after: Requirement, stack: str = "") -> VersionChanged:
+    """Return the change that replaces a line about a project by another one.
+
+    `stack` is the name of the shipped stack that has the other line; empty if facts know it.
+    """
     return VersionChanged(
         before=root,
         after=after,
@@ -236,18 +289,27 @@ def _replaced(root: RootRequirement, after: Requirement, stack: str) -> VersionC
     )
 
 
-def lacking_projects(constraints: Iterable[Constraint]) -> set[NormalizedName]:
+def lacking_projects(constraints: Iterable[Constraint], problem: Problem) -> set[NormalizedName]:
     """Return the projects of some constraints that no index has.
 
-    A project counts, too, if the indexes have only another project by this name (a `names` fact).
+    A project counts, too, if the indexes have only another project by this name (a `names` fact),
+    or if its line names a commit of which nothing is known.
     """
     projects = set()
     for constraint in constraints:
         match constraint:
             case Unavailable(why=NoCandidate.PROJECT):
                 projects.add(constraint.project)
+            case Unavailable() if _is_at_unknown_commit(constraint.project, problem):
+                projects.add(constraint.project)
             case Excluded(fact=Names()):
                 projects.add(constraint.project)
             case _:
                 pass
     return projects
+
+
+def _is_at_unknown_commit(project: NormalizedName, problem: Problem) -> bool:
+    """Return whether a line takes a project from a commit of which nothing is known."""
+    source = problem.source(project)
+    return source is not None and source[1].unknown is not None

@@ -17,7 +17,7 @@ from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
 from resolver.model.problem import Departure
-from resolver.model.repository import Step
+from resolver.model.repository import Direct, Step
 from resolver.model.requirement import written_comparisons
 from resolver.model.target import Platform
 
@@ -125,8 +125,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     @property
     def reference(self) -> str:
         """Return the part of a direct reference after `@` (PEP 508): `git+URL@COMMIT`."""
-        fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
-        return f"git+{self.url}@{self.commit}{fragment}"
+        return str(Direct(self.url, self.commit, self.subdirectory))
 
     @property
     def commits(self) -> tuple[tuple[str, str], ...]:

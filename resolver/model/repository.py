@@ -58,6 +58,11 @@ class Direct(msgspec.Struct, frozen=True):
             raise ValueError(phrase("only subdirectory=PATH is allowed after #"))
         return cls(url, revision, inside(options[0][1]) if fragment else "")
 
+    def __str__(self) -> str:
+        """Return the reference as text."""
+        fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
+        return f"git+{self.url}@{self.revision}{fragment}"
+
     @property
     def is_commit(self) -> bool:
         """Return whether the revision is a full commit hash."""

@@ -11,6 +11,7 @@ The messages of these errors contain no credentials.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
@@ -27,6 +28,10 @@ from resolver.model.patterns import Pattern
 from resolver.model.requirement import Requirement
 from resolver.phrase import EMPTY, Phrase, phrase
 
+# Held while packaging parses a requirement or a marker. It reads strings in them with
+# `ast.literal_eval`, which may raise SystemError if two threads call it at once: before Python
+# 3.11.8 and 3.12.2 they share a counter (python/cpython#106905).
+PARSER: Final = threading.Lock()
 # How many texts each cache keeps.
 _CACHE_SIZE: Final = 1 << 16
 
@@ -129,7 +134,8 @@ def _parse_requirement(text: str) -> Requirement:
     without_marker = text.partition(";")[0]
     if why := _why_too_long(text) or _why_too_long(without_marker, LONG) or _why_too_deep(text):
         raise InvalidRequirement(why)
-    parsed = _PackagingRequirement(text)
+    with PARSER:
+        parsed = _PackagingRequirement(text)
     return Requirement(
         name=canonicalize_name(parsed.name),
         extras=tuple(sorted({canonicalize_name(extra) for extra in parsed.extras})),

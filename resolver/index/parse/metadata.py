@@ -285,11 +285,12 @@ def _of_extra(line: str, extra: str, release: FileRelease) -> str:
     """
     try:
         text.requirement(line)
-        requirement = Requirement(line)
-        marker = f'extra == "{text.name(extra)}"'
-        if requirement.marker is not None:
-            marker = f"({requirement.marker}) and {marker}"
-        requirement.marker = Marker(marker)
+        with text.PARSER:
+            requirement = Requirement(line)
+            marker = f'extra == "{text.name(extra)}"'
+            if requirement.marker is not None:
+                marker = f"({requirement.marker}) and {marker}"
+            requirement.marker = Marker(marker)
     except (InvalidRequirement, ValueError):
         raise UnusableFile(
             f"{release.filename} has the invalid requirement `{_brief(line)}`"

@@ -126,6 +126,46 @@ def test_fix_by_a_shipped_stack_may_be_old() -> None:
     assert first[0] == f"ask for {AT_COMMIT} instead of trainer"
 
 
+def described(commit: str, day: str, needed: str) -> str:
+    """A fact about a commit of `trainer`, of this day."""
+    return f"""
+[[fact.sources]]
+package = "trainer"
+git = "https://example.org/trainer.git"
+commit = "{commit}"
+committed = {day}
+version = "5"
+requires = ["{needed}"]
+requires-python = ">=3.9"
+build-requires = ["setuptools"]
+reason = "A guide builds it."
+strength = "observed"
+source = "demo/tests#1"
+checked = 2026-01-01
+"""
+
+
+def test_fix_takes_a_project_that_no_index_has_from_a_described_commit() -> None:
+    """The latest commit goes with another `base` than the stack pins, the one before with this."""
+    catalog = DataCatalog().serve("base 1 2 3", "setuptools 80")
+    facts = described("a" * 40, "2026-03-01", "base==3")
+    facts += described("b" * 40, "2026-02-01", "base>=2") + described(
+        "c" * 40, "2026-01-01", "base"
+    )
+    found = explained(catalog, "trainer[fast]", "base==2", more=facts, shipped=())
+    line = f"trainer[fast] @ git+https://example.org/trainer.git@{'b' * 40}"
+    assert sentences(found)[0] == [f"ask for {line} instead of trainer[fast]"]
+
+
+def test_fix_takes_from_described_commits_what_a_shipped_stack_lacks() -> None:
+    catalog = DataCatalog().serve("base 1 2", "setuptools 80")
+    other = described("a" * 40, "2026-03-01", "base").replace("trainer", "other")
+    first, *_ = sentences(explained(catalog, "trainer", "base", "other", more=other))
+    line = f"other @ git+https://example.org/other.git@{'a' * 40}"
+    assert f"ask for {line} instead of other" in first
+    assert TAKEN in first
+
+
 ABSENT = """
 [[absent]]
 package = "images"
