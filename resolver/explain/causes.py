@@ -15,6 +15,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.explain.paired_lines import named_projects
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text
 from resolver.model.change import Change, ChangeKind, ComponentChanged, VersionChanged
@@ -185,8 +186,10 @@ def _cause(
 ) -> Reason | None:
     """Return the requirement because of which a line or a component changes; None if unknown.
 
-    `changed` are the projects and components that the way out changes. A requirement of another
-    project is more of a reason: lines that change together may give each other as the reason.
+    `changed` are the projects and components that the way out changes. A requirement of a project
+    that a line names is more of a reason than one of a project that follows from the lines. Of
+    several, one of a project that stays is: lines that change together may give each other as the
+    reason.
     """
     if change.target or change.shipped:
         return None
@@ -198,7 +201,13 @@ def _cause(
             candidates += _needs_of_others(change.subject, change.asked.specifier, resolution)
         case _:
             return None
-    candidates.sort(key=lambda reason: (_follows(reason, resolution), reason.subject in changed))
+    named = named_projects(resolution.problem)
+
+    def order(reason: Reason) -> tuple[bool, bool, bool]:
+        is_named = reason.project in named
+        return _follows(reason, resolution), not is_named, reason.subject in changed
+
+    candidates.sort(key=order)
     if isinstance(change, VersionChanged):
         candidates += _needs_of_before(change, resolution, universe)
     return next(iter(candidates), None)
@@ -269,12 +278,23 @@ def _needs_of_before(
 
 
 def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:
-    """Return whether a requirement is on a project whose pin in a lock does not meet it."""
+    """Return whether a requirement is on a project whose pin in a lock cannot meet it.
+
+    The pin does not meet it, and neither would another one: a line or a requirement in the lock
+    rules that out.
+    """
     if not _project_of(constraint.text):
         return False
     need = text.requirement(constraint.text)
     pin: Pin | None = resolution.pin(need.name)
-    return pin is not None and not need.specifier.contains(pin.version, prereleases=True)
+    if pin is None or need.specifier.contains(pin.version, prereleases=True):
+        return False
+    others = [
+        text.requirement(other.text).specifier
+        for other in pin.because
+        if isinstance(other, (StackLine, Requires)) and _project_of(other.text)
+    ]
+    return any(_are_apart(need.specifier, other) for other in others)
 
 
 def _reason(constraint: Requires, version: Version) -> Reason:
