@@ -322,7 +322,9 @@ def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResul
     """
     run, edit = session.settings, session.edit
     assert edit is not None  # noqa: S101
-    fixes = session.remembered_fixes(session.jobs(stack))
+    jobs = session.jobs(stack)
+    shown = session.shown_fixes(jobs)
+    fixes = session.remembered_fixes(jobs)
     if fixes is None:
         # A stack that is not edited otherwise is locked only with the way out.
         is_edited = as_text(edit.new, stack) != as_text(edit.old, stack)
@@ -336,9 +338,10 @@ def _lock_applied(letter: str, stack: str, session: Session) -> list[TargetResul
         from resolver.cli.explain import stacks_of_fixes
 
         fixes = stacks_of_fixes(conflicts)
-    from resolver.cli.explain import named_fix
+    from resolver.cli.explain import named_fix, require_as_shown
 
     fix = named_fix(letter, fixes)
+    require_as_shown(fix, shown, stack, run)
     changed = with_notes_in(run.language, _text_of(fix), as_text(edit.old, stack))
     session = replace(session, edit=edit._replace(new=files.encoded_like(edit.old, changed)))
     run.progress.clear()

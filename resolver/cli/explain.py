@@ -32,6 +32,7 @@ from resolver.explain.stack_text import way_out_comment, with_notes_in
 from resolver.explain.why import why
 from resolver.i18n import translate, translate_phrase
 from resolver.index.protocol import Catalog
+from resolver.lock.folder import ReportedFix
 from resolver.lock.previous import KEEP_ALL
 from resolver.lock.remembered import StackOfFix
 from resolver.model.explanation import Explanation, Why
@@ -98,14 +99,21 @@ def _apply(letter: str, stack: str, session: Session, *, all_groups: bool) -> in
     run, catalogs = session.settings, session.catalogs
     original = find_stack(stack, run.matrices)
     fixes = None
-    if not run.as_json and not all_groups:
-        fixes = session.remembered_fixes(session.jobs(stack))
+    # Environments of all groups together have no report.
+    shown: Sequence[ReportedFix] = ()
+    if not all_groups:
+        jobs = session.jobs(stack)
+        shown = session.shown_fixes(jobs)
+        fixes = None if run.as_json else session.remembered_fixes(jobs)
     if fixes is not None:
-        _print_written(_write_fix(named_fix(letter, fixes), original, run), original, run, catalogs)
+        fix = named_fix(letter, fixes)
+        require_as_shown(fix, shown, stack, run)
+        _print_written(_write_fix(fix, original, run), original, run, catalogs)
         return 0
     answers = explained(stack, session, all_groups=all_groups)
     conflicts = conflicts_of(answers)
     fix = named_fix(letter, stacks_of_fixes(conflicts.values()))
+    require_as_shown(fix, shown, stack, run)
     written = _write_fix(fix, original, run)
     if run.as_json:
         print_answers(answers, run)
@@ -287,6 +295,27 @@ def named_fix(letter: str, fixes_of: Mapping[str, Sequence[StackOfFix]]) -> Stac
             hint=phrase("choose with --target: {names}", names=", ".join(fixes)),
         )
     return first
+
+
+def require_as_shown(
+    fix: StackOfFix, shown: Iterable[ReportedFix], stack: str, run: Settings
+) -> None:
+    """Raise InputError if another way out was `shown` by the letter of this one.
+
+    A search that is limited by time may find more when it is repeated, and then gives letters anew.
+    """
+    for former in shown:
+        if former.name == fix.name and former.files != fix.files:
+            raise InputError(
+                phrase("way out `{letter}` is another one now", letter=fix.name),
+                where="--apply",
+                why=phrase(
+                    "It was: {former}. Now it is: {now}.",
+                    former=former.changes,
+                    now=translate(fix.changes, run.language),
+                ),
+                hint=phrase("look again: {command}", command=run.command("explain", stack)),
+            )
 
 
 def _write_fix(fix: StackOfFix, stack: Path, run: Settings) -> list[Path]:

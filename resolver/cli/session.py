@@ -31,7 +31,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.lock.folder import StackEdit
+from resolver.lock.folder import ReportedFix, StackEdit
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
 from resolver.lock.remembered import RememberedFixes, RememberedLock, StackOfFix, rendered
 from resolver.model.lock import Lock
@@ -313,6 +313,21 @@ class Session:
             if self.catalogs.ask(job.problem, known) is None:
                 return None
         return found or None
+
+    def shown_fixes(self, jobs: Sequence[Job]) -> list[ReportedFix]:
+        """Return the ways out that were shown for the same inputs, whatever indexes say today.
+
+        They are those of the conflict reports; without one, those that the cache remembers. What
+        was shown counts, since a search that is limited by time may find more when it is repeated.
+        """
+        shown: list[ReportedFix] = []
+        for job in jobs:
+            if lock_folder.report_inputs(job.folder).digest == job.problem.digest:
+                shown += lock_folder.reported_fixes(job.folder)
+                continue
+            for fix in self._memory_of_fixes(job).shown():
+                shown.append(ReportedFix(fix.name, translate(fix.changes, "en"), fix.files))
+        return shown
 
     def explanation(self, refutation: Refutation, job: Job) -> Explanation:
         """Explain why a target has no solution, and remember the ways out.

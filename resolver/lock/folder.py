@@ -19,7 +19,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -252,6 +252,34 @@ def report_inputs(folder: Path) -> MadeFrom:
         return MadeFrom(str(report["inputs"]), str(exclude_newer), as_of)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return MadeFrom()
+
+
+class ReportedFix(NamedTuple):
+    """A way out in a conflict report."""
+
+    # Its letter.
+    name: str
+    # What it changes, in the English of the report.
+    changes: str
+    # For each stack that it makes, the name and the text of its TOML file.
+    files: tuple[tuple[str, str], ...]
+
+
+def reported_fixes(folder: Path) -> tuple[ReportedFix, ...]:
+    """Return the ways out of the conflict report in a folder; none if it is missing or invalid."""
+    try:
+        report = json.loads(files.read(folder / "conflict.json"))
+        rows = [*report["fixes"], *report.get("awaiting", ())]
+        return tuple(map(_reported_fix, rows))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ()
+
+
+def _reported_fix(row: Mapping[str, Any]) -> ReportedFix:
+    """Return a way out as it is in conflict.json. Raises KeyError or TypeError for another form."""
+    changes = "; ".join([change["text"] for change in row["changes"]])
+    stacks = [(str(file["name"]), str(file["text"])) for file in row["files"]]
+    return ReportedFix(str(row["name"]), changes, tuple(stacks))
 
 
 def finish_edit(folder: Path, file: Path) -> bool:

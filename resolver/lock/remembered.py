@@ -130,6 +130,11 @@ class RememberedFixes(msgspec.Struct, frozen=True):
             return None
         return entry.fixes if fingerprints == entry.fingerprints else None
 
+    def shown(self) -> tuple[StackOfFix, ...]:
+        """Return the ways out as they were shown last, whatever the indexes say today."""
+        entry = self.cache.load(_FIXES, self._key(), _FIXES_ENTRY)
+        return () if entry is None else entry.fixes
+
     def keep(self, catalog: Catalog, fixes: Iterable[StackOfFix]) -> None:
         """Remember ways out, unless they rest on an answer without a fingerprint."""
         if fingerprints := catalog.used_fingerprints():

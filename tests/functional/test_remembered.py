@@ -238,5 +238,19 @@ def test_ways_out_are_looked_for_again_with_another_fact(refuted: Workspace) -> 
     assert "a==0.9" in changed_stack(refuted)
 
 
+def test_a_letter_with_another_meaning_is_refused(refuted: Workspace) -> None:
+    """The page of b has changed since the report, and A would be another way out."""
+    before = tree(refuted.matrices / "stacks")
+    refuted.index.remove("b")
+    refuted.serve("b 1.0", "b 3.0")
+    for command in ("add", "explain"):
+        run = refuted.run(command, "demo", "--apply", "A")
+        assert (run.status, run.error) == (2, "way out `A` is another one now")
+        assert "It was: ask for b==2.0 instead of b==1.0" in run.stderr
+        assert "Now it is: ask for b==3.0 instead of b==1.0" in run.stderr
+        assert "hint: look again: ascend-lock explain demo\n" in run.stderr
+    assert tree(refuted.matrices / "stacks") == before
+
+
 def test_a_letter_that_was_not_shown_is_refused(refuted: Workspace) -> None:
     refuted.refused("there is no way out `Z`", "explain", "demo", "--apply", "Z")
