@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 import msgspec
@@ -53,6 +54,9 @@ from resolver.phrase import literal, phrase
 from resolver.report.index_pages import IndexedFile, index_pages
 from resolver.report.linkage import fault_sentence
 from resolver.report.script import bundle_script
+
+# So many missing files are named in an error.
+_NAMED: Final = 3
 
 
 @click.command("bundle", cls=Command, short_help="Download every file of locks into one folder.")
@@ -287,7 +291,9 @@ def _find_files(
 
     The sha256 of these sources and of the built `wheels` is added to `digests`.
     """
-    repositories = Repositories(default_folder(), warn=run.progress.warn)
+    if run.offline:
+        _require_all(parts, digests)
+    repositories = Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
     found = _FoundFiles([], [], {}, {})
     for part in parts:
         try:
@@ -371,6 +377,31 @@ def _digests(
         return dict(zip(names, digests, strict=True))
 
 
+def _missing_pins(part: BundlePart, digests: Mapping[str, str]) -> dict[str, LockedPin]:
+    """Return the pins of a lock whose file the folder does not have, by the file's name."""
+    return {
+        pin.file[0].name: pin
+        for pin in part.pins
+        if digests[pin.file[0].name] != pin.file[0].sha256
+    }
+
+
+def _require_all(parts: Iterable[BundlePart], digests: Mapping[str, str]) -> None:
+    """Raise IndexFailure if a file is not in the folder yet: an offline run downloads none."""
+    missing: set[str] = set()
+    for part in parts:
+        missing.update(_missing_pins(part, digests))
+    if missing:
+        words = [word for word in sys.argv[1:] if word != "--offline"]
+        raise IndexFailure(
+            phrase(
+                "--offline downloads nothing, and files are missing: {count}", count=len(missing)
+            ),
+            where=", ".join(sorted(missing)[:_NAMED]) + ("…" if len(missing) > _NAMED else ""),
+            hint=literal(shlex.join(("ascend-lock", *words))),
+        )
+
+
 def _missing_files(
     part: BundlePart,
     digests: Mapping[str, str],
@@ -381,11 +412,8 @@ def _missing_files(
 
     Files in `to_fetch` are left out. Raises IndexFailure if an index no longer offers a file.
     """
-    missing: dict[str, LockedPin] = {}
-    for pin in part.pins:
-        name = pin.file[0].name
-        if digests[name] != pin.file[0].sha256 and name not in to_fetch:
-            missing[name] = pin
+    pins = _missing_pins(part, digests)
+    missing = {name: pin for name, pin in pins.items() if name not in to_fetch}
     if not missing:
         return {}
     with closing(catalogs.live(part.problem)) as catalog:

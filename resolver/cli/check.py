@@ -107,6 +107,12 @@ def command(
     else from the indexes, and compares. Changes nothing. A stack that cannot be read does not stop
     the others; the exit status is the highest of all.
     """
+    if upstream and run.offline:
+        raise InputError(
+            phrase("--offline does not use the network."),
+            where="--upstream",
+            hint=phrase("leave out one of --upstream and --offline"),
+        )
     names = locked_stacks(stacks or (ALL,), run)
     unknown = unknown_locks(run)
     if not names:

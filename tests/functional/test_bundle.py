@@ -61,6 +61,22 @@ def test_bundle_warns_of_outdated_lock(workspace: Workspace, base: Built) -> Non
     assert "to lock it again: ascend-lock lock demo\n" in run.stderr
 
 
+def test_bundle_offline_downloads_nothing(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
+    before = len(index.requests)
+    run = bundle(workspace, "--offline")
+    assert (run.status, run.error) == (3, "--offline downloads nothing, and files are missing: 3")
+    assert "hint: ascend-lock bundle demo out\n" in run.stderr
+    assert len(index.requests) == before
+    assert not distributions(workspace)
+    assert bundle(workspace).status == 0
+    before = len(index.requests)
+    (workspace.root / "out/bundle.json").unlink()
+    assert bundle(workspace, "--offline").status == 0
+    assert len(index.requests) == before
+
+
 def test_its_script_follows_links_and_says_where_it_is_alone(
     workspace: Workspace, base: Built
 ) -> None:

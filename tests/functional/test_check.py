@@ -360,6 +360,11 @@ def upstream(workspace: Workspace, *options: str) -> Run:
     return run
 
 
+def test_upstream_is_not_asked_offline(current: Workspace) -> None:
+    run = current.refused("--offline does not use the network.", "check", "--upstream", "--offline")
+    assert "hint: leave out one of --upstream and --offline\n" in run.stderr
+
+
 def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -> None:
     locked = {pin["name"]: pin["file"][0]["sha256"] for pin in eleven.content()["pin"]}
     index.add_wheel("taken-back", "1.0", yanked="it ate \x1b[2J data")
