@@ -107,18 +107,13 @@ def command(
     else from the indexes, and compares. Changes nothing. A stack that cannot be read does not stop
     the others; the exit status is the highest of all.
     """
-    if upstream and run.offline:
-        raise InputError(
-            phrase("--offline does not use the network."),
-            where="--upstream",
-            hint=phrase("leave out one of --upstream and --offline"),
-        )
+    if upstream:
+        _require_network(run)
+        facts_days = DAYS if facts_days is None else facts_days
     names = locked_stacks(stacks or (ALL,), run)
     unknown = unknown_locks(run)
     if not names:
         raise _nothing_to_check(unknown, run)
-    if facts_days is None and upstream:
-        facts_days = DAYS
     results: list[_Result] = []
     with closing(Catalogs(run)) as catalogs:
         checker = _Checker(
@@ -158,6 +153,16 @@ def command(
     if not stacks or ALL in stacks:
         _print_unknown(unknown, run)
     return status
+
+
+def _require_network(run: Settings) -> None:
+    """Raise InputError if --offline forbids to ask the indexes."""
+    if run.offline:
+        raise InputError(
+            phrase("--offline does not use the network."),
+            where="--upstream",
+            hint=phrase("leave out one of --upstream and --offline"),
+        )
 
 
 def _nothing_to_check(unknown: Sequence[str], run: Settings) -> InputError:

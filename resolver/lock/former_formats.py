@@ -47,9 +47,10 @@ def in_this_format(raw: dict[str, Any]) -> dict[str, Any]:
 def _with_stack(warning: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
     """Return a warning with the stack that its command names.
 
-    The first locks of format 3 had a placeholder in the text.
+    The first locks of format 3 had a placeholder in the text. A warning that names the stack stays
+    as it is, with its values in their order: dumped again, the lock must have the same bytes.
     """
-    if warning["code"] not in _WITH_COMMAND:
+    if warning["code"] not in _WITH_COMMAND or "stack" in warning["values"]:
         return warning
     return {**warning, "values": {"stack": raw["stack"], **warning["values"]}}
 

@@ -73,6 +73,17 @@ def test_whatever_changes_is_seen(current: Workspace, tmp_path: Path) -> None:
     assert (run.status, run.stdout) == (0, "demo for there: current\n")
 
 
+def test_a_lock_with_a_lost_extra_is_current(workspace: Workspace, index: LoopbackIndex) -> None:
+    """Its warning names the stack after other values."""
+    index.add_wheel("a", "1.0")
+    index.add_wheel("a", "2.0", extras={"x": ["c<1"]})
+    workspace.serve("c 2.0")
+    workspace.locked_stack("a[x]", "c")
+    assert 'code = "lock.lost-extra"' in workspace.read()
+    run = workspace.run("check")
+    assert (run.status, run.stdout) == (0, "demo for there: current\n")
+
+
 def test_a_cut_off_that_is_not_the_stacks_is_told(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
