@@ -21,7 +21,7 @@ from resolver.cli.common import Command, other_checks
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings, ships
 from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
-from resolver.cli.selection import named_locks, named_stacks, print_stacks
+from resolver.cli.selection import named_locks, print_stacks, stacks_to_lock
 from resolver.cli.session import Session, result_or_error
 from resolver.cli.workers import LockOptions, lock_stacks
 from resolver.config.find_stack import find_stack
@@ -29,7 +29,7 @@ from resolver.errors import InputError, ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.lock import Lock
-from resolver.phrase import literal
+from resolver.phrase import literal, phrase
 
 # The time limit for an explanation that is recorded, in seconds. It is long, because the snapshot
 # must have all requests.
@@ -89,9 +89,10 @@ def command(
     if is_recorded:
         return _record(run, stacks)
     if not stacks:
+        _require_only_listed()
         print_stacks(run)
         return 0
-    names = named_stacks(stacks, run)
+    names = stacks_to_lock(stacks, run)
     if len(names) > 1:
         _require_stacks(names, run, is_upgrade=upgrade)
     policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
@@ -194,6 +195,31 @@ def _lock(names: Sequence[str], lock_options: LockOptions) -> list[TargetResult]
     return results
 
 
+def _require_only_listed() -> None:
+    """Raise InputError if an option is given that has a meaning only for stacks to lock.
+
+    A job of CI that only lists the stacks would succeed whatever their locks are.
+    """
+    context = click.get_current_context()
+    for name in _LOCK_ONLY:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(
+                phrase("a stack is needed"),
+                where=_option(name),
+                hint=phrase("name stacks, or lock all of them: {command}", command=_with_all()),
+            )
+
+
+def _with_all() -> str:
+    """Return the command line of this run with `all` as its stack."""
+    return shlex.join(("ascend-lock", *sys.argv[1:], ALL))
+
+
+def _option(parameter: str) -> str:
+    """Return the option of a parameter of this command."""
+    return "--" + parameter.replace("packages", "upgrade-package").replace("_", "-")
+
+
 def _record(run: Settings, stacks: Sequence[str]) -> int:
     """Record what locking stacks requests from the indexes. Return the exit status.
 
@@ -204,14 +230,13 @@ def _record(run: Settings, stacks: Sequence[str]) -> int:
     context = click.get_current_context()
     for name in _LOCK_ONLY:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = name.replace("packages", "upgrade-package").replace("_", "-")
-            raise click.UsageError(f"--record writes no lock, so --{option} has no meaning.")
+            raise click.UsageError(f"--record writes no lock, so {_option(name)} has no meaning.")
     # Only for this option.
     from resolver.cli.record import record
 
     if context.get_parameter_source("seconds") is not ParameterSource.COMMANDLINE:
         run = replace(run, seconds=_SECONDS_TO_RECORD)
-    record(named_stacks(stacks, run), run)
+    record(stacks_to_lock(stacks, run), run)
     return 0
 
 

@@ -86,6 +86,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.own_matrices or _default_matrices()
 
     @property
+    def has_own_matrices(self) -> bool:
+        """Return whether the user chose the folder of facts, or the current folder has it."""
+        is_named = self.own_matrices is not None or bool(os.environ.get(_MATRICES_VARIABLE))
+        return is_named or _is_beside()
+
+    @property
     def locks(self) -> Path:
         """Return the folder of locks.
 
@@ -142,10 +148,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         because the current folder has it. Otherwise it is in the current folder, because files that
         ship with the program are not the user's.
         """
-        is_named = self.own_matrices is not None or bool(os.environ.get(_MATRICES_VARIABLE))
-        folder = Path()
-        if is_named or _LOCAL_MATRICES.is_dir():
-            folder = output_folder(self.matrices)
+        folder = output_folder(self.matrices) if self.has_own_matrices else Path()
         return folder / "snapshots" / f"{stack}.snapshot"
 
     def lock_folder(self, problem: Problem) -> Path:
@@ -239,12 +242,22 @@ def today() -> dt.date:
     return dt.datetime.now(tz=dt.timezone.utc).date()
 
 
+def _is_beside() -> bool:
+    """Return whether the current folder has `./matrices` with more than stacks."""
+    if not _LOCAL_MATRICES.is_dir():
+        return False
+    return any(path.name != "stacks" for path in _LOCAL_MATRICES.iterdir())
+
+
 def _default_matrices() -> Path:
-    """Return the folder that the environment names, else `./matrices`, else the shipped one."""
+    """Return the folder that the environment names, else `./matrices`, else the shipped one.
+
+    A `./matrices` with nothing but stacks is no folder of facts: these are the shipped ones.
+    """
     folder = os.environ.get(_MATRICES_VARIABLE)
     if folder:
         return Path(folder)
-    if _LOCAL_MATRICES.is_dir():
+    if _is_beside():
         return _LOCAL_MATRICES
     # In a checkout this is a link.
     return (_PACKAGE / "matrices").resolve()

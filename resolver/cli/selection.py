@@ -12,8 +12,9 @@ import msgspec
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
-from resolver.config.find_stack import own_stack_names, stack_names
+from resolver.config.find_stack import OWN_FOLDERS, own_stack_names, stack_name, stack_names
 from resolver.config.load import Inputs, read_stack
+from resolver.config.toml_files import list_files
 from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at
@@ -45,6 +46,28 @@ def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def stacks_to_lock(stacks: Sequence[str], run: Settings) -> list[str]:
+    """Return the named stacks, each once, for a run that locks them.
+
+    `all` stands for all stacks in the folder of facts; if that is the program's own, for those that
+    have a lock and for the stack files beside the folder of locks. Raises InputError if there are
+    none for `all`.
+    """
+    if ALL not in stacks or run.has_own_matrices:
+        return named_stacks(stacks, run)
+    locked = _locked_names(run)
+    names = [name for name in stack_names(run.matrices) if name in locked]
+    for folder in _own_folders(run):
+        names += [str(path) for path in list_files(folder) if stack_name(path)]
+    if not names:
+        raise InputError(
+            phrase("no stack has a lock here"),
+            where=str(run.locks),
+            hint=phrase("name the stacks to lock: {command}", command=run.command("lock", "STACK")),
+        )
+    return list(dict.fromkeys([*names, *(stack for stack in stacks if stack != ALL)]))
+
+
 def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
     """Return the named stacks, each once. `all` stands for all stacks that may have locks.
 
@@ -57,7 +80,7 @@ def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
     locked = _locked_names(run)
     shared = set(stack_names(run.matrices))
     own_files = [_own_file(name, run) for name in sorted(locked - shared)]
-    own = [str(path) for path in own_files if path.is_file()]
+    own = [str(path) for path in own_files if path is not None]
     names: list[str] = []
     if shared or not own:
         names = named_stacks((ALL,), run)
@@ -71,7 +94,7 @@ def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
 def unknown_locks(run: Settings) -> list[str]:
     """Return the names in the folder of locks for which there is no stack, sorted."""
     names = _locked_names(run).difference(stack_names(run.matrices))
-    return sorted(name for name in names if not _own_file(name, run).is_file())
+    return sorted(name for name in names if _own_file(name, run) is None)
 
 
 def named_targets(given: Iterable[str], known: Iterable[str]) -> set[str]:
@@ -323,9 +346,15 @@ def _locked_names(run: Settings) -> set[str]:
     return names
 
 
-def _own_file(name: str, run: Settings) -> Path:
-    """Return the path that a stack's file has if it is beside the folder of locks."""
-    return run.locks.parent / f"{name}.toml"
+def _own_folders(run: Settings) -> tuple[Path, ...]:
+    """Return the folders where stacks may be that belong to the folder of locks."""
+    return tuple(run.locks.parent / folder for folder in OWN_FOLDERS)
+
+
+def _own_file(name: str, run: Settings) -> Path | None:
+    """Return the file of a stack that is beside the folder of locks; None if there is none."""
+    paths = (folder / f"{name}.toml" for folder in _own_folders(run))
+    return next(filter(Path.is_file, paths), None)
 
 
 def print_stacks(run: Settings) -> None:

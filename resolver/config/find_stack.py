@@ -19,6 +19,9 @@ _FOREIGN: Final = (".txt", ".in", ".yml", ".yaml", ".lock")
 # The names of TOML files of other tools.
 _FOREIGN_TOML: Final = re.compile(r"(pyproject|pylock(\.[^.]+)?)\.toml")
 
+# The folders with stacks of one's own: the current one, and one of a repository without facts.
+OWN_FOLDERS: Final = (Path(), Path("matrices", "stacks"))
+
 
 def stack_name(path: Path) -> str:
     """Return the name of the stack in a file, even if the stack is not valid.
@@ -40,20 +43,21 @@ def stack_names(matrices: Path) -> list[str]:
 
 
 def own_stack_names(matrices: Path) -> list[str]:
-    """Return the names by which `find_stack` finds the stacks of the current folder, sorted.
+    """Return the names by which `find_stack` finds the stacks of OWN_FOLDERS, sorted in each.
 
-    They are names of files without `.toml`. If `matrices` has a stack of the same name, the ending
-    is kept, since the name alone would mean the stack of `matrices`.
+    They are names of files without `.toml`. If `matrices` has a stack of the same name, it is the
+    path, since the name alone would mean the stack of `matrices`.
     """
-    names = []
-    # A folder that cannot be listed counts as empty.
-    with suppress(InputError):
-        for path in list_files(Path()):
-            shared = matrices / "stacks" / path.name
-            is_hidden = os.path.lexists(shared)
-            if (is_hidden and path.samefile(shared)) or not stack_name(path):
-                continue
-            names.append(path.name if is_hidden else path.stem)
+    names: list[str] = []
+    for folder in OWN_FOLDERS:
+        # A folder that cannot be listed counts as empty.
+        with suppress(InputError):
+            for path in list_files(folder):
+                shared = matrices / "stacks" / path.name
+                is_hidden = os.path.lexists(shared)
+                if (is_hidden and path.samefile(shared)) or not stack_name(path):
+                    continue
+                names.append(str(path) if is_hidden or path.stem in names else path.stem)
     return names
 
 
@@ -61,7 +65,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     """Return the path of a stack's file.
 
     `stack` is a path, if it ends in .toml or contains a slash, or else a name. A name means a file
-    in matrices/stacks, or else in the current folder. Raises InputError, with a hint, if there is
+    in matrices/stacks, or else in one of OWN_FOLDERS. Raises InputError, with a hint, if there is
     no such file, or if it is a requirements file.
     """
     _require_no_requirements(Path(stack))
@@ -71,9 +75,10 @@ def find_stack(stack: str, matrices: Path) -> Path:
     # A broken link counts as a file: the error of reading it says what is wrong.
     if os.path.lexists(path):
         return path
-    local_path = Path(f"{stack}.toml")
-    if local_path.is_file():
-        return local_path
+    for folder in OWN_FOLDERS:
+        local_path = folder / f"{stack}.toml"
+        if local_path.is_file():
+            return local_path
     if not matrices.is_dir():
         hint = phrase("give the folder of facts and stacks with --matrices DIR")
         raise InputError(phrase("there is no folder `{matrices}`", matrices=matrices), hint=hint)

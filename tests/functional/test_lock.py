@@ -12,6 +12,7 @@ import pytest
 
 from resolver.cli import workers
 from tests.functional.workspace import (
+    ANYWHERE,
     NOBODY_THERE,
     REPORTS,
     TWO_PYTHONS,
@@ -431,3 +432,41 @@ def test_lock_of_unknown_stack_locks_nothing(workspace: Workspace) -> None:
     assert tree(workspace.locks) == before
     assert workspace.run("lock", "demo", "-P", "httpx").status == 0
     assert workspace.pins("demo") == {"demo": "1.0", "httpx": "2.0"}
+
+
+@pytest.mark.parametrize("option", ["--check", "--upgrade", "--dry-run", "-Pa"])
+def test_options_need_a_stack(workspace: Workspace, option: str) -> None:
+    """A job of CI would succeed whatever the locks are."""
+    workspace.stack("a")
+    run = workspace.refused("a stack is needed", "lock", option)
+    assert f"ascend-lock lock {option} all\n" in run.stderr
+    assert workspace.run("lock").status == 0
+
+
+def test_all_without_matrices_is_what_is_locked_here(workspace: Workspace) -> None:
+    shutil.rmtree(workspace.matrices)
+    run = workspace.refused("no stack has a lock here", "lock", "all")
+    assert "hint: name the stacks to lock: ascend-lock lock STACK\n" in run.stderr
+    workspace.serve("a 1.0")
+    text = '[stack]\nname = "{name}"\nsummary = "s"\nrequires = ["a"]\n\n' + ANYWHERE
+    (workspace.root / "beside.toml").write_text(text.format(name="beside"))
+    own = workspace.matrices / "stacks"
+    own.mkdir(parents=True)
+    (own / "inside.toml").write_text(text.format(name="inside"))
+    run = workspace.run("lock", "all")
+    assert (run.status, sorted(path.name for path in workspace.locks.iterdir())) == (
+        0,
+        ["beside", "inside"],
+    )
+
+
+def test_matrices_of_stacks_alone_use_the_shipped_facts(workspace: Workspace) -> None:
+    shutil.rmtree(workspace.matrices)
+    workspace.serve("a 1.0")
+    path = workspace.matrices / "stacks" / "mine.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'[stack]\nname = "mine"\nsummary = "s"\nrequires = ["a"]\n\n{ANYWHERE}')
+    workspace.locked(stack="mine")
+    assert workspace.run("check").stdout == "mine for there: current\n"
+    path.write_text(path.read_text().replace('"a"', '"a<1"'))
+    assert workspace.run("check").status == 4
