@@ -137,10 +137,13 @@ def command(
             if not run.as_json:
                 _print_results(of_stack, run, together=len(names) > 1)
             results += of_stack
+    # A lock that cannot be compared with its stack is not current.
+    unchecked = unknown if not stacks or ALL in stacks else []
     status = max((result.status for result in results), default=0)
+    status = max(status, StaleLock.exit_status if unchecked else 0)
     if run.as_json:
         rows = [result.json() for result in results]
-        print_json({"status": _STATUS.get(status, "error"), "locks": rows})
+        print_json({"status": _STATUS.get(status, "error"), "locks": rows, "unchecked": unchecked})
         return status
     _print_commands(results, run)
     for folder in checker.stray_folders:
@@ -150,8 +153,7 @@ def command(
             folder=folder,
         )
         run.progress.say(translate_phrase(stray, run.language))
-    if not stacks or ALL in stacks:
-        _print_unknown(unknown, run)
+    _print_unknown(unchecked, run)
     return status
 
 

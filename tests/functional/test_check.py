@@ -255,6 +255,24 @@ def test_only_what_is_locked_there_is_checked(workspace: Workspace, own: Path) -
     assert (run.status, run.stdout, run.stderr) == (0, "mine for there: current\n", "")
 
 
+def test_a_lock_whose_stack_is_not_found_counts(current: Workspace) -> None:
+    folder = current.root / "services"
+    folder.mkdir()
+    text = (current.matrices / "stacks/demo.toml").read_text("utf-8")
+    path = folder / "api.toml"
+    path.write_text(text.replace('name = "demo"', 'name = "api"', 1), "utf-8")
+    assert current.run("lock", "services/api.toml").status == 0
+    for names in ([], ["all"]):
+        run = current.run("check", *names)
+        assert (run.status, run.stdout) == (4, "demo for there: current\n")
+        assert "ascend-lock check path/to/api.toml" in run.stderr
+    run = current.run("check", "--json")
+    assert (run.status, run.json["status"], run.json["unchecked"]) == (4, "stale", ["api"])
+    for name in ("demo", "services/api.toml"):
+        run = current.run("check", name, "--json")
+        assert (run.status, run.json["unchecked"]) == (0, [])
+
+
 def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) -> None:
     (own / "mine.toml").rename(own / "other.toml")
     run = workspace.refused("there is nothing to check", "check", "--locks", "own/locks")
