@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from pathlib import PurePath
 from typing import Final
 
 import msgspec
 import tomli_w
 
 from resolver.errors import escaped
-from resolver.i18n import translate_phrase
+from resolver.i18n import translate, translate_phrase
 from resolver.model.constraint import StackKey
 from resolver.model.message import Message
 from resolver.model.text import Language
@@ -106,8 +107,22 @@ class Draft(msgspec.Struct, frozen=True):
         if self.overrides:
             stack["overrides"] = self.overrides
         tables = {"stack": stack, "target": {**target, "system": system} if system else target}
-        head = "".join(f"# {translate_phrase(line, language)}\n" for line in _head(escaped(file)))
-        return f"{head}\n{tomli_w.dumps(tables)}"
+        head = [translate_phrase(line, language) for line in _head(escaped(file))]
+        head += self._undecided(language)
+        comments = "".join(f"# {line}\n" for line in head)
+        return f"{comments}\n{tomli_w.dumps(tables)}"
+
+    def _undecided(self, language: Language) -> list[str]:
+        """Return the lines that the stack does not have and the user must decide about, and why."""
+        rows = [row for row in self.rows if row.outcome is Outcome.TO_DECIDE and row.why]
+        if not rows:
+            return []
+        lines = [translate_phrase(phrase("To decide, and not in this stack so far:"), language)]
+        for row in rows:
+            assert row.why is not None  # noqa: S101  the rows were chosen so
+            lines.append(escaped(f"  {row.before or PurePath(row.where).name}"))
+            lines.append(escaped(f"    {translate(row.why, language)}"))
+        return lines
 
 
 def _head(file: str) -> tuple[Phrase, ...]:

@@ -55,6 +55,22 @@ def told(document: dict[str, Any]) -> list[str]:
     return lines
 
 
+def test_lines_to_decide_are_comments_of_the_stack(workspace: Workspace) -> None:
+    workspace.serve("a 1.0")
+    text = (
+        '[project]\nname = "p"\nversion = "1"\ndependencies = ["a", "ours==1.0"]\n'
+        '[tool.uv.sources]\nours = {index = "inner"}\n'
+        '[[tool.uv.index]]\nname = "inner"\nurl = "https://index.example/simple"\n'
+    )
+    write(workspace, pyproject_toml=text)
+    run = workspace.run("import", "pyproject.toml", "-o", "mine.toml", "--lock", "--cann", "none")
+    written = (workspace.root / "mine.toml").read_text("utf-8")
+    assert "# To decide, and not in this stack so far:\n#   ours==1.0\n#     " in written, run
+    assert tomli.loads(written)["stack"]["requires"] == ["a"]
+    run = workspace.run("import", "pyproject.toml", "--lang", "zh")
+    assert "# 有待决定、目前不在此软件栈中的行：\n#   ours==1.0\n" in run.stdout
+
+
 def reasons(document: dict[str, Any]) -> dict[str, str]:
     """What became of each line that is not kept, and why, by what is shown of it."""
     return {
