@@ -79,6 +79,9 @@ def command(run: Settings, stack: str, letter: str | None, all_groups: bool) -> 
             return _apply(letter, stack, session, all_groups=all_groups)
         answers = explained(stack, session, all_groups=all_groups)
     conflicts = conflicts_of(answers)
+    # There is no lock of all groups together, so it has no report.
+    if not all_groups:
+        write_reports(conflicts)
     if run.as_json:
         print_answers(answers, run)
         return status_of(conflicts)
@@ -113,7 +116,10 @@ def _apply(letter: str, stack: str, session: Session, *, all_groups: bool) -> in
     answers = explained(stack, session, all_groups=all_groups)
     conflicts = conflicts_of(answers)
     fix = named_fix(letter, stacks_of_fixes(conflicts.values()))
+    # The report that was read stays until the new letters are shown.
     require_as_shown(fix, shown, stack, run)
+    if not all_groups:
+        write_reports(conflicts)
     written = _write_fix(fix, original, run)
     if run.as_json:
         print_answers(answers, run)
@@ -143,19 +149,20 @@ def explained(
     *,
     all_groups: bool = False,
 ) -> list[tuple[Job, Answer]]:
-    """Explain each target of a stack, as `_answer` does, and write the reports of conflicts.
+    """Explain each target of a stack, as `_answer` does.
 
-    With `all_groups`, the groups of the stack are taken as one environment. There is no lock for
-    that, so no report is written.
+    With `all_groups`, the groups of the stack are taken as one environment.
     """
     jobs = session.jobs(stack, together=all_groups)
     answers = [(job, _answer(stack, job, requirement, session)) for job in jobs]
     session.settings.progress.clear()
-    if all_groups:
-        return answers
-    for folder, explanation in conflicts_of(answers).items():
-        write_report(explanation, folder)
     return answers
+
+
+def write_reports(conflicts: Mapping[Path, Explanation]) -> None:
+    """Write the reports of conflicts into the folders of their locks."""
+    for folder, explanation in conflicts.items():
+        write_report(explanation, folder)
 
 
 def conflicts_of(answers: Sequence[tuple[Job, Answer]]) -> dict[Path, Explanation]:

@@ -19,6 +19,7 @@ from resolver.cli.explain import (
     print_answers,
     print_reports,
     status_of,
+    write_reports,
 )
 from resolver.cli.options import Settings, settings
 from resolver.cli.session import Session
@@ -52,6 +53,7 @@ def command(run: Settings, stack: str, name: str | None) -> int:
     with closing(Catalogs(run)) as catalogs:
         answers = explained(stack, Session(run, catalogs, page), requirement)
     conflicts = conflicts_of(answers)
+    write_reports(conflicts)
     if run.as_json:
         print_answers(answers, run)
     else:

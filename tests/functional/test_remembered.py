@@ -243,13 +243,16 @@ def test_a_letter_with_another_meaning_is_refused(refuted: Workspace) -> None:
     before = tree(refuted.matrices / "stacks")
     refuted.index.remove("b")
     refuted.serve("b 1.0", "b 3.0")
-    for command in ("add", "explain"):
+    for command in ("add", "explain", "explain"):
         run = refuted.run(command, "demo", "--apply", "A")
         assert (run.status, run.error) == (2, "way out `A` is another one now")
         assert "It was: ask for b==2.0 instead of b==1.0" in run.stderr
         assert "Now it is: ask for b==3.0 instead of b==1.0" in run.stderr
         assert "hint: look again: ascend-lock explain demo\n" in run.stderr
     assert tree(refuted.matrices / "stacks") == before
+    assert refuted.run("explain", "demo").status == 1
+    assert refuted.run("explain", "demo", "--apply", "A").status == 0
+    assert "b==3.0" in changed_stack(refuted)
 
 
 def test_a_letter_that_was_not_shown_is_refused(refuted: Workspace) -> None:
