@@ -246,7 +246,11 @@ def _is_beside() -> bool:
     """Return whether the current folder has `./matrices` with more than stacks."""
     if not _LOCAL_MATRICES.is_dir():
         return False
-    return any(path.name != "stacks" for path in _LOCAL_MATRICES.iterdir())
+    try:
+        return any(path.name != "stacks" for path in _LOCAL_MATRICES.iterdir())
+    except OSError:
+        # Reading its files says why it cannot be read.
+        return True
 
 
 def _default_matrices() -> Path:
