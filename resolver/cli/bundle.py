@@ -123,8 +123,9 @@ def command(
 def _without_stack(folder_name: str, run: Settings) -> InputError:
     """Return the error to raise if the command has only one name, which counts as the folder."""
     example = f"STACK {shlex.quote(folder_name)}"
-    if folder_name in (*own_stack_names(run.matrices), *stack_names(run.matrices)):
-        example = f"{folder_name} DIR"
+    known = (*own_stack_names(run.matrices), *stack_names(run.matrices))
+    if folder_name in known or folder_name.endswith(".toml"):
+        example = f"{shlex.quote(folder_name)} DIR"
     hint = literal(f"ascend-lock bundle {example}")
     if folder_name == "serve":
         hint = SERVE

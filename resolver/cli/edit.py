@@ -109,7 +109,7 @@ def add(
         return document
 
     _warn_of_unusable(stack, needs.values(), run)
-    return _edit_and_lock(run, stack, edit, letter=letter, can_apply=True, frozen=frozen)
+    return _edit_and_lock(run, stack, edit, letter=letter, frozen=frozen)
 
 
 def _warn_of_unusable(stack: str, needs: Iterable[Need], run: Settings) -> None:
@@ -140,14 +140,22 @@ def _warn_of_unusable(stack: str, needs: Iterable[Need], run: Settings) -> None:
     shell_complete=options.completed("lines"),
 )
 @_group
+@_apply
 @_frozen
 @_settings
-def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen: bool) -> int:
+def remove(
+    run: Settings,
+    stack: str,
+    names: tuple[str, ...],
+    group: str,
+    letter: str | None,
+    frozen: bool,
+) -> int:
     """Remove the lines about each NAME from STACK's file, and lock it.
 
     Without --group, the lines of groups about it are removed, too.
 
-    If it cannot be locked, the file stays as it was.
+    If it cannot be locked, the file stays as it was. --apply takes a way out as well.
     """
     components = load_components(run.matrices)
 
@@ -179,7 +187,7 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], group: str, frozen
             run.print_note("edit.removed", lines=tuple(str(needs[number]) for number in numbers))
         return document.without_lines(list(chain.from_iterable(removed)))
 
-    return _edit_and_lock(run, stack, edit, frozen=frozen, removed=names)
+    return _edit_and_lock(run, stack, edit, letter=letter, frozen=frozen, removed=names)
 
 
 def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
@@ -207,8 +215,7 @@ def _edit_and_lock(
     stack: str,
     edit: Callable[[StackText], StackText],
     *,
-    letter: str | None = None,
-    can_apply: bool = False,
+    letter: str | None,
     frozen: bool,
     removed: Sequence[str] = (),
 ) -> int:
@@ -250,7 +257,7 @@ def _edit_and_lock(
                     print_json({"status": "edited", "file": str(path)})
                 return 0
             change = StackEdit(file, original, content)
-            return _lock(run, stack, change, letter, can_apply=can_apply, removed=removed)
+            return _lock(run, stack, change, letter, removed)
 
 
 def _lock(
@@ -258,15 +265,12 @@ def _lock(
     stack: str,
     edit: StackEdit,
     letter: str | None,
-    *,
-    can_apply: bool,
     removed: Sequence[str],
 ) -> int:
     """Lock the edited stack. Write its file together with the locks, or nothing at all.
 
-    If there is no solution, the way out with this `letter` is applied, if one is given. `can_apply`
-    says whether the command has the option --apply, so that it can be suggested. Return the exit
-    status of `lock`. Raises ResolverError.
+    If there is no solution, the way out with this `letter` is applied, if one is given. Return the
+    exit status of `lock`. Raises ResolverError.
     """
     is_written = False
     try:
@@ -292,7 +296,7 @@ def _lock(
         print_result_json(results, status, run.language)
     elif not is_written:
         print_failures(results, run.language)
-        if letter is None and can_apply:
+        if letter is None:
             print_apply_hint(results, shlex.join(("ascend-lock", *sys.argv[1:])), run.language)
     elif not run.is_quiet:
         print_results(results, run.language, together=False)

@@ -341,8 +341,8 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     hint = literal(run.command("matrix", "show"))
     if refused is None or refused.reason is None:
         return NothingToLock(
-            phrase("the vendor's tables have nothing for {fields}", fields=asked),
-            hint=hint,
+            phrase("the shipped matrix was not solved for {fields}", fields=asked),
+            hint=_solved_beside(matrix, fields) or hint,
         )
     nearest: list[str] = []
     for answer in matrix.ways_out(refused):
@@ -357,3 +357,19 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
         why=literal(f"{refused.cell.package} {refused.cell.release}: {reason}"),
         hint=hint,
     )
+
+
+def _solved_beside(matrix: Matrix, fields: Mapping[str, str]) -> Phrase:
+    """Return a hint that names the solved cells which differ in one field; empty without any.
+
+    They have another Python if there are such, else another platform, SoC, CANN or use.
+    """
+    cells = [answer.cell for answer in matrix.answers if answer.outcome in LOCKED]
+    for key in ("python", "platform", CHIP, TOOLKIT, "use"):
+        others = {name: text for name, text in fields.items() if name != key}
+        if any(all(cell.value(name) == others[name] for name in others) for cell in cells):
+            values = ", ".join(_values(key, matrix, others))
+            return phrase(
+                "with the rest as it is, it has {options}", options=f"{_FIELDS[key]} {values}"
+            )
+    return EMPTY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
@@ -29,6 +29,8 @@ from resolver.errors import InputError, ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.lock import Lock
+from resolver.model.requirement import Requirement
+from resolver.model.text import pinned_version
 from resolver.phrase import literal, phrase
 
 # The time limit for an explanation that is recorded, in seconds. It is long, because the snapshot
@@ -112,6 +114,7 @@ def command(
         return status
     print_results(results, run.language, together=len(names) > 1)
     _print_day_hint(results, run, is_upgrade=upgrade)
+    _print_pinned(results, policy.packages, run)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
@@ -140,6 +143,27 @@ def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrad
             day = result.answer.as_of.day
             run.print_note("lock.beyond-day", day=day, command=shlex.join(arguments))
             return
+
+
+def _print_pinned(
+    results: Sequence[TargetResult], packages: Collection[NormalizedName], run: Settings
+) -> None:
+    """Print which projects of --upgrade-package stay because a line of the stack pins them."""
+    printed: set[tuple[str, str]] = set()
+    for result in results:
+        if result.job is None:
+            continue
+        problem = result.job.problem
+        for name in sorted(packages):
+            for root in problem.requirements_on(name):
+                assert isinstance(root.need, Requirement)  # noqa: S101  it is about a project
+                version = pinned_version(root.need.specifier)
+                if version is None or (name, root.origin.where) in printed:
+                    continue
+                printed.add((name, root.origin.where))
+                words = ("ascend-lock", "add", problem.stack.argument, f"{name}==…")
+                values = {"project": name, "where": root.origin.where, "version": str(version)}
+                run.print_note("lock.pinned", **values, command=shlex.join(words))
 
 
 def _require_stacks(names: Sequence[str], run: Settings, *, is_upgrade: bool) -> None:

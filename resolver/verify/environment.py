@@ -102,7 +102,13 @@ def check_python(context: CheckContext, installed: Installed) -> Group:
 
 
 def check_interpreter(context: CheckContext) -> Group:
-    """Check that this Python can use the lock's wheels, for use before an installation."""
+    """Check that this Python can use the lock's wheels, for use before an installation.
+
+    If the Python of --python cannot be run, that is the finding, and no Python is checked.
+    """
+    if context.unusable_python is not None:
+        unusable = {**context.unusable_python, "wanted": context.lock.python}
+        return Group("python", [Finding("python-unusable", unusable)])
     values = _python_values(context)
     finding = _wrong_python(values)
     if finding is not None and context.shown_folder == "":

@@ -201,6 +201,8 @@ class CheckContext:
     progress: Callable[[str], None] = show_nothing
     # Where Python looks for modules, and which files it runs when it starts.
     search_path: SearchPath = field(default_factory=SearchPath)
+    # The `python` of --python and the `reason` why it cannot be run; None if it can.
+    unusable_python: Mapping[str, str] | None = None
 
     @property
     def python(self) -> str:

@@ -6,7 +6,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from resolver.ascend.checks import ask_tool, check_components, check_computation
 from resolver.ascend.network import network_checks
@@ -68,8 +68,13 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
+    unusable = None
     if options.python:
-        return _restart(options.python, file, arguments)
+        texts = lock.texts[_language(options.lang, lock.texts)]
+        unusable = _restart(options.python, file, arguments, texts)
+        if not options.machine:
+            sys.stderr.write(texts["python-unusable-error"].format(**unusable) + "\n")
+            return _USAGE
     search_path = SearchPath.of_this_python()
     if options.pip_settings:
         return print_pip_variables()
@@ -78,7 +83,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     # exit normally, so that programs that were started are ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
-    context = _context(lock, options, file, search_path)
+    context = _context(lock, options, file, search_path, unusable)
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.built_wheels or options.keep_wheels:
         return _handle_wheels(context, options)
@@ -106,9 +111,13 @@ def _discard_output() -> None:
 
 
 def _context(
-    lock: LockedStack, options: argparse.Namespace, file: str, search_path: SearchPath
+    lock: LockedStack,
+    options: argparse.Namespace,
+    file: str,
+    search_path: SearchPath,
+    unusable: Mapping[str, str] | None,
 ) -> CheckContext:
-    """Return the input of all checks, from the lock and the options."""
+    """Return the input of all checks, from the lock, the options and `_restart`."""
     program = os.path.abspath(file)
     folder = os.path.dirname(program)
     shows_progress = sys.stderr.isatty() and not options.json
@@ -128,6 +137,7 @@ def _context(
         seconds=options.seconds,
         progress=_show_progress if shows_progress else show_nothing,
         search_path=search_path,
+        unusable_python=unusable,
     )
 
 
@@ -228,21 +238,21 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield from check_computation(context, tool)
 
 
-def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
+def _restart(
+    python: str, file: str, arguments: Sequence[str], texts: Mapping[str, str]
+) -> dict[str, str]:
     """Run verify.py with another Python, isolated and without site, in place of this process.
 
-    Before, check that the program is a Python: another program might exit with status 0. Returns
-    the exit status of an error if it is not.
+    Before, check that the program is a Python: another program might exit with status 0. If it is
+    not, return its path and what is wrong with it, for the messages `texts`.
     """
     path = os.path.abspath(python)
     result = run_program([path, "-I", "-S", "-c", f"print({_PROOF!r})"], os.environ)
     if result.output.split() == [_PROOF]:
         command = [path, "-I", "-S", os.path.abspath(file), *arguments, "--python="]
         os.execv(path, command)  # noqa: S606
-    why = "it does not run as Python" if result.status is not None else result.ending
-    sys.stderr.write(f"error: {path} cannot be run: {why}\n")
-    sys.stderr.write("hint: pass --python PATH of an environment\n")
-    return _USAGE
+    reason = texts["python-unusable-other"] if result.status == 0 else result.ending
+    return {"python": path, "reason": reason}
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:

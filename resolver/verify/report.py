@@ -39,6 +39,7 @@ WARNINGS = (
     "path-extra",
     "pip-missing",
     "python-shared",
+    "python-unusable",
     "start-untried",
     "startup-added",
     "startup-changed",

@@ -192,6 +192,21 @@ def test_edit_keeps_windows_line_ends(workspace: Workspace, stack: Path, mark: b
     assert b"needy" in content
 
 
+def test_remove_applies_a_way_out(workspace: Workspace, stack: Path) -> None:
+    workspace.serve("low 1.0", "low 2.0", "first 1.0: low==1.0", "second 1.0: low==2.0")
+    lines = ("first", "second", "b")
+    workspace.stack(*lines)
+    before = everything(workspace)
+    run = workspace.run("remove", "demo", "b")
+    assert (run.status, everything(workspace)) == (1, before)
+    assert run.stderr.endswith(
+        "hint: ascend-lock remove demo b --apply B also applies way out B, and then locks\n"
+    )
+    applied = workspace.run("remove", "demo", "b", "--apply", "B")
+    assert (applied.status, applied.stderr) == (0, ""), applied
+    assert '"b"' not in stack.read_text()
+
+
 def test_remove_tells_nothing_before_all_names_have_lines(
     workspace: Workspace, stack: Path
 ) -> None:

@@ -532,6 +532,9 @@ def test_apply_writes_beside_a_stack_named_by_its_path(
     (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "my stack.toml")
     run = clash.run("explain", "./my stack.toml")
     hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack"
+    add = "hint: ascend-lock add 'my stack.toml' --apply A changes this file, and locks"
+    shown = run.stdout.splitlines()
+    assert shown[shown.index(hint) - 1] == add
     assert hint in run.stdout.splitlines()
     assert hint in clash.read("conflict.md").replace("\\", "")
     _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition(

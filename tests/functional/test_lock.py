@@ -58,6 +58,18 @@ def test_upgrade_package_moves_that_one_and_the_lock_says_so(locked: Workspace) 
     assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in locked.locked_stack("a", "c").stdout
 
 
+def test_upgrade_package_says_that_a_line_pins_it(locked: Workspace) -> None:
+    assert "pinned by" not in locked.locked("-P", "a").stdout
+    path = locked.stack("a==1.0", "b")
+    run = locked.locked("-P", "a", "-P", "b")
+    assert locked.pins() == {"a": "1.0", "b": "2.0"}
+    number = path.read_text().partition('"a==1.0"')[0].count("\n") + 1
+    assert run.stdout.endswith(
+        f"\na is pinned by matrices/stacks/demo.toml:{number} to ==1.0, so -P cannot upgrade it: "
+        "ascend-lock add demo 'a==…'\n"
+    )
+
+
 CHANGES: dict[str, Callable[[Workspace], object]] = {
     "yanked": lambda one: one.index.add_wheel("a", "1.0", yanked="it deletes files"),
     "gone": lambda one: one.index.remove("a", "a-1.0-py3-none-any.whl"),

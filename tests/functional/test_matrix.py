@@ -404,7 +404,12 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     undecided = known.run("init", *options(cann="9.0.0", **{"for": "train"}))
     assert undecided.status == 0
     assert "plugin 4.0, undecided" in undecided.stdout
-    assert known.run("init", *options(python="3.12", **{"for": "train"})).status == 1
+    unsolved = known.run("init", *options(python="3.12", **{"for": "train"}))
+    assert (unsolved.status, unsolved.error) == (
+        1,
+        "the shipped matrix was not solved for 8.5.0, A2, linux-aarch64, 3.12, train",
+    )
+    assert "\nhint: with the rest as it is, it has --for serve\n" in unsolved.stderr
 
 
 def test_init_hints_at_the_value_that_is_meant(known: Workspace) -> None:

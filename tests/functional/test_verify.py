@@ -26,7 +26,7 @@ from tests.functional.machine import (
     npu_smi,
     site_packages,
 )
-from tests.functional.workspace import HERE, Run, Workspace, wait_until
+from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace, wait_until
 from tests.loopback import LoopbackIndex
 from tests.unit.verify.test_verify_machine import CANN_FILES, DRIVER, MACHINE
 
@@ -523,6 +523,8 @@ def test_verify_status_of_wrong_commands(machine: Machine) -> None:
     for python, why in whys.items():
         run = machine.verify("--python", python.replace("<root>", str(machine.root)))
         assert (run.status, run.stdout, run.error) == (2, "", f"{python} cannot be run: {why}")
+    run = machine.verify("--python", "/bin/true", "--lang", "zh")
+    assert run.stderr.startswith("错误：/bin/true 无法运行：它不是 Python\n提示：")
     machine.workspace.stack("demo", name="other")
     for arguments, error, hint in (
         (
@@ -569,6 +571,29 @@ def test_verify_checks_a_machine_before_an_installation(machine: Machine) -> Non
     shutil.rmtree(machine.ascend / "cann-8.5.0")
     missing = machine.workspace.run(*words, "--json", **machine.environment)
     assert (missing.status, missing.json["checks"]) == (1, "machine")
+
+
+@pytest.mark.parametrize("option", [(), ("--python", "bin/python3.shim")])
+def test_verify_checks_a_machine_whose_python_does_not_run(
+    machine: Machine, option: tuple[str, ...]
+) -> None:
+    """A shim of pyenv is on PATH for each version, and fails if another one is active."""
+    shims = machine.workspace.root / "bin"
+    shims.mkdir(exist_ok=True)
+    name = Path(option[1]).name if option else f"python{PYTHON_LINE}"
+    shim = shims / name
+    shim.write_text("#!/bin/sh\necho 'pyenv: command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    environment = {**machine.environment}
+    environment["PATH"] = f"{shims}:{environment.get('PATH', os.environ['PATH'])}"
+    words = ["verify", "demo", "--machine", "--ascend", str(machine.ascend), *option]
+    run = machine.workspace.run(*words, "--lang", "zh", **environment)
+    shim.unlink()
+    assert (run.status, run.stderr) == (0, ""), run
+    shown = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
+    assert shown[:5] == ["机器", "Python", "CANN", "驱动（HDK）", "SoC"]
+    assert f"警告：<root>/bin/{name} 无法运行，因此没有检查 Python" in run.stdout
+    assert "pyenv: command not found" in run.stdout
 
 
 def test_verify_says_that_nothing_is_installed(machine: Machine) -> None:

@@ -153,6 +153,11 @@ def test_bundle_is_served_by_any_server(workspace: Workspace) -> None:
     assert run.stderr.endswith(f"\nhint: {SERVE}\n")
 
 
+def test_bundle_of_a_file_lacks_the_folder(workspace: Workspace) -> None:
+    run = workspace.refused("a stack and a folder are needed", "bundle", "tiny.toml")
+    assert run.stderr.endswith("\nhint: ascend-lock bundle tiny.toml DIR\n")
+
+
 def test_help_names_completion(workspace: Workspace) -> None:
     run = workspace.run("--help")
     assert '  eval "$(_ASCEND_LOCK_COMPLETE=bash_source ascend-lock)"  complete' in run.stdout

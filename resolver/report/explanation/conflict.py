@@ -214,7 +214,7 @@ def ways_out_blocks(
     if explanation.unreachable_projects and not explanation.awaited:
         remarks.append(sentences.further_ways(explanation.unreachable_projects))
     if explanation.fixes and not undone:
-        remarks.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
+        remarks += fixes.apply_hints(explanation, in_checkout=in_checkout)
     if explanation.limited:
         remarks += [message("conflict.limited"), message("conflict.more-time")]
     yield paragraph_of(*remarks, message("conflict.old-lock"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from shlex import join, quote
 
@@ -48,6 +48,8 @@ from resolver.resolve.reasons import cutoff_text
 _SHARED = 6
 # The lines at the beginning of a unified diff that name the two files.
 _FILE_NAMES = 2
+# Options of `explain` that `add` does not have.
+_EXPLAIN_ONLY = frozenset(("--target", "--as-of", "--exclude-newer"))
 
 
 def change_sentence(change: Change) -> Message:
@@ -199,11 +201,30 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message("conflict.still", statements=statements)
 
 
-def apply_hint(explanation: Explanation, *, in_checkout: bool) -> Message:
-    """Return the sentence with the command that writes the first way out."""
-    command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
+def apply_hints(explanation: Explanation, *, in_checkout: bool) -> Iterator[Message]:
+    """Yield sentences with the commands that apply the first way out, or write the changed stack.
+
+    The command that changes the stack's own file, and locks it, comes first.
+    """
+    first = explanation.fixes[0]
+    command = apply_command(explanation, first.name, in_checkout=in_checkout)
+    if _can_add(explanation, first):
+        stack = explanation.problem.stack
+        words = ("ascend-lock", "add", stack.argument, *explanation.options, "--apply", first.name)
+        yield message("conflict.apply-own", command=join(words))
     has_make = _has_make(explanation, in_checkout=in_checkout)
-    return message("conflict.apply" if has_make else "conflict.apply-path", command=command)
+    yield message("conflict.apply" if has_make else "conflict.apply-path", command=command)
+
+
+def _can_add(explanation: Explanation, fix: Fix) -> bool:
+    """Return whether `ascend-lock add --apply` can change the stack's file by a way out.
+
+    It edits no stack that ships with the program, makes no second stack, and locks all targets by
+    the policy of the file.
+    """
+    stack = explanation.problem.stack
+    is_own = stack.argument != stack.name
+    return is_own and len(fix.texts) == 1 and not _EXPLAIN_ONLY.intersection(explanation.options)
 
 
 def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = True) -> str:
