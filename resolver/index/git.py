@@ -67,6 +67,8 @@ _IGNORED: Final = (
 # An address that git quotes in a message.
 _QUOTED_ADDRESS: Final = re.compile(r" *'[^']*(//|@).*'")
 _NOT_A_REPOSITORY: Final = "not a git repository"
+# What git says of a text that names no revision.
+_NO_REVISION: Final = "Needed a single revision"
 # A message that does not say why: the message before it does.
 _NO_REASON: Final = "fatal: Could not read from remote repository."
 
@@ -263,10 +265,13 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
     except (GitError, UnicodeDecodeError) as error:
         if isinstance(error, GitError) and _NOT_A_REPOSITORY in error.output:
             raise _not_in_repository(revision, folder) from None
+        why = cause(error)
+        if isinstance(error, GitError) and _NO_REVISION in error.output:
+            why = phrase("it is no commit, tag or branch of the repository")
         hint = phrase("see `git log -- {folder}`", folder=shlex.quote(str(folder)))
         raise InputError(
             phrase("there is no `{revision}` of {folder}", revision=revision, folder=folder),
-            why=cause(error),
+            why=why,
             hint=hint,
         ) from None
 

@@ -18,7 +18,7 @@ from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.fleet import Fleet, Node, NodeFinding, NodeGroup, folded
 from resolver.model.message import Message, joined, message
 from resolver.model.text import Language
-from resolver.phrase import phrase
+from resolver.phrase import Phrase, cause, phrase
 from resolver.report.document import (
     Block,
     Heading,
@@ -159,8 +159,7 @@ def _read_node(path: Path, name: str) -> Node:
         if not report.stack and not any(group.findings for group in report.groups):
             raise ValueError(phrase("it names no stack"))
     except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        what = message("fleet.unreadable", why=why)
+        what = message("fleet.unreadable", why=_why_unreadable(error))
         mend = message("fleet.unreadable-mend")
         return Node(name=name, findings=(NodeFinding("report-unreadable", "wrong", what, mend),))
     findings = []
@@ -178,6 +177,16 @@ def _read_node(path: Path, name: str) -> Node:
         machine=report.machine,
         findings=tuple(findings),
     )
+
+
+def _why_unreadable(error: Exception) -> Phrase:
+    """Return why the report of a node cannot be read."""
+    match error:
+        case msgspec.ValidationError():
+            return phrase("it is no report of verify.py")
+        case msgspec.DecodeError() | UnicodeDecodeError() | RecursionError():
+            return phrase("it is no JSON")
+    return cause(error)
 
 
 def fleet_status(fleet: Fleet) -> str:

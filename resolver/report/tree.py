@@ -20,7 +20,7 @@ _STACK: Final = ""
 # The mark of a project whose requirements were shown further up.
 _AGAIN: Final = " (*)"
 # What a line that is from a fact ends with.
-_OF_FACT: Final = re.compile(r" \(fact (?P<id>[^()]+)\)$")
+_OF_FACT: Final = re.compile(r" ?\(fact (?P<id>[^()]+)\)$")
 _MERMAID: Final = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
 
@@ -130,7 +130,7 @@ class Tree:
     def _lines(self, node: str, child: str, language: Language) -> str:
         """Return the text of the requirement that leads to a child, with a space before it."""
         edge = self._graph.edges[node, child]["lines"]
-        lines = ", ".join(_OF_FACT.sub(partial(_origin, language), line) for line in edge)
+        lines = ", ".join(_OF_FACT.sub(partial(_origin, language), line).lstrip() for line in edge)
         if self._inverted:
             return " " + translate("tree.requires", language, lines=f"{node} {lines}".rstrip())
         return " " + translate("tree.required", language, lines=lines) if lines else ""

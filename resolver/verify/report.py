@@ -186,12 +186,17 @@ class Report:
         }
 
     def _group_line(self, group: Group, state: str) -> str:
-        """Return the line of a check: its title, its state, and its note or codes of findings."""
+        """Return the line of a check: its title, its state, and its note or what was found."""
         notes = []
         if group.counted or not group.findings:
             notes.append(self._note(group))
-        codes = Counter(finding.code for finding in group.findings)
-        notes += [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        counts: Counter[str] = Counter()
+        for finding in group.findings:
+            # A finding with a list is about all in it.
+            values = finding.values
+            counts[finding.code] += int(values.get("count", 1)) if "list" in values else 1
+        for code, count in counts.items():
+            notes.append(self._fill(f"{code}-brief", {"count": str(count)}))
         title = _padded(self._texts[f"group-{group.name}"], 13)
         state_text = _padded(self._texts[f"state-{state}"], 7)
         return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()

@@ -115,6 +115,7 @@ def test_what_is_absent(
     history.git("tag", "empty", history.git("commit-tree", "-m", "nothing", EMPTY_TREE))
     run = workspace.run("diff", *arguments)
     assert (run.status, run.error, run.stderr.splitlines()[-1]) == (2, error, f"hint: {hint}")
+    assert "Needed a single revision" not in run.stderr
 
 
 def test_outside_of_a_repository(workspace: Workspace) -> None:

@@ -179,6 +179,9 @@ def test_fleet_unreadable_report_hides_no_other(workspace: Workspace, tmp_path: 
     assert run.stdout.startswith("6 nodes: 5 with errors\n")
     assert run.stdout.count("[report-unreadable]") == 5
     assert "its report cannot be read: it is empty [report-unreadable]" in run.stdout
+    chinese = workspace.run("fleet", str(folder), "--lang", "zh").stdout
+    assert "无法读取它的报告：它不是 JSON" in chinese
+    assert "无法读取它的报告：它是空的" in chinese
     assert run.stdout.count("fix: write it again: `python -I -S verify.py --json`") == 5
     assert "No such file or directory" in run.stdout
     assert "it has schema 2" in run.stdout

@@ -142,6 +142,14 @@ def test_several_targets_one_of_which_has_the_project(locked: Workspace) -> None
     )
 
 
+def test_tree_names_a_fact_in_the_language_of_the_run(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "low 1.0")
+    workspace.facts("a", '[[requires]]\nid = "a-low"\nneeds = ["low"]\nreason = "r"\n')
+    workspace.locked_stack("a")
+    assert "low 1.0 [required: (fact a-low)]" in tree(workspace)
+    assert "low 1.0 [要求 （事实 a-low）]" in tree(workspace, "--lang", "zh")
+
+
 def test_what_a_lock_says_reaches_no_terminal_as_a_command(locked: Workspace) -> None:
     path = locked.folder() / "lock.toml"
     text = (

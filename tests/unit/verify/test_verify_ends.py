@@ -79,7 +79,7 @@ def test_verify_ends_at_another_python_or_processor(folder: Path) -> None:
         in output
     )
     lines = run(folder, "--lang", "zh").splitlines()
-    assert ["Python", "错误", "python-differs"] in [line.split() for line in lines]
+    assert ["Python", "错误", "版本不同"] in [line.split() for line in lines]
     change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
     output = ending_finding(run(folder), "processor-differs")
     assert (
