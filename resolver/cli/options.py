@@ -347,7 +347,7 @@ def component(name: str, text: str, components: Components) -> Value:
         value = component.parse_stated(text)
     except ValueError as error:
         raise InputError(cause(error), where=where) from None
-    component.require_known(value, where)
+    component.require_known(value, where, takes_names=True)
     return value
 
 

@@ -297,8 +297,14 @@ def _enabled_practices(document: Document[StackFile], facts: Sequence[Fact]) -> 
         return ()
     known = [fact.id for fact in facts if fact.strength is Strength.PRACTICE]
     for number, name in enumerate(names):
+        path = ("stack", "practices", number)
+        if name == "all":
+            raise InputError(
+                phrase("`all` is no practice, but stands for a list of them"),
+                where=document.place(*path),
+                hint=phrase("did you mean `{name}`?", name='practices = "all"'),
+            )
         if name not in known:
-            path = ("stack", "practices", number)
             raise document.unknown(phrase("there is no practice"), name, known, *path)
     return names
 

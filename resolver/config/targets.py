@@ -80,7 +80,8 @@ def _target(
     for name in sorted(texts):
         read = components[name].parse_stated
         system[name] = document.parse(read, texts[name], *paths[name])
-        components[name].require_known(system[name], document.place(*paths[name]))
+        where = document.place(*paths[name])
+        components[name].require_known(system[name], where, takes_names=True)
     major, minor = table.glibc.split(".")
     return Target(
         name=target_name(table, components),

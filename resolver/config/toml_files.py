@@ -154,8 +154,7 @@ def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> di
     except toml.DecodeError as error:
         where = f"{name}:{error.lineno}"
         why = phrase("{message}; column {column}", message=as_phrase(error.msg), column=error.colno)
-        line = text.split("\n")[error.lineno - 1]
-        hint = toml_hint(line, error.colno)
+        hint = toml_hint(text, error.lineno, error.colno)
         raise InputError(
             phrase("the file is not valid TOML"), where=where, why=why, hint=hint
         ) from None

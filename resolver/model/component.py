@@ -96,23 +96,25 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     def parse_stated(self, text: str) -> Value:
         """Return the value that a target states, as a value or as a key of `names`.
 
-        Raises ValueError, with a message that quotes the text, if it is neither. If the text is the
-        beginning of known values, the message names one of them.
+        Raises ValueError, with a message that quotes the text, if it is neither. If the text is
+        another spelling of a known value, or the beginning of known values, the message names them.
         """
         try:
             return self.parse(self.named(text) or text)
         except ValueError as error:
-            line = text.strip()
-            releases = [str(known) for known in self.known if str(known).startswith(f"{line}.")]
-            if not releases:
+            known = [str(value) for value in self.known]
+            meant = [value for value in known if _plain(value) == _plain(text)]
+            meant = meant or [value for value in known if value.startswith(f"{text.strip()}.")]
+            if not meant:
                 raise
-            final = f"{line}.0"
-            nearest_release = final if final in releases else releases[-1]
-            raise ValueError(
-                phrase(
-                    "{cause}: did you mean {release}?", cause=cause(error), release=nearest_release
+            complaint = phrase(
+                "{cause}: known are {names}", cause=cause(error), names=", ".join(meant)
+            )
+            if len(meant) == 1:
+                complaint = phrase(
+                    "{cause}: did you mean {release}?", cause=cause(error), release=meant[0]
                 )
-            ) from None
+            raise ValueError(complaint) from None
 
     def named(self, text: str) -> str:
         """Return the value that `names` has for a name; empty if it has none.
@@ -124,20 +126,30 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
                 return value
         return ""
 
-    def require_known(self, value: Value, where: str) -> None:
+    def require_known(self, value: Value, where: str, *, takes_names: bool = False) -> None:
         """Raise InputError if the component is closed and the value is not a known one.
 
-        `where` is the file:line that the error shows.
+        `where` is the file:line that the error shows. `takes_names` says whether a key of `names`
+        could be written there, too, so that the hint names two.
         """
         if self.closed and self.known and value not in self.known:
             begun = [
                 phrase("{name} is {value}", name=name, value=named)
                 for named, name in self._names_begun_by(str(value)).items()
             ]
+            known = known_names(map(str, self.known))
+            if takes_names and self.names:
+                first, *_, last = (*self.names, *self.names)
+                known = phrase(
+                    "{known}; names such as {first} and {last} can be written, too",
+                    known=known,
+                    first=first,
+                    last=last,
+                )
             raise InputError(
                 phrase("`{value}` is not a known {title}", value=value, title=self.title),
                 where=where,
-                hint=listed(begun) or known_names(map(str, self.known)),
+                hint=listed(begun) or known,
             )
 
     def _names_begun_by(self, text: str) -> dict[str, str]:

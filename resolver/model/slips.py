@@ -61,6 +61,14 @@ _COMPARED: Final = re.compile(
 )
 # The operators `<=` and `>=` with their signs exchanged.
 _EXCHANGED: Final = re.compile(r"=([<>])")
+# A line that begins a table, or sets a key.
+_TABLE_OR_KEY: Final = re.compile(r"\s*(\[|[\w.\"'-]+\s*=)")
+# A string, a comment or a bracket of TOML. A string without an end matches, too, so that each
+# character is read once.
+_TOML_TOKEN: Final = re.compile(
+    r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)'
+    r'|"(?:[^"\\\n]|\\.)*"?|\'[^\'\n]*\'?|#[^\n]*|[\[\]]'
+)
 
 
 def likely_requirement(line: str) -> str:
@@ -94,16 +102,37 @@ def requirement_hint(line: str) -> Phrase:
     return phrase("did you mean `{name}`?", name=meant) if meant else EMPTY
 
 
-def toml_hint(line: str, column: int) -> Phrase:
-    """Return a hint about the full-width sign for which a line is not TOML; empty without one.
+def toml_hint(text: str, number: int, column: int) -> Phrase:
+    """Return a hint about what makes a text no TOML; empty if nothing is likely.
 
-    `column` is that of the error, from 1. A string that does not end is reported at the end of its
-    line; then a full-width quote is what should have ended it.
+    It is a full-width sign, or an array without an end. `number` and `column` are those of the
+    error, from 1. A string that does not end is reported at the end of its line; then a full-width
+    quote is what should have ended it.
     """
+    lines = text.split("\n")
+    line = lines[number - 1]
     sign = _SIGN.match(line, column - 1)
     if sign is None and column > len(line):
         sign = _QUOTE.search(line)
-    return EMPTY if sign is None else _full_width_hint(sign[0], sign[0].translate(_TO_ASCII))
+    if sign is not None:
+        return _full_width_hint(sign[0], sign[0].translate(_TO_ASCII))
+    # An array that lacks its end takes the next table or key for an element.
+    if _TABLE_OR_KEY.match(line):
+        begin = _open_array("\n".join(lines[: number - 1]))
+        if begin:
+            return phrase("does the array that begins in line {line} lack its `]`?", line=begin)
+    return EMPTY
+
+
+def _open_array(text: str) -> int:
+    """Return the number of the line where the array begins that a text leaves open; 0 for none."""
+    open_at: list[int] = []
+    for token in _TOML_TOKEN.finditer(text):
+        if token[0] == "[":
+            open_at.append(token.start())
+        elif token[0] == "]" and open_at:
+            open_at.pop()
+    return text.count("\n", 0, open_at[0]) + 1 if open_at else 0
 
 
 def is_slip(written: str, meant: str) -> bool:

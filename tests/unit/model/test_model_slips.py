@@ -6,7 +6,7 @@ import pytest
 
 from resolver.config.decode import parse_need
 from resolver.config.schema import StackFile
-from resolver.config.toml_files import read_text
+from resolver.config.toml_files import read_text, toml_tables
 from resolver.errors import InputError
 from resolver.model.component import BUILT_IN
 from resolver.model.slips import is_other_name, is_slip, likely_requirement
@@ -36,6 +36,22 @@ HEAD = '[stack]\nname = "s"\n'
 )
 def test_likely_requirement(line: str, meant: str) -> None:
     assert likely_requirement(line) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("a = [\n  'x',\n[b]\n", 1),
+        ('k = "[["\n# [\na = [\n  ["x]"],\nb = 1\n', 3),
+        ("a = [\n  oops\n]\n", 0),
+        ('a = "x\n[b]\n', 0),
+    ],
+)
+def test_toml_error_names_the_array_without_an_end(text: str, begin: int) -> None:
+    with pytest.raises(InputError) as raised:
+        toml_tables(text, "s.toml")
+    expected = f"does the array that begins in line {begin} lack its `]`?" if begin else ""
+    assert raised.value.hint == expected
 
 
 @pytest.mark.parametrize(
