@@ -180,7 +180,7 @@ def command(
                 python=environment.python,
             ),
             where=str(interpreter),
-            hint=literal(f"python{target.python_line} -m venv env"),
+            hint=phrase("make one: {command}", command=f"python{target.python_line} -m venv env"),
         )
     if not skip_system_checks:
         _require_machine(named, run)

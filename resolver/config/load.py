@@ -33,7 +33,7 @@ from resolver.config.toml_files import Document, Shape, display_name, list_files
 from resolver.errors import InputError
 from resolver.model.component import BUILT_IN, Components
 from resolver.model.target import Image
-from resolver.phrase import literal, phrase
+from resolver.phrase import phrase
 
 # The folder in matrices/facts with the facts that `ascend-lock facts import` writes.
 GENERATED: Final = "generated"
@@ -162,7 +162,7 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
                     "the other is {path}, and a lock's folder is named after its stack",
                     path=display_name(other, matrices),
                 ),
-                hint=literal(f'name = "{path.stem}"'),
+                hint=phrase("write {line}", line=f'name = "{path.stem}"'),
             )
 
 

@@ -409,7 +409,8 @@ def _of_driver(
         description = verbatim(driver.text, driver.text_zh)
         where = places.get(driver.fact, driver.fact)
         texts.append(message("lock.driver-told", text=description, where=where))
-    values = {"asked": needs, "component": component, "told": joined("report.space", texts)}
+    asked = joined("conflict.clause", needs, last="lock.and-asks")
+    values = {"asked": asked, "component": component, "told": joined("report.space", texts)}
     if component not in names.COMPONENTS:
         return message("lock.left-unchecked", **values)
     if component in target.system:

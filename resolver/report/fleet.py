@@ -186,7 +186,8 @@ def _why_unreadable(error: Exception) -> Phrase:
             return phrase("it is no report of verify.py")
         case msgspec.DecodeError() | UnicodeDecodeError() | RecursionError():
             return phrase("it is no JSON")
-    return cause(error)
+        case _:
+            return cause(error)
 
 
 def fleet_status(fleet: Fleet) -> str:

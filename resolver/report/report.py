@@ -21,6 +21,7 @@ from resolver.report.document import Block, Heading, Item, Items, Paragraph, Spa
 from resolver.report.explanation.sentences import reason_of
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
+from resolver.report.summary import before_and_now
 
 # How many reasons of a pin are listed.
 _WHY = 3
@@ -166,8 +167,7 @@ def _changes(lock: Lock) -> Iterator[Block]:
         return _section(title, [message("report.first")])
     if not lock.change:
         return _section(title, [message("report.no-change")])
-    added, removed = message("report.came"), message("report.gone")
-    rows = [(row.name, row.old or added, row.new or removed) for row in lock.change]
+    rows = [(row.name, *before_and_now(row)) for row in lock.change]
     return _section(title, columns=("project", "before", "now"), rows=rows)
 
 

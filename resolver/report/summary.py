@@ -12,7 +12,7 @@ import msgspec
 
 from resolver.i18n import translate
 from resolver.lock.difference import Difference, DifferenceRow
-from resolver.model.lock import Lock
+from resolver.model.lock import Lock, PinChange
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -25,6 +25,7 @@ from resolver.report.document import (
     Items,
     Paragraph,
     Table,
+    Text,
     line,
     one_line,
     translated,
@@ -234,7 +235,8 @@ def difference_blocks(difference: Difference) -> Iterator[Block]:
             yield Heading(message(f"difference.{part}", count=len(rows)), level=3)
             yield _table(rows, _NAME_COLUMNS.get(part, "what")) if rows[0].name else _list(rows)
     if difference.others:
-        names = joined("comma", difference.others)
+        others = [message(f"difference.other-{name}") for name in difference.others]
+        names = joined("comma", others)
         yield Paragraph((line(message("difference.others", names=names)),))
 
 
@@ -244,8 +246,17 @@ def _table(rows: Iterable[DifferenceRow], name_column: str) -> Table:
     The heading of the names is the message `report.column-` with `name_column` at its end.
     """
     head = tuple(message(f"report.column-{column}") for column in (name_column, "was", "is"))
-    added, removed = message("report.came"), message("report.gone")
-    return Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))
+    return Table(head, tuple((row.name, *before_and_now(row)) for row in rows))
+
+
+def before_and_now(row: DifferenceRow | PinChange) -> tuple[Text, Text]:
+    """Return the cells of a table for the old and the new value of something.
+
+    Of what was added, the second cell says so; of what was removed, too.
+    """
+    if not row.old:
+        return "-", message("report.came", value=row.new)
+    return row.old, row.new or message("report.gone")
 
 
 def _list(rows: Iterable[DifferenceRow]) -> Items:

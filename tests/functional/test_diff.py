@@ -43,13 +43,13 @@ def told(workspace: Workspace, *arguments: str) -> str:
 def test_a_lock_with_the_one_that_was_committed(workspace: Workspace, history: Repository) -> None:
     head = told(workspace, "demo")
     assert head.startswith(
-        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0"
+        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b - 1.0 (new)"
     )
     assert told(workspace, "demo@HEAD") == head
     assert told(workspace, "demo@old", "demo@new").startswith(
         f"demo/there@old -> demo/there@new {MOVED}"
     )
-    assert "2 pins project before now a 1.0 2.0 b (new) 1.0 " in told(workspace, "demo@HEAD~1")
+    assert "2 pins project before now a 1.0 2.0 b - 1.0 (new) " in told(workspace, "demo@HEAD~1")
     old = workspace.run("diff", "demo@old", "demo@new", "--json").json
     assert (old["status"], old["before"], old["after"]) == (
         "different",
@@ -88,11 +88,11 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     workspace.locked_stack("a", name="other", target=targets("aarch64", "third"))
     both = told(workspace, "demo/aarch64", "demo/x86_64")
     assert "Target what before now name aarch64 x86_64 platform linux-aarch64 linux-x86_64 " in both
-    assert "1 pin project before now b (new) 1.0 " in both
+    assert "1 pin project before now b - 1.0 (new) " in both
     run = workspace.run("diff", "demo", "other", "--format", "markdown")
     assert run.stdout == (
-        "## demo/aarch64 -> other/aarch64\n\nAlso changed in lock.toml: stack, inputs, "
-        "notes\n\n"
+        "## demo/aarch64 -> other/aarch64\n\nAlso changed in lock.toml: name of the stack, digest of "
+        "the inputs, notes\n\n"
         "## other/third\n\nThe first has no lock for this target.\n\n"
         "## demo/x86_64\n\nThe second has no lock for this target.\n"
     )
@@ -143,7 +143,7 @@ def test_an_override_on_another_line_is_the_same(workspace: Workspace) -> None:
     path.write_text(path.read_text().replace("overrides", "# a comment\noverrides"))
     workspace.locked()
     moved = told(workspace, "old/demo", "locks/demo")
-    assert moved == "demo/there -> demo/there Also changed in lock.toml: inputs"
+    assert moved == "demo/there -> demo/there Also changed in lock.toml: digest of the inputs"
     path.write_text(path.read_text().replace("old<2", "old<3,!=2"))
     workspace.locked()
     changed = told(workspace, "old/demo", "locks/demo")

@@ -67,7 +67,7 @@ def test_help_in_english_is_that_of_click(workspace: Workspace) -> None:
             ["lock", "demo"],
             """没有软件栈 `demo`
   位置：matrices/stacks
-提示：那里一个也没有：请用 --matrices DIR 给出别的文件夹""",
+提示：那里一个也没有：请用 --matrices DIR 给出别的目录""",
         ),
     ],
 )

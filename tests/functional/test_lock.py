@@ -197,7 +197,7 @@ def test_check_sees_changed_facts_missing_files_and_old_reports(
     )
     locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
     told = " ".join(locked.lock("--dry-run").stdout.split())
-    assert "Facts fact before now a-warns-1 (new) somebody measured it" in told
+    assert "Facts fact before now a-warns-1 - somebody measured it (new)" in told
     assert "Warnings + a: it is slow (matrices/facts/a.toml:6)" in told
     locked.locked()
     locked.stack("a<2", "b", "a>1")
@@ -380,7 +380,7 @@ def test_two_stacks_cannot_have_one_name(locked: Workspace) -> None:
     (stacks / "twin.toml").write_bytes((stacks / "demo.toml").read_bytes())
     run = locked.lock(stack="twin")
     assert (run.status, run.error) == (2, "two stacks have the name `demo`")
-    assert run.stderr.endswith('hint: name = "twin"\n')
+    assert run.stderr.endswith('hint: write name = "twin"\n')
     assert tree(locked.locks) == before
 
 
@@ -393,7 +393,7 @@ def test_two_files_of_a_folder_cannot_have_one_name(locked: Workspace) -> None:
         run = locked.run(command, "bad.toml")
         assert (run.status, run.error) == (2, "two stacks have the name `cpu`")
         assert "the other is cpu.toml" in run.stderr
-        assert run.stderr.endswith('hint: name = "bad"\n')
+        assert run.stderr.endswith('hint: write name = "bad"\n')
     assert tree(locked.locks) == before
     # One of `matrices` counts as well, what is no stack does not.
     (locked.root / "bad.toml").write_text(text.replace('"cpu"', '"demo"', 1))
