@@ -179,7 +179,9 @@ def _write_playbook(lock: Lock, output: Path | None, run: Settings, *, force: bo
         raise files.input_error(error, failure, output, hint) from None
     _print_written("ansible", output, run)
     site = shlex.quote(str(output / "site.yml"))
-    run.print_note("cli.playbook-next", command=f"ansible-playbook -i INVENTORY {site}")
+    bundle = "-e ascend_lock_bundle=$PWD/bundle"
+    command = f"ansible-playbook -i INVENTORY --become {site} {bundle}"
+    run.print_note("cli.playbook-next", command=command)
     return 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +17,7 @@ from resolver.cli.console import columns, print_json, print_line, print_text
 from resolver.cli.group import LazyGroup
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, did_you_mean
+from resolver.i18n import translate
 from resolver.model.text import Language
 from resolver.phrase import phrase
 from resolver.report.terminal import WIDTH, table_lines
@@ -24,6 +27,29 @@ _FOLDER: Final = Path(resolver.__file__).with_name("docs")
 _SUFFIX: Final = ".md"
 # What follows the name of a page that is a translation.
 _CHINESE: Final = ".zh-CN"
+# A block of code, whose comments look like headings.
+_CODE: Final = re.compile(r"(?ms)^```.*?^```")
+# The pages for users, in the order in which they are needed. The others are for developers.
+_FOR_USERS: Final = (
+    "start",
+    "day",
+    "concepts",
+    "matrix",
+    "stacks",
+    "import",
+    "conflicts",
+    "review",
+    "checking",
+    "indexes",
+    "ci",
+    "install",
+    "verify",
+    "export",
+    "cluster",
+    "completion",
+    "lock",
+    "versions",
+)
 
 
 @click.command("help", cls=Command)
@@ -33,10 +59,10 @@ _CHINESE: Final = ".zh-CN"
 def command(context: click.Context, run: Settings, name: str | None) -> int:
     """Show a page of the documentation, or list the pages.
 
-    NAME may also be a command, whose options are then shown.
+    NAME may also be a command, whose options are then shown, or a text that a heading contains.
     """
     if name is None:
-        _list_pages(run)
+        _list_pages(page_names(), run)
         return 0
     name = name.removesuffix(_SUFFIX).removesuffix(_CHINESE).removeprefix("docs/")
     if name in page_names():
@@ -47,6 +73,13 @@ def command(context: click.Context, run: Settings, name: str | None) -> int:
     assert isinstance(group, LazyGroup)  # noqa: S101  commands are called by it alone
     commands = group.list_commands(root)
     if name not in commands:
+        found_pages = [page for page in page_names() if _has_heading(page, name, run.language)]
+        if len(found_pages) == 1:
+            _show_page(found_pages[0], run)
+            return 0
+        if found_pages:
+            _list_pages(found_pages, run)
+            return 0
         raise InputError(
             phrase("there is no page and no command `{name}`", name=name),
             where="NAME",
@@ -62,14 +95,23 @@ def command(context: click.Context, run: Settings, name: str | None) -> int:
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages in alphabetical order. Each is written in English at least."""
+    """Return the names of all pages, those for users first, the others in alphabetical order.
+
+    Each is written in English at least.
+    """
     stems = {path.name.removesuffix(_SUFFIX) for path in _FOLDER.glob(f"*{_SUFFIX}")}
-    return sorted(stem for stem in stems if not stem.endswith(_CHINESE))
+    names = {stem for stem in stems if not stem.endswith(_CHINESE)}
+    return [*_FOR_USERS, *sorted(names.difference(_FOR_USERS))]
 
 
-def _list_pages(run: Settings) -> None:
-    """Print the name and the title of each page."""
-    titles = {name: _title(_source(name, run.language)) for name in page_names()}
+def _list_pages(names: Iterable[str], run: Settings) -> None:
+    """Print the name and the title of pages, and which are in English in a Chinese run."""
+    titles = {}
+    for name in names:
+        title = _title(_source(name, run.language))
+        if run.language == "zh" and not _translation(name).is_file():
+            title = translate("help.in-english", run.language, title=title)
+        titles[name] = title
     if run.as_json:
         pages = [{"name": name, "title": title} for name, title in titles.items()]
         print_json({"status": "found", "pages": pages})
@@ -101,10 +143,22 @@ def _show(name: str, text: str, run: Settings) -> None:
 def _source(name: str, language: Language) -> str:
     """Return the Markdown of a page."""
     path = _FOLDER / f"{name}{_SUFFIX}"
-    translation = _FOLDER / f"{name}{_CHINESE}{_SUFFIX}"
+    translation = _translation(name)
     if language == "zh" and translation.is_file():
         path = translation
     return path.read_text(encoding="utf-8")
+
+
+def _translation(name: str) -> Path:
+    """Return the path of a page's translation, whether it exists or not."""
+    return _FOLDER / f"{name}{_CHINESE}{_SUFFIX}"
+
+
+def _has_heading(name: str, text: str, language: Language) -> bool:
+    """Return whether a heading of a page contains a text. Letter case makes no difference."""
+    without_code = _CODE.sub("", _source(name, language))
+    headings = re.findall(r"(?m)^#+ (.*)$", without_code)
+    return any(text.lower() in heading.lower() for heading in headings)
 
 
 def _title(source: str) -> str:

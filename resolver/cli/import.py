@@ -32,7 +32,7 @@ from resolver.cli.outcome import (
     result_json,
 )
 from resolver.config.compile import compile_problems
-from resolver.config.draft import Draft
+from resolver.config.draft import Draft, Outcome
 from resolver.config.load import load_components, load_with
 from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
@@ -346,5 +346,8 @@ def _print_written(stack: Draft, output: Path, run: Settings, *, is_locked: bool
             stack=path,
             arguments=arguments,
         )
+    to_decide = sum(row.outcome is Outcome.TO_DECIDE for row in stack.rows)
+    if to_decide:
+        run.print_note("import.to-decide", count=to_decide, path=output)
     code = "import.written-only" if is_locked else "import.written"
     run.print_note(code, path=output, count=len(stack.requires), stack=path)

@@ -527,7 +527,9 @@ def test_export_overwrites_only_what_exports_wrote(workspace: Workspace) -> None
 
     run = workspace.run(*export, "--force")
     assert run.status == 0
-    assert "ansible-playbook -i INVENTORY book/site.yml" in run.stdout
+    command = "ansible-playbook -i INVENTORY --become book/site.yml"
+    assert f"Next: {command} -e ascend_lock_bundle=$PWD/bundle --check;" in run.stdout
+    assert command in (REPOSITORY / "docs/cluster.md").read_text().replace("FOLDER", "book")
     assert workspace.run(*export).status == 0
     before = tree(folder)
     workspace.locked_stack("base==2.0", target=HERE)

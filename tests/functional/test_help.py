@@ -23,7 +23,11 @@ def shown(workspace: Workspace, *words: str, width: int = 80) -> str:
 def test_pages_are_listed_with_their_titles(workspace: Workspace) -> None:
     lines = shown(workspace, width=120).splitlines()
     english = [path.stem for path in PAGES if not path.stem.endswith(".zh-CN")]
-    assert [line.split()[0] for line in lines] == english
+    names = [line.split()[0] for line in lines]
+    assert names[:3] == ["start", "day", "concepts"]
+    assert sorted(names) == sorted(english)
+    developers = [name for name in names if not (REPOSITORY / f"docs/{name}.zh-CN.md").exists()]
+    assert names[-len(developers) :] == sorted(developers), "pages for users are translated"
     assert "indexes          Indexes, passwords, proxies, certificates" in lines
 
 
@@ -50,6 +54,27 @@ def test_page_fits_the_terminal_and_lacks_nothing(
     suffix = ".zh-CN.md" if language == "zh" else ".md"
     source = (REPOSITORY / "docs" / f"{name}{suffix}").read_text(encoding="utf-8")
     assert text.count("…") == source.count("…")
+
+
+def test_pages_without_translation_are_marked(workspace: Workspace) -> None:
+    text = shown(workspace, "--lang", "zh", width=120)
+    assert re.search(r"(?m)^solving .*（英文）$", text)
+    assert not re.search(r"(?m)^stacks .*（英文）$", text)
+    assert "in English" not in shown(workspace)
+
+
+def test_page_is_found_by_a_heading(workspace: Workspace) -> None:
+    listed = shown(workspace, "冲突", "--lang", "zh")
+    assert [line.split()[0] for line in listed.splitlines()] == ["start", "concepts"]
+    only = shown(workspace, "choose a way out")
+    assert only == shown(workspace, "conflicts")
+
+
+def test_links_of_a_page_are_commands(workspace: Workspace) -> None:
+    for name in ("conflicts", "start", "matrix"):
+        text = shown(workspace, name, "--lang", "zh", width=1000)
+        assert not re.search(r"\([^()]*\.md[^()]*\)|#%|🌆|English", text)
+    assert "(ascend-lock help explaining)" in shown(workspace, "conflicts", width=1000)
 
 
 def test_command_is_shown_with_its_options(workspace: Workspace) -> None:

@@ -282,6 +282,15 @@ def test_import_reads_table_of_pip_list(workspace: Workspace) -> None:
     assert imported(workspace, "list.txt")[0]["stack"]["requires"] == ["six==1.16"]
 
 
+def test_import_says_how_many_lines_are_to_decide(workspace: Workspace) -> None:
+    write(workspace, reqs_txt="six==1.16\n./wheels/x-1.0-py3-none-any.whl\n")
+    run = workspace.run("import", "reqs.txt", "-o", "my.toml")
+    assert run.stdout.splitlines()[-2:] == [
+        "1 line is to decide, and is not in my.toml: see above",
+        "Written to my.toml: 1 line. Next: ascend-lock lock my.toml",
+    ]
+
+
 def test_what_is_written_locks(workspace: Workspace) -> None:
     workspace.serve("torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17")
     workspace.facts("torch-npu", "")
