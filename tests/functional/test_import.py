@@ -283,10 +283,10 @@ def test_import_reads_table_of_pip_list(workspace: Workspace) -> None:
 
 
 def test_import_says_how_many_lines_are_to_decide(workspace: Workspace) -> None:
-    write(workspace, reqs_txt="six==1.16\n./wheels/x-1.0-py3-none-any.whl\n")
+    write(workspace, reqs_txt="six==1.16\n-e .\nhttps://host.example/x.zip\n")
     run = workspace.run("import", "reqs.txt", "-o", "my.toml")
     assert run.stdout.splitlines()[-2:] == [
-        "1 line is to decide, and is not in my.toml: see above",
+        "2 lines are to decide, and are not in my.toml: see above",
         "Written to my.toml: 1 line. Next: ascend-lock lock my.toml",
     ]
 

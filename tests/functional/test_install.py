@@ -752,6 +752,8 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
     target = HERE.replace(f'"{PYTHON_LINE}"', '"3.99"')
     workspace.locked_stack("apart", target=target + '[target.system]\ncann = "8.5.0"\n')
     run = install(workspace, SYSTEM, "--dry-run", "--wheelhouse", "no/such", CXX="no-such-compiler")
+    assert "stage 1 of 1: apart" in run.stdout
+    assert lines(run.stdout, "would") == []
     told = [line.removeprefix("error: ").split()[:5] for line in lines(run.stderr, "error")]
     assert [" ".join(words) for words in told] == [
         f"{SYSTEM} is Python {PYTHON_LINE}, but",
