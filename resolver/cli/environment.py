@@ -63,10 +63,17 @@ try:
         unfinished = [name for name in file.read().split() if is_name(name)]
 except (OSError, UnicodeDecodeError):
     unfinished = []
+try:
+    with open(os.path.join(prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+        shared = re.search(r"(?mi)^include-system-site-packages\s*=\s*true", file.read())
+except (OSError, UnicodeDecodeError):
+    shared = None
+pips = [os.path.join(path, "pip", "__init__.py") for path in paths]
 json.dump({
     "prefix": prefix,
     "python": "%d.%d" % sys.version_info[:2],
     "is_virtual": is_virtual,
+    "has_pip": bool(shared) or any(map(os.path.exists, pips)),
     "installed": installed,
     "unfinished": unfinished,
 }, sys.stdout)
@@ -98,6 +105,8 @@ class Environment(msgspec.Struct, frozen=True):
     python: str
     # Whether it is an environment, and not the Python of a system.
     is_virtual: bool
+    # Whether it has pip, or may see that of the system.
+    has_pip: bool
     # What is installed, in no order.
     installed: tuple[InstalledRow, ...]
     # The names of distributions whose removal a killed run has begun.

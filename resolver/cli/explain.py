@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from resolver import files
 from resolver.cli import options
@@ -21,8 +22,10 @@ from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
+from resolver.cli.selection import chosen_targets, is_outdated
 from resolver.cli.session import Session, write_report
 from resolver.cli.unusable import require_usable
+from resolver.config.compile import compile_problems
 from resolver.config.find_stack import find_stack, stack_name
 from resolver.config.toml_files import as_text, file_text
 from resolver.errors import InputError
@@ -35,7 +38,7 @@ from resolver.index.protocol import Catalog
 from resolver.lock.folder import ReportedFix
 from resolver.lock.previous import KEEP_ALL
 from resolver.lock.remembered import StackOfFix
-from resolver.model.explanation import Explanation, Why
+from resolver.model.explanation import Explanation, LockState, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -257,6 +260,7 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
     if isinstance(answer, Why):
+        answer = replace(answer, lock=_lock_state(answer, job))
         page.write_blocks(why_blocks(answer))
     elif answer is None:
         target = translate(target_line(problem), language)
@@ -265,6 +269,19 @@ def _answer(argument: str, job: Job, requirement: Requirement | None, session: S
         hint = translate("conflict.see-why", language, command=command)
         page.write(f"{solvable}\n{hint}\n")
     return answer
+
+
+def _lock_state(answer: Why, job: Job) -> LockState:
+    """Return whether the lock that is there says the same as `answer`."""
+    lock = job.previous
+    if lock is None:
+        return "missing"
+    inputs = job.compiler.inputs
+    (problem,) = chosen_targets(compile_problems(inputs), (job.problem.target.name,))
+    if is_outdated(lock, inputs, problem):
+        return "outdated"
+    locked = {pin.name: pin.version for pin in lock.pin}
+    return "current" if locked.get(answer.name) == answer.version else "other"
 
 
 def named_fix(letter: str, fixes_of: Mapping[str, Sequence[StackOfFix]]) -> StackOfFix:

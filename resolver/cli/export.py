@@ -19,7 +19,12 @@ from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json
 from resolver.cli.exported import write_export
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import chosen_targets, warn_if_outdated, with_options_of
+from resolver.cli.selection import (
+    chosen_targets,
+    require_stack_of_lock,
+    warn_if_outdated,
+    with_options_of,
+)
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
@@ -40,6 +45,17 @@ Format = Literal["pylock", "sbom", "containerfile", "ansible"]
 # Names that users of docker give to the format containerfile, in small letters.
 _OF_DOCKER: Final = ("docker", "dockerfile")
 
+_PYLOCK: Final = phrase("pip and uv install from a pylock.toml: --format pylock")
+_PINS: Final = phrase("requirements.txt in the lock's folder has every pin with its hashes")
+# What to use for other tools, by the name of a format or a tool in small letters.
+_OF_TOOLS: Final = {
+    "conda": _PINS,
+    "pip": _PYLOCK,
+    "poetry": _PINS,
+    "pylock.toml": _PYLOCK,
+    "uv": _PYLOCK,
+}
+
 
 class _FormatChoice(click.Choice[str]):
     """A format by its name; `dockerfile` is another name of containerfile."""
@@ -53,6 +69,12 @@ class _FormatChoice(click.Choice[str]):
                 phrase("`{value}` is no format of an export", value=value),
                 where="--format",
                 hint=phrase("requirements.txt is in the lock's folder already"),
+            )
+        if str(value).lower() in _OF_TOOLS:
+            raise InputError(
+                phrase("`{value}` is no format of an export", value=value),
+                where="--format",
+                hint=_OF_TOOLS[str(value).lower()],
             )
         return super().convert(value, param, ctx)
 
@@ -105,6 +127,7 @@ def command(
     """
     if form != "containerfile":
         _require_none(form, {"--base-image": base_image, "--wheelhouse": wheelhouse})
+    require_stack_of_lock(stack, run)
     inputs = load(stack, run.matrices)
     problems = chosen_targets(compile_problems(inputs), run.targets)
     if len(problems) > 1:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from itertools import takewhile
+from typing import Any
 
 import click
 
 from resolver.cli.common import Group
 from resolver.cli.former import find_former
-from resolver.cli.words import ANSWERS
+from resolver.cli.words import ANSWERS, TOOLS
 from resolver.errors import InputError, did_you_mean
 from resolver.phrase import literal, phrase
 
 # The key in `Context.meta` of the former name by which a command was called.
 FORMER = f"{__name__}.former"
-# The group of uv whose commands are those of pip.
-_PIP: Final = "pip"
 
 
 class LazyGroup(Group):
@@ -66,18 +65,21 @@ class RootGroup(LazyGroup):
         """Return the name and the command that arguments begin with, and the other arguments."""
         # A shell completes only present names.
         found = None if ctx.resilient_parsing else find_former(args)
-        if args[0] == _PIP and len(args) > 1 and not ctx.resilient_parsing:
-            raise self._word_of_pip(args[1])
+        if args[0] in TOOLS and len(args) > 1 and not ctx.resilient_parsing:
+            raise self._word_after_tool(args)
         if found is not None:
             ctx.meta[FORMER], args = found
         return super().resolve_command(ctx, args)
 
-    def _word_of_pip(self, word: str) -> InputError:
-        """Return the error for a command after `pip`, as in uv."""
-        hint = ANSWERS.get(word, ANSWERS[_PIP])
+    def _word_after_tool(self, args: Sequence[str]) -> InputError:
+        """Return the error for a command line of another tool, such as `uv pip sync`."""
+        tools = list(takewhile(TOOLS.__contains__, args))
+        word = args[min(len(tools), len(args) - 1)]
+        hint = ANSWERS.get(word, ANSWERS["pip"])
         if word in self._modules:
             hint = literal(f"ascend-lock {word}")
-        return InputError(phrase("there is no command `{name}`", name=f"{_PIP} {word}"), hint=hint)
+        name = " ".join((*tools, word)) if word not in tools else " ".join(tools)
+        return InputError(phrase("there is no command `{name}`", name=name), hint=hint)
 
     def _unknown(self, context: click.Context, name: str) -> InputError:
         """Return the error for an unknown command.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +25,11 @@ from resolver.report.terminal import WIDTH, table_lines
 # A link to docs/ in a checkout; a wheel has the files themselves.
 _FOLDER: Final = Path(resolver.__file__).with_name("docs")
 _SUFFIX: Final = ".md"
+# The page about the files of facts, which ships beside them.
+_FACTS: Final = "facts-files"
+_FACTS_FOLDER: Final = Path(resolver.__file__).with_name("matrices")
 # What follows the name of a page that is a translation.
 _CHINESE: Final = ".zh-CN"
-# A block of code, whose comments look like headings.
-_CODE: Final = re.compile(r"(?ms)^```.*?^```")
 # The pages for users, in the order in which they are needed. The others are for developers.
 _FOR_USERS: Final = (
     "start",
@@ -59,10 +60,11 @@ _FOR_USERS: Final = (
 def command(context: click.Context, run: Settings, name: str | None) -> int:
     """Show a page of the documentation, or list the pages.
 
-    NAME may also be a command, whose options are then shown, or a text that a heading contains.
+    NAME may also be a command, whose options are then shown, or a word: the pages with it in a
+    heading are then listed, or else those with it in their text.
     """
     if name is None:
-        _list_pages(page_names(), run)
+        _list_pages(run)
         return 0
     name = name.removesuffix(_SUFFIX).removesuffix(_CHINESE).removeprefix("docs/")
     if name in page_names():
@@ -73,12 +75,9 @@ def command(context: click.Context, run: Settings, name: str | None) -> int:
     assert isinstance(group, LazyGroup)  # noqa: S101  commands are called by it alone
     commands = group.list_commands(root)
     if name not in commands:
-        found_pages = [page for page in page_names() if _has_heading(page, name, run.language)]
-        if len(found_pages) == 1:
-            _show_page(found_pages[0], run)
-            return 0
+        found_pages = _search(name, run.language)
         if found_pages:
-            _list_pages(found_pages, run)
+            _print_pages(found_pages, run)
             return 0
         raise InputError(
             phrase("there is no page and no command `{name}`", name=name),
@@ -99,19 +98,46 @@ def page_names() -> list[str]:
 
     Each is written in English at least.
     """
-    stems = {path.name.removesuffix(_SUFFIX) for path in _FOLDER.glob(f"*{_SUFFIX}")}
+    stems = {_FACTS} | {path.name.removesuffix(_SUFFIX) for path in _FOLDER.glob(f"*{_SUFFIX}")}
     names = {stem for stem in stems if not stem.endswith(_CHINESE)}
     return [*_FOR_USERS, *sorted(names.difference(_FOR_USERS))]
 
 
-def _list_pages(names: Iterable[str], run: Settings) -> None:
-    """Print the name and the title of pages, and which are in English in a Chinese run."""
+def _list_pages(run: Settings) -> None:
+    """Print the name and the title of each page, and which are in English in a Chinese run."""
     titles = {}
-    for name in names:
+    for name in page_names():
         title = _title(_source(name, run.language))
         if run.language == "zh" and not _translation(name).is_file():
             title = translate("help.in-english", run.language, title=title)
         titles[name] = title
+    _print_pages(titles, run)
+
+
+def _search(word: str, language: Language) -> dict[str, str]:
+    """Return the pages that have a word, each with the first heading with it or above it.
+
+    The word may be the beginning of a longer one. Pages with it in a heading are returned alone.
+    """
+    begins_with_word = re.compile(rf"(?<![a-z0-9]){re.escape(word)}", re.IGNORECASE)
+    by_heading: dict[str, str] = {}
+    by_text: dict[str, str] = {}
+    for name in page_names():
+        heading = ""
+        is_code = False
+        for line in _source(name, language).splitlines():
+            if line.startswith("```"):
+                is_code = not is_code
+            is_heading = line.startswith("#") and not is_code
+            if is_heading:
+                heading = line.lstrip("# ")
+            if begins_with_word.search(line):
+                (by_heading if is_heading else by_text).setdefault(name, heading)
+    return by_heading or by_text
+
+
+def _print_pages(titles: Mapping[str, str], run: Settings) -> None:
+    """Print the names of pages, each with its title or a heading."""
     if run.as_json:
         pages = [{"name": name, "title": title} for name, title in titles.items()]
         print_json({"status": "found", "pages": pages})
@@ -141,24 +167,22 @@ def _show(name: str, text: str, run: Settings) -> None:
 
 
 def _source(name: str, language: Language) -> str:
-    """Return the Markdown of a page."""
-    path = _FOLDER / f"{name}{_SUFFIX}"
-    translation = _translation(name)
-    if language == "zh" and translation.is_file():
-        path = translation
+    """Return the Markdown of a page, in English if it has no translation."""
+    path = _page(name)
+    if language == "zh" and _translation(name).is_file():
+        path = _translation(name)
     return path.read_text(encoding="utf-8")
+
+
+def _page(name: str) -> Path:
+    """Return the path of a page in English."""
+    return _FACTS_FOLDER / "README.md" if name == _FACTS else _FOLDER / f"{name}{_SUFFIX}"
 
 
 def _translation(name: str) -> Path:
     """Return the path of a page's translation, whether it exists or not."""
-    return _FOLDER / f"{name}{_CHINESE}{_SUFFIX}"
-
-
-def _has_heading(name: str, text: str, language: Language) -> bool:
-    """Return whether a heading of a page contains a text. Letter case makes no difference."""
-    without_code = _CODE.sub("", _source(name, language))
-    headings = re.findall(r"(?m)^#+ (.*)$", without_code)
-    return any(text.lower() in heading.lower() for heading in headings)
+    page = _page(name)
+    return page.with_name(f"{page.stem}{_CHINESE}{_SUFFIX}")
 
 
 def _title(source: str) -> str:

@@ -233,6 +233,10 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
     )
     if answer.practices:
         run.print_note("init.practices", names=answer.practices)
+    for warning in answer.warnings:
+        # The matrix has warnings as text, which begins with the project that it is about.
+        if translate(warning, "en").startswith(f"{answer.cell.package}: "):
+            run.print_note("init.warned", warning=translate(warning, run.language))
 
 
 def _chosen(

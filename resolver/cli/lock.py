@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shlex
 import sys
 from collections.abc import Collection, Sequence
@@ -25,14 +26,18 @@ from resolver.cli.selection import named_locks, print_stacks, stacks_to_lock
 from resolver.cli.session import Session, result_or_error
 from resolver.cli.workers import LockOptions, lock_stacks
 from resolver.config.find_stack import find_stack
-from resolver.errors import InputError, ResolverError, StaleLock
+from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock
+from resolver.index.protocol import Catalog
 from resolver.lock.previous import UpgradePolicy
 from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.lock import Lock
+from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.text import pinned_version
 from resolver.phrase import literal, phrase
 
+# A day that is so long before the newest release is no choice that a user made by a pin.
+_LONG: Final = dt.timedelta(days=365)
 # The time limit for an explanation that is recorded, in seconds. It is long, because the snapshot
 # must have all requests.
 _SECONDS_TO_RECORD: Final = 900.0
@@ -115,6 +120,9 @@ def command(
     print_results(results, run.language, together=len(names) > 1)
     _print_day_hint(results, run, is_upgrade=upgrade)
     _print_pinned(results, policy.packages, run)
+    if not upgrade:
+        _print_old_day(results, run)
+    _print_held_by_day(results, policy.packages, run)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
@@ -137,6 +145,9 @@ def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrad
             path = find_stack(stack, run.matrices)
             code = "lock.keep-day-shipped" if ships(path) else "lock.keep-day"
             run.print_note(code, value=value, stack=stack, path=path)
+            if not is_upgrade and run.as_of == NEWEST and _keeps_day(result):
+                command = shlex.join(("ascend-lock", *sys.argv[1:], "--upgrade"))
+                run.print_note("lock.kept-pins", command=command)
             return
         if is_upgrade and result.answer.as_of.day and not run.as_of:
             arguments = ("ascend-lock", *sys.argv[1:], "--as-of", NEWEST)
@@ -164,6 +175,98 @@ def _print_pinned(
                 words = ("ascend-lock", "add", problem.stack.argument, f"{name}==…")
                 values = {"project": name, "where": root.origin.where, "version": str(version)}
                 run.print_note("lock.pinned", **values, command=shlex.join(words))
+
+
+def _is_pinned(name: NormalizedName, result: TargetResult) -> bool:
+    """Return whether a line of the stack pins a project, so that no day moves it."""
+    if result.job is None:
+        return False
+    needs = [line.need for line in result.job.problem.requirements_on(name)]
+    specifiers = [need.specifier for need in needs if isinstance(need, Requirement)]
+    return any(pinned_version(specifier) is not None for specifier in specifiers)
+
+
+def _keeps_day(result: TargetResult) -> bool:
+    """Return whether a lock kept all pins of a lock that preferred the releases of a day."""
+    previous, lock = _previous(result), result.answer
+    if previous is None or not isinstance(lock, Lock) or not previous.as_of.day:
+        return False
+    return _versions(previous) == _versions(lock)
+
+
+def _print_held_by_day(
+    results: Sequence[TargetResult], packages: Collection[NormalizedName], run: Settings
+) -> None:
+    """Print which projects of --upgrade-package stay, if the day may be what keeps them."""
+    for result in results:
+        lock, previous = result.answer, _previous(result)
+        if previous is None or not isinstance(lock, Lock) or not lock.as_of.day:
+            continue
+        old, new = _versions(previous), _versions(lock)
+        stay = [name for name in packages if name in new and old.get(name) == new[name]]
+        held = sorted(name for name in stay if not _is_pinned(name, result))
+        if held:
+            command = shlex.join(("ascend-lock", *sys.argv[1:], "--as-of", NEWEST))
+            pins = tuple(f"{name} {new[name]}" for name in held)
+            run.print_note("lock.held-by-day", pins=pins, day=lock.as_of.day, command=command)
+            return
+
+
+def _print_old_day(results: Sequence[TargetResult], run: Settings) -> None:
+    """Print how to leave the day of a first lock, if what the stack asks for is far newer by now.
+
+    Only pages that were read for the lock count. The clock only saves reading them: nothing can be
+    far newer than a day that is not long ago.
+    """
+    for result in results:
+        lock, job = result.answer, result.job
+        if job is None or job.previous is not None or not isinstance(lock, Lock):
+            continue
+        if lock.as_of.latest is None:
+            continue
+        long_after = dt.date.fromisoformat(lock.as_of.day) + _LONG
+        if long_after >= options.today():
+            continue
+        with closing(Catalogs(replace(run, offline=True))) as catalogs, suppress(IndexFailure):
+            release, day = catalogs.ask(job.problem, partial(_newest, job.problem))
+            if day > long_after.isoformat():
+                stack = job.problem.stack.argument
+                words = ("ascend-lock", "lock", stack, "--as-of", NEWEST, "--upgrade")
+                values = {"day": lock.as_of.day, "release": release, "uploaded": day}
+                run.print_note("lock.old-day", **values, command=shlex.join(words), stack=stack)
+                return
+
+
+def _newest(problem: Problem, catalog: Catalog) -> tuple[str, str]:
+    """Return the final release of the stack's lines that was uploaded last, and its day.
+
+    Both are empty if no day is known. Raises IndexFailure.
+    """
+    # It is not needed otherwise.
+    from resolver.resolve.project import OrderedReleases
+
+    newest = ("", "")
+    for root in problem.stack.requirements:
+        need = root.need
+        if not isinstance(need, Requirement) or need.url:
+            continue
+        releases = OrderedReleases(catalog.lookup(need.name))
+        admitted = releases.stable & releases.mask(need.specifier)
+        # The release of the highest version is at the lowest position.
+        position = (admitted & -admitted).bit_length() - 1
+        if position >= 0 and releases.day(position) > newest[1]:
+            newest = (f"{need.name} {releases.versions[position]}", releases.day(position))
+    return newest
+
+
+def _previous(result: TargetResult) -> Lock | None:
+    """Return the lock that was there before the run; None if there was none."""
+    return None if result.job is None else result.job.previous
+
+
+def _versions(lock: Lock) -> dict[str, str]:
+    """Return the versions of a lock's pins by their names."""
+    return {pin.name: pin.version for pin in lock.pin}
 
 
 def _require_stacks(names: Sequence[str], run: Settings, *, is_upgrade: bool) -> None:

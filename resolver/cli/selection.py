@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -12,8 +13,14 @@ import msgspec
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings
 from resolver.config.compile import compile_problems
-from resolver.config.find_stack import OWN_FOLDERS, own_stack_names, stack_name, stack_names
-from resolver.config.load import Inputs, read_stack
+from resolver.config.find_stack import (
+    OWN_FOLDERS,
+    find_stack,
+    own_stack_names,
+    stack_name,
+    stack_names,
+)
+from resolver.config.load import Inputs, load, read_stack
 from resolver.config.toml_files import list_files
 from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
@@ -66,6 +73,26 @@ def stacks_to_lock(stacks: Sequence[str], run: Settings) -> list[str]:
             hint=phrase("name the stacks to lock: {command}", command=run.command("lock", "STACK")),
         )
     return list(dict.fromkeys([*names, *(stack for stack in stacks if stack != ALL)]))
+
+
+def require_stack_of_lock(stack: str, run: Settings) -> None:
+    """Raise InputError if there is a lock of this name, but no stack."""
+    try:
+        find_stack(stack, run.matrices)
+    except InputError as error:
+        folder = run.locks / stack
+        if not Path(stack).is_absolute() and any(folder.glob(f"[!.]*/{lock_file.NAME}")):
+            path = f"path/to/{stack}.toml"
+            raise InputError(
+                error.phrases["message"],
+                where=error.where,
+                hint=phrase(
+                    "{folder} has its lock; give the path of the stack's file: {path}",
+                    folder=folder,
+                    path=path,
+                ),
+            ) from None
+        raise
 
 
 def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
@@ -165,10 +192,34 @@ def warn_if_outdated(
     The comparison is that of `check`, and solves nothing. `stack` is the stack on the command line,
     and `problem` the lock's target as compiled from `inputs`.
     """
-    problem = with_options_of(lock_inputs(lock), inputs, problem)
-    if lock.inputs != problem.digest:
+    if is_outdated(lock, inputs, problem):
         command = run.command("lock", stack)
         run.progress.warn(message("cli.outdated-lock", stack=lock.stack, command=command))
+
+
+def is_outdated(lock: Lock, inputs: Inputs, problem: Problem) -> bool:
+    """Return whether the stack or the facts have changed since a lock was made.
+
+    `problem` is the lock's target as compiled from `inputs`. Options of the command that made the
+    lock are no change.
+    """
+    return lock.inputs != with_options_of(lock_inputs(lock), inputs, problem).digest
+
+
+def warn_if_known_outdated(stack: str, locks: Iterable[Lock], run: Settings) -> None:
+    """Warn once if the stack or the facts have changed since one of these locks was made.
+
+    Nothing is known if the locks were named by their folder or a commit, or if the stack's file is
+    not on this machine or cannot be read.
+    """
+    with suppress(InputError):
+        inputs = load(stack, run.matrices)
+        problems = {problem.target.name: problem for problem in compile_problems(inputs)}
+        for lock in locks:
+            problem = problems.get(lock.target.name)
+            if problem is None or inputs.stack.content.stack.name != lock.stack:
+                continue
+            warn_if_outdated(stack, lock, inputs, problem, run)
 
 
 class NamedLock(msgspec.Struct, frozen=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -26,9 +26,7 @@ from resolver.cli.environment import (
     require_virtual,
 )
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import NamedLock, lock_of_machine, warn_if_outdated
-from resolver.config.compile import compile_problems
-from resolver.config.load import load
+from resolver.cli.selection import NamedLock, lock_of_machine, warn_if_known_outdated
 from resolver.errors import InputError, OtherMachine
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock
@@ -167,7 +165,7 @@ def command(
     does not match, or the answer was no, and 2 if the command is wrong.
     """
     named = lock_of_machine(stack, run)
-    _warn_if_outdated(stack, named.lock, run)
+    warn_if_known_outdated(stack, [named.lock], run)
     interpreter = environment_python(python)
     environment = read_environment(interpreter)
     require_virtual(environment, interpreter)
@@ -186,6 +184,8 @@ def command(
         _require_machine(named, run)
     damage = find_damage(named, interpreter, run, full=full)
     plan = _plan_of(named.lock, environment, damage.files)
+    if plan.changes and not dry_run:
+        _require_pip(environment, interpreter)
     # A user who is asked must see what would be changed, even in a quiet run.
     if not run.as_json and not (run.is_quiet and yes):
         _print_plan(plan, environment, run)
@@ -235,21 +235,6 @@ def _bring(
     return _end("synced", 0, plan, environment, run)
 
 
-def _warn_if_outdated(stack: str, lock: Lock, run: Settings) -> None:
-    """Warn if the stack or the facts have changed since the lock was made.
-
-    Nothing is known if the lock was named by its folder or a commit, or if the stack's file is not
-    on this machine or cannot be read.
-    """
-    with suppress(InputError):
-        inputs = load(stack, run.matrices)
-        if inputs.stack.content.stack.name != lock.stack:
-            return
-        for problem in compile_problems(inputs):
-            if problem.target.name == lock.target.name:
-                warn_if_outdated(stack, lock, inputs, problem, run)
-
-
 def _require_machine(named: NamedLock, run: Settings) -> None:
     """Raise OtherMachine if this machine does not match the target, according to verify.py.
 
@@ -280,6 +265,22 @@ def _require_machine(named: NamedLock, run: Settings) -> None:
                 "nevertheless"
             ),
         )
+
+
+def _require_pip(environment: Environment, python: Path) -> None:
+    """Raise InputError if an environment has no pip, with which install.sh installs."""
+    if environment.has_pip:
+        return
+    interpreter = shlex.quote(str(python))
+    raise InputError(
+        phrase("the environment has no pip"),
+        where=environment.prefix,
+        hint=phrase(
+            "{command}; with uv: {uv}",
+            command=f"{interpreter} -m ensurepip",
+            uv=f"uv pip install --python {interpreter} pip",
+        ),
+    )
 
 
 def _print_plan(plan: Plan, environment: Environment, run: Settings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 from packaging.utils import canonicalize_name
 
@@ -9,9 +11,9 @@ from resolver.cli import options
 from resolver.cli.common import Command
 from resolver.cli.console import print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import named_locks
+from resolver.cli.selection import all_locks, named_locks, warn_if_known_outdated
 from resolver.errors import InputError, did_you_mean
-from resolver.phrase import phrase
+from resolver.phrase import literal, phrase
 from resolver.report.tree import Tree
 
 _formats = click.Choice(["text", "mermaid"])
@@ -56,7 +58,13 @@ def command(
     projects = [canonicalize_name(package) for package in packages]
     trees: dict[str, Tree] = {}
     locked: set[str] = set()
-    for named in named_locks(stack, run):
+    try:
+        locks = named_locks(stack, run)
+    except InputError:
+        _require_no_project(stack, run, inverted=invert)
+        raise
+    warn_if_known_outdated(stack, [named.lock for named in locks], run)
+    for named in locks:
         pinned = {pin.name for pin in named.lock.pin}
         locked |= pinned
         roots = [project for project in projects if project in pinned]
@@ -85,3 +93,18 @@ def command(
             texts = [f"{name}:\n{text}" for name, text in zip(trees, texts, strict=True)]
         print_text("\n".join(texts))
     return 0
+
+
+def _require_no_project(name: str, run: Settings, *, inverted: bool) -> None:
+    """Raise InputError if what was named as a stack without a lock is a project of another lock."""
+    project = canonicalize_name(name)
+    command = f"ascend-lock tree STACK --package {shlex.quote(name)}"
+    if inverted:
+        command += " --invert"
+    for named in all_locks(run):
+        if any(pin.name == project for pin in named.lock.pin):
+            raise InputError(
+                phrase("a stack is needed"),
+                where=f"ascend-lock tree {name}",
+                hint=literal(command),
+            )

@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from resolver.cli.words import argument_answer, option_answer
+from resolver.cli.words import ANSWERS, argument_answer, option_answer
 from resolver.errors import InputError
 from resolver.phrase import EMPTY, Phrase, literal, phrase
 
@@ -60,6 +60,8 @@ SENTENCES: Final = (
 )
 # The beginning of the sentences about arguments that a command does not have.
 _TOO_MANY: Final = "Got unexpected extra argument"
+# The beginning of the sentence about a command that a group does not have.
+_UNKNOWN_COMMAND: Final = re.compile(r"No such command '([^']+)'")
 # The placeholder whose value is another sentence.
 _NESTED: Final = "message"
 _PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
@@ -81,6 +83,9 @@ def usage_error(error: click.ClickException) -> InputError:
     answer = EMPTY
     if message.startswith(_TOO_MANY):
         answer = argument_answer(" ".join(command.split()[1:]))
+    unknown = _UNKNOWN_COMMAND.match(message)
+    if unknown:
+        answer = ANSWERS.get(unknown[1], EMPTY)
     return InputError(sentence(message), hint=answer or _see_help(command))
 
 

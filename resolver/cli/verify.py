@@ -16,7 +16,7 @@ from resolver.cli.common import Command, other_checks
 from resolver.cli.console import print_data
 from resolver.cli.environment import environment_python, read_environment
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import lock_of_machine
+from resolver.cli.selection import lock_of_machine, warn_if_known_outdated
 from resolver.errors import InputError
 from resolver.model.lock import LockedTarget
 from resolver.phrase import literal, phrase
@@ -72,6 +72,7 @@ def command(
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
     named = lock_of_machine(stack, run)
+    warn_if_known_outdated(stack, [named.lock], run)
     program = named.folder / FILE
     if machine_only and python is None:
         interpreter = _python_of_machine(named.lock.target)

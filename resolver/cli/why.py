@@ -22,6 +22,7 @@ from resolver.cli.explain import (
     write_reports,
 )
 from resolver.cli.options import Settings, settings
+from resolver.cli.selection import require_stack_of_lock
 from resolver.cli.session import Session
 from resolver.config.find_stack import own_stack_names, stack_names
 from resolver.errors import InputError
@@ -49,6 +50,7 @@ def command(run: Settings, stack: str, name: str | None) -> int:
     if name is None:
         stack, name = _only_stack(stack, run), stack
     requirement = _requirement(name)
+    require_stack_of_lock(stack, run)
     page = ConflictPage(None if run.as_json else sys.stdout, run.progress, run.repeated_options)
     with closing(Catalogs(run)) as catalogs:
         answers = explained(stack, Session(run, catalogs, page), requirement)

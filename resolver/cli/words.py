@@ -28,6 +28,7 @@ _FREEZE: Final = phrase(
     "requirements.txt in the lock's folder has every pin with its hashes, "
     "verify says whether the environment has them"
 )
+_REMOVE: Final = phrase("ascend-lock remove STACK NAME takes it out of a stack")
 _VERSION: Final = literal("ascend-lock --version")
 _INDEXES: Final = phrase(
     "indexes are in matrices/indexes.toml, pip's settings in `pip config list`"
@@ -41,6 +42,9 @@ _NOTHING: Final = phrase(
     "this program locks, explains, installs and checks; see ascend-lock --help"
 )
 
+# The tools whose name some put before a command.
+TOOLS: Final = ("conda", "pdm", "pip", "pipenv", "pixi", "poetry", "uv")
+
 # What to do instead of a command that this program does not have.
 ANSWERS: Final[Mapping[str, Phrase]] = {
     "about": _VERSION,
@@ -50,6 +54,7 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "build": _BUILD,
     "clean": _CLEAN,
     "compile": _COMPILE,
+    "completion": literal("ascend-lock help completion"),
     "config": _INDEXES,
     "convert": _IMPORT,
     "create": _ENVIRONMENT,
@@ -61,9 +66,11 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "exec": _ACTIVATE,
     "deps": _SHOW,
     "develop": phrase("a stack names commits of git, no folders: ascend-lock import leaves -e out"),
+    "downgrade": literal("ascend-lock add STACK NAME==VERSION"),
     "doctor": phrase("ascend-lock verify STACK says what is wrong with a machine"),
     "freeze": _FREEZE,
     "global": _NOTHING,
+    "graph": _SHOW,
     "hash": phrase("lock.toml and requirements.txt have the sha256 of every file"),
     "index": phrase("ascend-lock matrix show --package NAME shows which releases go together"),
     "info": _VERSION,
@@ -83,6 +90,7 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "reinstall": _INSTALL,
     "relock": _UPGRADE,
     "repo": _INDEXES,
+    "rm": _REMOVE,
     "resolve": literal("ascend-lock lock STACK --dry-run"),
     "run": _ACTIVATE,
     "search": phrase("ascend-lock matrix show --package NAME shows which releases go together"),
@@ -97,7 +105,7 @@ ANSWERS: Final[Mapping[str, Phrase]] = {
     "test": phrase("ascend-lock verify STACK imports what the stack names in [check]"),
     "tool": _NOTHING,
     "unlock": literal("ascend-lock lock STACK --upgrade"),
-    "uninstall": phrase("ascend-lock remove STACK NAME takes it out of a stack"),
+    "uninstall": _REMOVE,
     "update": _UPGRADE,
     "upgrade": _UPGRADE,
     "upload": _NOTHING,
@@ -214,6 +222,7 @@ _OPTION_ANSWERS: Final[Mapping[str, Phrase]] = {
     "--python-version": _TARGET,
     "--resolution": _WITHOUT,
     "--universal": phrase("a lock is for one target; a stack may have several"),
+    "-V": _VERSION,
     "-f": _INDEXES,
     "-i": _INDEXES,
 }

@@ -78,6 +78,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     for folder in OWN_FOLDERS:
         local_path = folder / f"{stack}.toml"
         if local_path.is_file():
+            _require_no_requirements(local_path)
             return local_path
     if not matrices.is_dir():
         hint = phrase("give the folder of facts and stacks with --matrices DIR")

@@ -18,6 +18,7 @@ and sources (`report/explanation/contradictions`).
 from __future__ import annotations
 
 from enum import Enum
+from typing import Literal
 
 import msgspec
 
@@ -217,6 +218,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     way_to_matrices: str = "../../../matrices"
 
 
+# Whether a lock is up to date; see `Why.lock`.
+LockState = Literal["current", "outdated", "other", "missing"]
+
+
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of the command `why`: why a project is pinned to this version.
 
@@ -260,3 +265,6 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     gave_way: tuple[str, ...] = ()
     # The practices that would drop a requirement of the contradictions.
     practices: tuple[Practice, ...] = ()
+    # What the existing lock says: it is `current` and has this version; it is `outdated`; it has
+    # `other` releases, because it was made with other options; or it is `missing`.
+    lock: LockState = "current"

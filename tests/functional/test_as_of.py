@@ -152,6 +152,39 @@ def test_a_day_of_the_command_line_says_how_to_keep_it(dated: Workspace) -> None
     assert "hint:" not in dated.run("lock", "demo", "-U", "--as-of", "newest").stdout
 
 
+def test_a_day_long_before_the_newest_says_how_to_leave_it(workspace: Workspace) -> None:
+    for version, day in (("1.0", "2020-01-10"), ("2.0", "2021-06-01")):
+        for name in ("a", "b"):
+            workspace.index.add_wheel(name, version, uploaded=f"{day}T00:00:00.000000Z")
+    run = workspace.locked_stack("a", "b==1.0")
+    assert (
+        "hint: 2020-01-24, the day of the stack, is more than a year before a 2.0 (2021-06-01); for "
+        "the newest releases: ascend-lock lock demo --as-of newest --upgrade; to keep that, write "
+        '`as-of = "newest"` below `[policy]` of demo\n'
+    ) in run.stdout, run.stdout
+    assert "more than a year" not in workspace.run("lock", "demo").stdout
+    workspace.stack("a<2", "b==1.0", name="bound")
+    assert "more than a year" not in workspace.run("lock", "bound").stdout
+
+
+def test_a_pin_that_stays_because_of_the_day_says_so(dated: Workspace) -> None:
+    dated.locked_stack("a", "b==2.0")
+    run = dated.run("lock", "demo", "-P", "a")
+    assert (
+        "hint: a 2.0 did not move: releases up to 2026-03-06 are preferred, the day of the stack; "
+        "for newer ones: ascend-lock lock demo -P a --as-of newest\n"
+    ) in run.stdout, run.stdout
+    pinned = dated.run("lock", "demo", "-P", "b")
+    assert "did not move" not in pinned.stdout, "its own line pins it"
+    run = dated.run("lock", "demo", "--as-of", "newest", "--dry-run")
+    kept = "hint: the pins of the existing lock are kept where they still fit; for newer ones: "
+    assert f"{kept}ascend-lock lock demo --as-of newest --dry-run --upgrade\n" in run.stdout
+    run = dated.run("lock", "demo", "-P", "a", "--as-of", "newest")
+    assert "a 3.0" in run.stdout
+    assert "did not move" not in run.stdout
+    assert "are kept" not in run.stdout
+
+
 def test_a_summary_names_newer_pins_of_the_stacks_lines_only(dated: Workspace) -> None:
     dated.index.add_wheel("c", "1.0", requires=["a", "b"], uploaded="2026-01-01T00:00:00.000000Z")
     dated.stack("a", "c", more="[policy]\nas-of = 'newest'\n")

@@ -451,7 +451,7 @@ def test_nothing_changed_upstream_but_facts_are_old(
     """Each page is asked for once; what only grew old changes no status."""
     run = eleven.run("check", "--upstream")
     assert run.stdout.startswith(
-        "demo for there: current\n  nothing changed upstream\n  1 of its facts was "
+        "demo for there: current\n  the locked files are unchanged upstream\n  1 of its facts was "
     )
     assert (run.status, run.stderr) == (0, "")
     assert sorted(request.path for request in index.requests) == sorted(

@@ -403,8 +403,9 @@ def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Works
     run = why(solvable, "numpy")
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.startswith(
-        "numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
+        "numpy would be locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
     )
+    assert "\nThere is no lock yet: ascend-lock lock demo\n" in run.stdout
     told = why(solvable, "numpy", "--json").json
     assert (told["newer"], told["tried"], told["gave_way"]) == (["2.1.0"], "2.1.0", [])
     assert told["contradictions"]
@@ -472,6 +473,29 @@ def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace) -> None
     run = why(workspace, "A")
     assert run.stdout.startswith("a is locked at 1.0 in demo for linux-aarch64, Python 3.11.\n")
     assert run.stdout.endswith("a 2.0 is possible; no other pin changes.\n")
+    assert why(workspace, "A", "--json").json["lock"] == "current"
+
+
+def test_why_says_that_the_lock_is_out_of_date(workspace: Workspace) -> None:
+    workspace.serve("a 1.0 2.0")
+    workspace.locked_stack("a<2")
+    workspace.stack("a>=2")
+    run = why(workspace, "a")
+    first, second, *_ = run.stdout.splitlines()
+    assert first == "a would be locked at 2.0 in demo for linux-aarch64, Python 3.11."
+    assert second == (
+        "The stack or the facts have changed since it was locked: ascend-lock lock demo"
+    )
+    assert why(workspace, "a", "--json").json["lock"] == "outdated"
+
+
+def test_why_with_other_options_than_those_of_the_lock(workspace: Workspace) -> None:
+    workspace.serve("a 1.0 2.0")
+    workspace.locked_stack("a")
+    workspace.index.add_wheel("a", "0.5", uploaded="2020-01-01T00:00:00Z")
+    run = why(workspace, "a", "--exclude-newer", "2020-02-01")
+    assert run.stdout.startswith("a would be locked at 0.5 "), run.stdout
+    assert "The existing lock was made with other options" in run.stdout
 
 
 def test_a_package_that_cannot_be_explained(solvable: Workspace) -> None:

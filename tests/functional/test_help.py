@@ -25,9 +25,10 @@ def test_pages_are_listed_with_their_titles(workspace: Workspace) -> None:
     english = [path.stem for path in PAGES if not path.stem.endswith(".zh-CN")]
     names = [line.split()[0] for line in lines]
     assert names[:3] == ["start", "day", "concepts"]
-    assert sorted(names) == sorted(english)
+    assert sorted(names) == sorted([*english, "facts-files"])
     developers = [name for name in names if not (REPOSITORY / f"docs/{name}.zh-CN.md").exists()]
     assert names[-len(developers) :] == sorted(developers), "pages for users are translated"
+    assert "facts-files      Facts, stacks, indexes" in lines
     assert "indexes          Indexes, passwords, proxies, certificates" in lines
 
 
@@ -65,9 +66,14 @@ def test_pages_without_translation_are_marked(workspace: Workspace) -> None:
 
 def test_page_is_found_by_a_heading(workspace: Workspace) -> None:
     listed = shown(workspace, "冲突", "--lang", "zh")
-    assert [line.split()[0] for line in listed.splitlines()] == ["start", "concepts"]
-    only = shown(workspace, "choose a way out")
-    assert only == shown(workspace, "conflicts")
+    assert [line.split()[0] for line in listed.splitlines()][:2] == ["start", "concepts"]
+    assert shown(workspace, "choose a way out").split() == [
+        "conflicts",
+        "Choose",
+        "a",
+        "way",
+        "out",
+    ]
 
 
 def test_links_of_a_page_are_commands(workspace: Workspace) -> None:
@@ -80,6 +86,21 @@ def test_links_of_a_page_are_commands(workspace: Workspace) -> None:
 def test_command_is_shown_with_its_options(workspace: Workspace) -> None:
     expected = workspace.run("sync", "--help", COLUMNS="80").stdout
     assert shown(workspace, "sync") == expected
+
+
+def test_word_lists_the_pages_that_have_it(workspace: Workspace) -> None:
+    """Those with it in a heading, or else in the text below one."""
+    assert "review" in shown(workspace, "exit").split()
+    assert "Exit statuses" in shown(workspace, "exit")
+    assert re.search(r"^indexes +.*roxy", shown(workspace, "proxy"), re.MULTILINE)
+    assert "\nindexes" in "\n" + shown(workspace, "netrc")
+    assert "indexes" in shown(workspace, "代理", "--lang", "zh")
+    found = workspace.run("help", "proxy", "--json").json
+    assert "indexes" in [page["name"] for page in found["pages"]]
+
+
+def test_page_about_files_of_facts_is_shown(workspace: Workspace) -> None:
+    assert shown(workspace, "facts-files").lstrip().startswith("Facts, stacks, indexes\n")
 
 
 def test_unknown_name_is_an_error_that_names_a_similar_page(workspace: Workspace) -> None:

@@ -383,6 +383,18 @@ def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
     assert (again.status, again.error) == (2, "`serve.toml` already exists; nothing was written")
 
 
+def test_init_says_what_the_lock_will_warn_of(gridded: Workspace) -> None:
+    """Of the release that it chose, such as one that is paired with another CANN."""
+    path = gridded.matrices / "facts" / "plugin.toml"
+    told = "it is paired with CANN 9.0.0"
+    warns = row("warns", id="plugin-pairing", versions="==2.0", text=told)
+    path.write_text(path.read_text(encoding="utf-8") + warns, encoding="utf-8")
+    built = gridded.run("matrix", "build", "--jobs", "1", "--data", "matrices/matrix.json")
+    assert built.status == 0, built
+    run = gridded.run("init", *options())
+    assert f"\nIts lock will warn: plugin: {told} (matrices/facts/plugin.toml:" in run.stdout
+
+
 def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace) -> None:
     none = known.run("init", "--cann", "8.5.0", "--soc", "none")
     assert (none.status, none.error) == (

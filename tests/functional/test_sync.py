@@ -59,6 +59,23 @@ def test_sync_installs_replaces_and_removes(locked: Workspace, python: Path) -> 
     assert again.stdout.startswith("<root>/env has what the lock has\n")
 
 
+def test_environment_without_pip_is_told_before_anything_else(
+    locked: Workspace, python: Path
+) -> None:
+    """Such as one of uv. It needs no pip if there is nothing to do."""
+    pip = site_packages(python) / "pip"
+    hidden = pip.rename(pip.with_name("hidden"))
+    run = sync(locked, "--yes")
+    assert (run.status, run.stdout, run.error) == (2, "", "the environment has no pip")
+    command = f"{python} -m ensurepip; with uv: uv pip install --python {python} pip"
+    assert run.stderr.endswith(f"\nhint: {command}\n".replace(str(locked.root), "<root>"))
+    assert sync(locked, "--dry-run").status == 0
+    hidden.rename(pip)
+    assert sync(locked, "--yes").status == 0
+    pip.rename(hidden)
+    assert sync(locked).stdout.startswith("<root>/env has what the lock has\n")
+
+
 def test_sync_warns_of_outdated_lock(locked: Workspace, python: Path) -> None:
     assert "have changed" not in sync(locked, "--dry-run").stderr
     locked.facts("base", row("excludes", id="none", versions="==1.0"))

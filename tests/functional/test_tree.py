@@ -56,6 +56,20 @@ demo/there
     )
 
 
+def test_an_outdated_lock_is_shown_with_a_warning(workspace: Workspace) -> None:
+    """`verify` warns, too, before it looks for an environment."""
+    workspace.serve("a 1.0 2.0")
+    workspace.locked_stack("a<2")
+    workspace.stack("a>=2")
+    run = workspace.run("tree", "demo")
+    assert (run.status, run.stdout) == (0, "demo/there\n└── a 1.0 [required: <2]\n")
+    changed = "warning: the stack or the facts have changed since demo was locked"
+    assert run.stderr.startswith(changed)
+    assert workspace.run("verify", "demo", "--python", "/nowhere").stderr.startswith(changed)
+    folder = workspace.locks / "demo"
+    assert workspace.run("tree", str(folder)).stderr == ""
+
+
 def test_upwards(locked: Workspace) -> None:
     assert (
         tree(locked, "--invert", "--package", "base", "--lang", "zh")

@@ -14,10 +14,10 @@ from tests.functional.workspace import REPOSITORY, Workspace
 
 # From the help of uv, pip, pip-tools, poetry and pixi, without what manages those tools themselves.
 WORDS = """
-    activate add audit build cache check clean compile config create dependencies deps develop
-    doctor download env environment exec export freeze hash help import index info init inspect
+    activate add audit build cache check clean compile completion config create dependencies deps
+    develop doctor downgrade download env environment exec export freeze graph hash help import index info init inspect
     install list lock new outdated pin pip pip-compile pip-sync platform prune publish python
-    reinstall relock remove repo resolve run search self serve shell show sync task test tool tree
+    reinstall relock remove repo resolve rm run search self serve shell show sync task test tool tree
     uninstall unlock update upgrade upload validate venv version wheel why
 """
 
@@ -46,11 +46,64 @@ def test_answers_name_commands_that_exist() -> None:
         ("pip freeze", ANSWERS["freeze"]),
         ("pip nonsense", ANSWERS["pip"]),
         ("pip sync reqs.txt", "ascend-lock sync"),
+        ("uv sync", "ascend-lock sync"),
+        ("poetry update", ANSWERS["update"]),
+        ("pixi add numpy", "ascend-lock add"),
     ],
 )
 def test_word_after_pip_is_answered(workspace: Workspace, words: str, hint: object) -> None:
     run = workspace.refused(f"there is no command `{' '.join(words.split()[:2])}`", *words.split())
     assert run.stderr.endswith(f"\nhint: {hint}\n")
+
+
+def test_words_after_two_tools_are_answered(workspace: Workspace) -> None:
+    run = workspace.refused("there is no command `uv pip compile`", "uv", "pip", "compile", "a.in")
+    assert run.stderr.endswith(f"\nhint: {ANSWERS['compile']}\n")
+    run = workspace.refused("there is no command `uv pip`", "uv", "pip")
+    assert run.stderr.endswith(f"\nhint: {ANSWERS['pip']}\n")
+
+
+def test_words_of_other_commands_are_answered(workspace: Workspace) -> None:
+    run = workspace.refused("No such command 'prune'.", "cache", "prune")
+    assert run.stderr.endswith("\nhint: ascend-lock cache clear\n")
+    run = workspace.refused("No such option '-V'.", "-V")
+    assert run.stderr.endswith("\nhint: ascend-lock --version\n")
+    for form, hint in (
+        ("pylock.toml", "pip and uv install from a pylock.toml: --format pylock"),
+        ("poetry", "requirements.txt in the lock's folder has every pin with its hashes"),
+    ):
+        told = f"`{form}` is no format of an export"
+        run = workspace.refused(told, "export", "demo", "--format", form)
+        assert run.stderr.endswith(f"\nhint: {hint}\n")
+
+
+def test_project_in_the_place_of_a_stack_is_told(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base")
+    run = workspace.refused("a stack is needed", "tree", "--invert", "base")
+    assert run.stderr.endswith("\nhint: ascend-lock tree STACK --package base --invert\n")
+    run = workspace.refused("there is no lock of `bas`", "tree", "--invert", "bas")
+    assert "--package" not in run.stderr
+
+
+def test_lock_whose_stack_is_elsewhere_is_told(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_stack("base")
+    (workspace.matrices / "stacks" / "demo.toml").unlink()
+    hint = "locks/demo has its lock; give the path of the stack's file: path/to/demo.toml"
+    for words in (("why", "demo", "base"), ("export", "demo", "--format", "pylock")):
+        run = workspace.refused("there is no stack `demo`", *words)
+        assert run.stderr.endswith(f"\nhint: {hint}\n")
+    run = workspace.refused("there is no stack `dem`", "why", "dem", "base")
+    assert "has its lock" not in run.stderr
+
+
+def test_name_of_a_pyproject_without_its_ending_is_told(workspace: Workspace) -> None:
+    (workspace.root / "pyproject.toml").touch()
+    run = workspace.refused(
+        "`pyproject.toml` is no stack; one can be made of it", "lock", "pyproject"
+    )
+    assert run.stderr.endswith("\nhint: ascend-lock import pyproject.toml\n")
 
 
 def option_answers() -> list[tuple[str, str, str]]:

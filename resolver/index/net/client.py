@@ -435,9 +435,10 @@ class Client:
 
     def _unreachable(self, urls: list[str], error: NoAnswerError, tries: int) -> Unreachable:
         """Return the failure for the last of these addresses after a number of tries."""
-        proxy = ""
+        proxy = user = ""
         if isinstance(self._transport, Transport):
             proxy = self._transport.proxy(urls[-1])
+            user = self._transport.proxy_user(urls[-1])
         through = phrase("through the proxy {proxy}, ", proxy=proxy) if proxy else EMPTY
         count = phrase("1 try") if tries == 1 else phrase("{count} tries", count=tries)
         return Unreachable(
@@ -446,20 +447,35 @@ class Client:
             why=phrase(
                 "{cause} ({through}{tries}).", cause=cause(error), through=through, tries=count
             ),
-            hint=_hint(error, has_proxy=bool(proxy)),
+            hint=_hint(error, proxy, user),
         )
 
 
 def _is_final(error: NoAnswerError, patience: RetryPolicy) -> bool:
     """Return whether trying a request again is useless."""
     is_quick = patience.tries <= QUICK_RETRY.tries
-    return error.certificate or (error.unknown_name and is_quick)
+    unknown = error.unknown_name and is_quick
+    return error.certificate or unknown or _is_refused_by_proxy(error)
 
 
-def _hint(error: NoAnswerError, *, has_proxy: bool) -> Phrase:
-    """Return the hint for the user about an address that cannot be reached."""
+def _is_refused_by_proxy(error: NoAnswerError) -> bool:
+    """Return whether a proxy asks for a login. More tries may lock the account of the user."""
+    return "answered 407" in str(error)
+
+
+def _hint(error: NoAnswerError, proxy: str, user: str) -> Phrase:
+    """Return the hint for the user about an address that cannot be reached.
+
+    `proxy` is the proxy of the request; empty without one. `user` is the user of its setting.
+    """
     why = str(error)
-    if has_proxy and "answered 407" in why:
+    if proxy and user and _is_refused_by_proxy(error):
+        return phrase(
+            "the proxy refused user `{user}`: check the name and the password in HTTPS_PROXY, "
+            "HTTP_PROXY or pip's proxy (write `@` in them as %40)",
+            user=user,
+        )
+    if proxy and _is_refused_by_proxy(error):
         return phrase(
             "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT "
             "(write `@` in them as %40)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 from functools import cached_property
 from typing import Final
+from urllib.parse import unquote
 
 import aiohttp
 import httpx
@@ -55,6 +56,10 @@ class Transport(httpx.AsyncBaseTransport):
     def proxy(self, url: str) -> str:
         """Return the proxy for a request to `url`, without its password; "" for none."""
         return shown_address(self._proxies.of(url))
+
+    def proxy_user(self, url: str) -> str:
+        """Return the user in the setting of the proxy for a request to `url`; "" for none."""
+        return unquote(address.split(self._proxies.of(url)).user or "")
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -349,6 +349,7 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "target": why.problem.target.name,
         "name": why.name,
         "version": why.version,
+        "lock": why.lock,
         "asked": asked,
         "facts": _statements(why.facts, language),
         "newer": list(why.newer),

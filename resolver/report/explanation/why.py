@@ -32,15 +32,7 @@ _NEWER = 8
 
 def why_blocks(why: Why) -> Iterator[Block]:
     """Yield the blocks that say why a project has its version."""
-    yield paragraph_of(
-        message(
-            "conflict.why-heading",
-            name=why.name,
-            version=why.version,
-            stack=why.problem.stack.name,
-            target=sentences.target_line(why.problem),
-        )
-    )
+    yield paragraph_of(*_verdict(why))
     yield from _requirement_blocks(why)
     if why.facts:
         yield Heading(message("conflict.why-facts"))
@@ -57,6 +49,27 @@ def why_blocks(why: Why) -> Iterator[Block]:
         yield from _impossible_blocks(why)
     elif why.tried:
         yield from _possible_blocks(why)
+
+
+def _verdict(why: Why) -> Iterator[Message]:
+    """Yield the version, and how the lock differs if it does not say the same."""
+    values = {
+        "name": why.name,
+        "version": why.version,
+        "stack": why.problem.stack.name,
+        "target": sentences.target_line(why.problem),
+    }
+    if why.lock == "current":
+        yield message("conflict.why-heading", **values)
+        return
+    yield message("conflict.why-would-be", **values)
+    command = shlex.join(("ascend-lock", "lock", why.problem.stack.argument))
+    if why.lock == "missing":
+        yield message("conflict.lock-missing", command=command)
+    elif why.lock == "outdated":
+        yield message("conflict.lock-outdated", command=command)
+    else:
+        yield message("conflict.lock-other")
 
 
 def _requirement_blocks(why: Why) -> Iterator[Block]:

@@ -385,12 +385,16 @@ def test_proxy_that_requires_a_password(monkeypatch: pytest.MonkeyPatch) -> None
     with speaking(talk) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{address}")
+        without_user = failure(Unreachable, lambda: get("https://index.example/simple/"))
     why = (
         "The proxy answered 407 Proxy Authentication Required "
-        f"(through the proxy http://{address}, 4 tries)."
+        f"(through the proxy http://{address}, 1 try)."
     )
     assert why in message
-    assert "hint: the proxy requires a login" in message
+    assert why in without_user
+    assert "hint: the proxy refused user `me`: check the name and the password" in message
+    assert "hint: the proxy requires a login" in without_user
     assert "secret" not in message
 
 
