@@ -1029,6 +1029,8 @@ run() {
         if [ -n "$watching" ]; then watch "${words[@]}"; else "${words[@]}"; fi
         return
     fi
+    # Nobody can run the commands on a machine that is unfit: the stages tell enough.
+    if [ "$wrong" -gt 0 ]; then return; fi
     case "$*" in *'$scratch'*)
         if [ "$shown" = no ]; then say "would run: scratch=\$(mktemp -d)" "将会执行：scratch=\$(mktemp -d)"; fi
         shown=yes
