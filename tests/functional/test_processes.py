@@ -39,7 +39,7 @@ SESSION = [
         )
     ),
     *((line, 0) for line in ("bundle demo out", "lock demo --record", "why demo demo")),
-    *((line, 0) for line in ("export demo --format pylock", "cache dir")),
+    *((line, 0) for line in ("export demo --format pylock", "cache dir", "help install")),
     ("explain conflict --lang zh --json", 1),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
     ("add demo demo>=1 nosuch", 1),
