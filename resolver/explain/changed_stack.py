@@ -150,7 +150,8 @@ def _restores(later: Change, earlier: Change) -> bool:
         case LineAdded(), LineDropped():
             return True
         case VersionChanged() | ExtrasRemoved(), VersionChanged() | ExtrasRemoved():
-            return earlier.before.origin.text == str(later.after)
+            # The line may be spelled in another way: `torch_npu` for `torch-npu`.
+            return earlier.before.need == later.after
         case ComponentChanged(), ComponentChanged():
             return earlier.before == later.after
         case _:

@@ -49,6 +49,7 @@ DROPPED = changes.dropped("new==1")
             version("a[x]==3", "a==2", -1),
         ),
         (version("a==3", "a==2", -1), version("a==2", "a==3", 1), None),
+        (version("a_b==3", "a-b==2", -1), version("a-b==2", "a-b==3", 1), None),
         (
             component("8.5.0", "8.3.RC1"),
             component("8.3.RC1", "8.2.RC1"),
