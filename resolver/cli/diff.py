@@ -98,7 +98,7 @@ class _Comparison(msgspec.Struct, frozen=True):
 
 
 def _all_comparisons(run: Settings) -> list[_Comparison]:
-    """Compare all locks with those of the last commit, and return what differs.
+    """Return the differences between all locks and the last commit.
 
     Raises InputError if there are no locks, or if they are in no git repository.
     """

@@ -105,7 +105,7 @@ class Environment(msgspec.Struct, frozen=True):
     python: str
     # Whether it is an environment, and not the Python of a system.
     is_virtual: bool
-    # Whether it has pip, or may see that of the system.
+    # Whether pip can be imported in it, also from the system's site-packages.
     has_pip: bool
     # What is installed, in no order.
     installed: tuple[InstalledRow, ...]

@@ -56,9 +56,9 @@ def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
 def stacks_to_lock(stacks: Sequence[str], run: Settings) -> list[str]:
     """Return the named stacks, each once, for a run that locks them.
 
-    `all` stands for all stacks in the folder of facts; if that is the program's own, for those that
-    have a lock and for the stack files beside the folder of locks. Raises InputError if there are
-    none for `all`.
+    `all` means every stack in the user's own folder of facts. A user without such a folder gets the
+    stacks that have a lock and the stack files beside the folder of locks. Raises InputError if
+    `all` means no stack.
     """
     if ALL not in stacks or run.has_own_matrices:
         return named_stacks(stacks, run)

@@ -317,8 +317,8 @@ class Session:
     def shown_fixes(self, jobs: Sequence[Job]) -> list[ReportedFix]:
         """Return the ways out that were shown for the same inputs, whatever indexes say today.
 
-        They are those of the conflict reports; without one, those that the cache remembers. What
-        was shown counts, since a search that is limited by time may find more when it is repeated.
+        They are read from the conflict reports, or from the cache if a report is missing. They are
+        not searched again: a search that is limited by time may find more when it is repeated.
         """
         shown: list[ReportedFix] = []
         for job in jobs:

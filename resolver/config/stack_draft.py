@@ -380,7 +380,7 @@ class _Drafter:
     def _without_extras(self, need: Requirement) -> tuple[Requirement, Message] | None:
         """Return a requirement without the extras that imports.toml has; None if it has none.
 
-        The reason is that of the first of them.
+        The row gives the reason of the first extra.
         """
         import_rows = []
         extras = set()

@@ -134,12 +134,10 @@ class CandidateFixes:
     def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
         """Return a changed stack with the doubts about its lock.
 
-        These are releases in no table, bounds of projects of lines that are not met, and old
-        releases.
-
-        Releases from a shipped stack are old on purpose, so their age does not count, and so are
-        those of which a practice speaks. Nor does it count where the stack still asks for the same,
-        or has an earlier day: see `Alternatives.years_behind`.
+        A doubt is a release in no table, a bound that is not met between projects of which a line
+        names one, or an old release. Age does not count if the changes leave the lines as they are,
+        for releases of a shipped stack, and for projects that a used practice names: these are old
+        on purpose. `Alternatives.years_behind` measures it by the day of the lock.
         """
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if isinstance(change, VersionChanged)}
