@@ -243,11 +243,9 @@ def today() -> dt.date:
 
 
 def _is_beside() -> bool:
-    """Return whether the current folder has `./matrices` with more than stacks."""
-    if not _LOCAL_MATRICES.is_dir():
-        return False
+    """Return whether the current folder has `./matrices` with a folder of facts."""
     try:
-        return any(path.name != "stacks" for path in _LOCAL_MATRICES.iterdir())
+        return (_LOCAL_MATRICES / "facts").is_dir()
     except OSError:
         # Reading its files says why it cannot be read.
         return True
@@ -256,7 +254,7 @@ def _is_beside() -> bool:
 def _default_matrices() -> Path:
     """Return the folder that the environment names, else `./matrices`, else the shipped one.
 
-    A `./matrices` with nothing but stacks is no folder of facts: these are the shipped ones.
+    A `./matrices` without `facts`, such as one with stacks alone, does not replace the shipped one.
     """
     folder = os.environ.get(_MATRICES_VARIABLE)
     if folder:

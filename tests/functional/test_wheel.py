@@ -102,6 +102,19 @@ def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) ->
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
+@pytest.mark.parametrize("path", ["matrices/notes.toml", "matrices/stacks/own.toml"])
+def test_folder_matrices_without_facts_does_not_replace_the_shipped_one(
+    installed: Path, anywhere: Workspace, path: str
+) -> None:
+    """With nothing from it, `cann` would be an unknown component."""
+    other = anywhere.root / path
+    other.parent.mkdir(parents=True)
+    other.write_text("")
+    with_snapshot(anywhere, STACK)
+    locked = run(installed, anywhere, "lock", STACK, "--offline", "--dry-run")
+    assert locked.returncode == 0, locked.stderr
+
+
 def test_way_out_of_an_installed_stack_goes_to_this_folder(
     installed: Path, anywhere: Workspace
 ) -> None:
