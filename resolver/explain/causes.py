@@ -18,12 +18,19 @@ from packaging.version import Version
 from resolver.explain.paired_lines import named_projects
 from resolver.lock.applied_facts import applied_facts
 from resolver.model import text
-from resolver.model.change import Change, ChangeKind, ComponentChanged, VersionChanged
+from resolver.model.change import (
+    Change,
+    ChangeKind,
+    ComponentChanged,
+    ExtrasRemoved,
+    VersionChanged,
+)
 from resolver.model.constraint import ComponentValue, RequirementSource, Requires, StackLine
+from resolver.model.dependency import Candidate
 from resolver.model.explanation import Contradiction, Fix
 from resolver.model.fact import Requires as RequiresFact
 from resolver.model.fact import component_requirements
-from resolver.model.package import Package
+from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Reason, ReleaseRange
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.universe import Universe
@@ -44,6 +51,7 @@ def with_marks(
     """
     changes = with_causes(fix, contradictions, resolution, universe)
     changes = _with_older_requirers(changes, contradictions)
+    changes = _with_no_longer_installed(fix, changes, resolution, universe)
     return replace(fix, changes=_with_left_behind(changes, contradictions))
 
 
@@ -128,6 +136,65 @@ def _with_older_requirers(
         replace(change, is_older_requirer=change.steps < 0 and change.subject in requirers)
         for change in changes
     )
+
+
+def _with_no_longer_installed(
+    fix: Fix, changes: Sequence[Change], resolution: Resolution, universe: Universe
+) -> tuple[Change, ...]:
+    """Return the changes of a way out, those that lose extras with what is no longer installed.
+
+    A line loses an extra if the extra is removed, or if its new release does not have it.
+    """
+    missing = {name for environment in fix.environments for name in environment.gone}
+    marked: list[Change] = []
+    for change in changes:
+        if isinstance(change, (VersionChanged, ExtrasRemoved)):
+            name = change.asked.name
+            kept = {extra for extra in change.after.extras if f"{name}[{extra}]" not in missing}
+            lost = [extra for extra in change.asked.extras if extra not in kept]
+            wanted = _required_by_extras(change, lost, universe)
+            gone = [project for project in wanted if resolution.pin(project) is None]
+            marked.append(replace(change, no_longer_installed=tuple(gone)))
+        else:
+            marked.append(change)
+    return tuple(marked)
+
+
+def _required_by_extras(
+    change: VersionChanged | ExtrasRemoved, extras: Iterable[str], universe: Universe
+) -> list[str]:
+    """Return the projects that extras require of the release that a line asked for.
+
+    Empty if the line pins no release, or if that release was not read.
+    """
+    asked = _asked_release(change, universe)
+    if asked is None:
+        return []
+    names: dict[str, None] = {}
+    packages = [Package(change.asked.name, extra) for extra in extras]
+    for package in packages:
+        for edge in universe.edges(universe.candidate_for(package, asked.release)):
+            required = edge.package
+            if required.kind is not PackageKind.PROJECT:
+                continue
+            if required.name != change.asked.name:
+                names[required.name] = None
+            elif required.extra and required not in packages:
+                packages.append(required)
+    return list(names)
+
+
+def _asked_release(change: VersionChanged | ExtrasRemoved, universe: Universe) -> Candidate | None:
+    """Return the release that a line pinned before a change; None if it was not read."""
+    version = text.pinned_version(change.asked.specifier)
+    project = universe.project(change.asked.name)
+    versions: Sequence[Version] = project.versions
+    if version is None or version not in versions:
+        return None
+    candidate = universe.candidate(Package(project.name), versions.index(version))
+    if candidate is None or not universe.opened(candidate):
+        return None
+    return candidate
 
 
 def _subjects(contradictions: Iterable[Contradiction]) -> set[str]:
@@ -264,17 +331,12 @@ def _needs_of_before(
 
     There are none if that release was not read.
     """
-    version = text.pinned_version(change.asked.specifier)
-    project = universe.project(change.asked.name)
-    versions: Sequence[Version] = project.versions
-    if version is None or version not in versions:
-        return
-    candidate = universe.candidate(Package(project.name), versions.index(version))
-    if candidate is None or not universe.opened(candidate):
+    candidate = _asked_release(change, universe)
+    if candidate is None:
         return
     for edge in universe.edges(candidate):
         if isinstance(edge.constraint, Requires) and _is_unmet(edge.constraint, resolution):
-            yield _reason(edge.constraint, version)
+            yield _reason(edge.constraint, candidate.version)
 
 
 def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:

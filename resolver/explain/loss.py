@@ -15,6 +15,7 @@ from resolver.model.change import (
     ExtrasRemoved,
     LineDropped,
     PracticesOn,
+    VersionChanged,
 )
 from resolver.model.explanation import Fix
 from resolver.model.fact import Warns, component_requirements
@@ -103,13 +104,14 @@ def loss_of(
         gone += environment.gone
         off += environment.off
     changes = [change for change in fix.changes if _counts(change)]
-    extras = [change for change in changes if isinstance(change, ExtrasRemoved)]
+    extras = [change for change in changes if _loses_extra(change)]
     practices = [change for change in fix.changes if isinstance(change, PracticesOn)]
     missing_extras = [name for name in gone if "[" in name]
-    stranded = [change for change in changes if no_longer_needed(change) in gone]
-    if len(gone) > len(missing_extras):
-        # A project is no longer installed: it may be what an extra required.
-        stranded += extras
+    stranded = [
+        change
+        for change in changes
+        if change.no_longer_installed or no_longer_needed(change) in gone
+    ]
     change_families = families(changes)
     days_older = 0
     for family in change_families:
@@ -153,6 +155,13 @@ def _counts(change: Change) -> bool:
         ChangeKind.SOURCE,
         ChangeKind.SPLIT,
     )
+
+
+def _loses_extra(change: Change) -> bool:
+    """Return whether a change takes an extra away from a line."""
+    if not isinstance(change, (VersionChanged, ExtrasRemoved)):
+        return False
+    return not set(change.asked.extras).issubset(change.after.extras)
 
 
 def _drops(change: Change) -> bool:

@@ -88,6 +88,8 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     # Whether an older release is taken of what requires another line of its contradiction, and that
     # line stays as it is.
     is_older_requirer: bool = False
+    # The projects that extras which a line loses required, and that the lock does not have.
+    no_longer_installed: tuple[str, ...] = ()
     # Whether a line takes a pre-release since tables pair no final release with the machine.
     has_no_final: bool = False
     # The requirement because of which a line or component changes, if no contradiction is about it;

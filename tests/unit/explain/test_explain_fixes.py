@@ -290,6 +290,26 @@ def test_fix_removes_an_extra_that_the_release_lacks() -> None:
         assert not fix.environments[0].warnings
 
 
+@pytest.mark.parametrize("required", ["toolkit", "app[widgets]"])
+@pytest.mark.parametrize("is_line", [False, True])
+def test_what_an_extra_installs_is_worth_a_line(required: str, *, is_line: bool) -> None:
+    """An older `app` without its extra `gui` is one change, and keeps `torch` and `codec`.
+
+    `toolkit` is what the extra is for. If a line asks for it as well, nothing is lost.
+    """
+    catalog = DataCatalog(
+        {"torch": {"1": [], "2": []}, "codec": {"1": [], "2": []}, "toolkit": {"1": []}}
+    )
+    catalog.add_wheel("app", "1", [])
+    extras = {"gui": required, "widgets": "toolkit"}
+    needs = [f"{needed} ; extra == '{extra}'" for extra, needed in extras.items()]
+    catalog.add_wheel("app", "2", ["torch<2", "codec>=2", *needs], extras=list(extras))
+    lines = ["app[gui]==2", "torch==2", "codec==1", *["toolkit"] * is_line]
+    first, *_ = ways_out(catalog, *lines)
+    changed = {change.subject for change in first.changes}
+    assert changed == ({"app"} if is_line else {"torch", "codec"})
+
+
 def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
     catalog = DataCatalog(
         {"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}}

@@ -57,6 +57,7 @@ def component(name: str, target: str = "") -> Change:
 
 BASE, KERNELS = text.name("base"), text.name("kernels")
 EXTRA = changes.extras_removed("base[gpu]==1", "base==1")
+OTHER_RELEASE = changes.version("base[gpu]==2", "base==1")
 RELAX = FactSetAside(fact="table", need="kernels==1", removed=KERNELS)
 PRACTICE = PracticesOn(names=("torch",))
 TWO_PRACTICES = PracticesOn(names=("torch", "vision"))
@@ -118,7 +119,8 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("lost", loss(DROP, *THREE), loss(DROP, OTHER_DROP)),
         ("lost", loss(RELAX, *THREE), loss(RELAX, gone=("kernels",))),
         ("lost", loss(version(years=-1)), loss(DROP, OTHER_DROP)),
-        ("lost", loss(*THREE), loss(EXTRA, gone=("kernels",))),
+        ("lost", loss(*THREE), loss(replace(EXTRA, no_longer_installed=("kernels",)))),
+        ("lost", loss(*THREE), loss(replace(OTHER_RELEASE, no_longer_installed=("kernels",)))),
         ("years_older", loss(DROP, version()), loss(version(years=-1))),
         ("years_older", loss(DROP, version()), loss(component("cann"), years_older=1)),
         ("lost", loss(version(), unproven=1), loss(DROP)),
@@ -137,6 +139,7 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("changes", loss(component("cann")), loss(version(), warnings=(NEEDS_CANN,))),
         ("beyond_lines", loss(version(steps=-5)), loss(component("cann"))),
         ("extras", loss(version(steps=-5)), loss(EXTRA)),
+        ("extras", loss(version(steps=-5)), loss(OTHER_RELEASE)),
         ("extras", loss(version(steps=-5)), loss(version(), gone=("base[gpu]",))),
         ("older_requirers", loss(version(days=-30)), loss(INSTEAD)),
         ("days_older", loss(version(steps=-8, days=-27)), loss(version(steps=-4, days=-332))),
