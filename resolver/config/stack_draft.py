@@ -425,13 +425,19 @@ def _why_other_text(line: FileLine, named: str, plain: str) -> Message | None:
 def _lacking_plugins(lines: Iterable[_UsableLine]) -> dict[str, str]:
     """Return the plugins that projects of the lines need and no line requires.
 
-    The values are the projects that need them.
+    The values are the projects that need them. An extra that is named like a project, such as
+    `trl[vllm]`, installs that project.
     """
-    names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+    names: set[str] = set()
+    extras: set[str] = set()
+    for line in lines:
+        if isinstance(line.need, Requirement):
+            names.add(line.need.name)
+            extras.update(line.need.extras)
     return {
         plugin: project
         for project, plugin in PLUGINS.items()
-        if project in names and plugin not in names
+        if project in names | extras and plugin not in names
     }
 
 

@@ -89,7 +89,10 @@ def _try_what_is_known(
 
     `search` has the repairs of the original stack, `first`, and gets those of changed stacks.
     """
-    heuristics.try_practices(first)
+    readable = heuristics.with_known_commits(first)
+    if readable is None:
+        return
+    heuristics.try_practices(readable)
     with_practices = list(search)
     heuristics.try_shipped(first, constraints)
     heuristics.try_dropping_together(first)

@@ -35,7 +35,26 @@ def try_practices(repairs: Repairs) -> None:
     """
     for changed in repairs.proposals.enabled_practices():
         # A failed attempt with practices would tell the reader nothing.
-        repairs.propose(changed, is_reported=False)
+        repairs.propose(repairs.before.then(changed), is_reported=False)
+
+
+def with_known_commits(repairs: Repairs) -> Repairs | None:
+    """Return the repairs of the stack without commits of which nothing is known.
+
+    Those of the stack itself if it names none, or if nothing is known of the stack without them.
+    None if the changed stack has a solution.
+    """
+    shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
+    changed = shipped.readable()
+    if changed is None:
+        return repairs
+    answer = repairs.solve(changed)
+    repairs.results.add_attempt(changed, answer)
+    if not isinstance(answer, Refutation):
+        return None if isinstance(answer, Resolution) else repairs
+    readable = repairs.repairs_of(Refuted(changed, answer, repairs.trials))
+    repairs.queue.append(readable)
+    return readable
 
 
 def try_rows(repairs: Repairs) -> list[ChangedStack]:

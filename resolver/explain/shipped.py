@@ -1,7 +1,9 @@
 """Take projects that no index has from commits that shipped stacks or facts know.
 
 A shipped stack may name the commit of such a project, and facts that say how it is built. Facts of
-all stacks may describe commits as well. `repairs` locks the stacks that are proposed here.
+all stacks may describe commits as well. A line may name a commit that could not be read, although
+an index has releases of its project: then these are taken. `repairs` locks the stacks that are
+proposed here.
 """
 
 from __future__ import annotations
@@ -124,7 +126,31 @@ class ShippedStacks:
             yield self._taking_more_and_more(stack, wanted)
         described = self._described(wanted)
         if described and not fitting:
-            yield iter([self._from_commits(described)])
+            yield iter([self._with_lines(described)])
+
+    def readable(self) -> ChangedStack | None:
+        """Return the stack in which no line names a commit of which nothing is known.
+
+        Such a line asks for any release of its project instead, if facts are about the project and
+        an index has it; facts tell that it is no other project by that name. Else it names a commit
+        that facts describe. None if no line changes.
+        """
+        unknown = unknown_commits(self._trials.problem)
+        lines = dict(self._described(unknown))
+        for name in unknown:
+            if self._has_releases(name):
+                lines[name] = Requirement(name=name)
+        return self._with_lines(lines) if lines else None
+
+    def _has_releases(self, name: NormalizedName) -> bool:
+        """Return whether an index has a project that facts are about.
+
+        False if facts say that releases on an index are of another project, or for another machine.
+        """
+        about = [fact for fact in self._trials.problem.facts if fact.package == name]
+        if not about or any(isinstance(fact, Names) for fact in about):
+            return False
+        return any(page.releases for page in self._trials.universe.catalog.lookup(name).pages)
 
     def _taking_more_and_more(
         self, stack: _Shipped, wanted: Collection[NormalizedName]
@@ -169,8 +195,8 @@ class ShippedStacks:
             for name, fact in best.items()
         }
 
-    def _from_commits(self, lines: Mapping[NormalizedName, Requirement]) -> ChangedStack:
-        """Return the stack with lines that name commits, of which facts say how they are built."""
+    def _with_lines(self, lines: Mapping[NormalizedName, Requirement]) -> ChangedStack:
+        """Return the stack with other lines about some projects. They keep extras and markers."""
         changes: list[VersionChanged] = []
         for root in self._trials.problem.stack.requirements:
             need = root.need
@@ -307,6 +333,11 @@ def lacking_projects(constraints: Iterable[Constraint], problem: Problem) -> set
             case _:
                 pass
     return projects
+
+
+def unknown_commits(problem: Problem) -> set[NormalizedName]:
+    """Return the projects that lines take from commits of which nothing is known."""
+    return {name for name in named_projects(problem) if _is_at_unknown_commit(name, problem)}
 
 
 def _is_at_unknown_commit(project: NormalizedName, problem: Problem) -> bool:

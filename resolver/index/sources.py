@@ -4,7 +4,8 @@ A direct reference is a line `NAME @ git+https://…`. A recipe says which versi
 and what it requires (`model.repository.Recipe`). It is taken from a `[[sources]]` fact, which is
 compared with the files of the commit. If the repository cannot be read, the lock says that the fact
 was not verified. Without a fact, the commit must have a static pyproject.toml. If it cannot be
-read, or has none, but facts describe other commits of the project, the commit cannot be used.
+read, or has none, the commit cannot be used. That is a conflict if facts are about the project,
+as they know other releases or commits of it, and otherwise a mistake in the stack.
 """
 
 from __future__ import annotations
@@ -47,16 +48,14 @@ class _Reference(NamedTuple):
     direct: Direct
     # The file and line that has the reference.
     where: str
-    # Whether facts describe a commit of the project, in any repository.
-    is_described: bool
+    # Whether facts are about the project.
+    is_known: bool
 
     @classmethod
     def of(cls, need: Requirement, root: RootRequirement, problem: Problem) -> _Reference:
         """Return the direct reference in `need`, the requirement of the line `root` of a stack."""
-        is_described = any(
-            isinstance(fact, Sources) and fact.package == need.name for fact in problem.facts
-        )
-        return cls(need.name, Direct.parse(need.url), root.origin.where, is_described)
+        is_known = any(fact.package == need.name for fact in problem.facts)
+        return cls(need.name, Direct.parse(need.url), root.origin.where, is_known)
 
 
 def with_resolved_sources(
@@ -227,7 +226,7 @@ def _commit(reference: _Reference, facts: Sequence[Sources], repositories: Repos
     except RepositoryUnreadable as error:
         if facts:
             return facts[0].commit
-        if reference.is_described:
+        if reference.is_known:
             raise
         raise InputError(
             phrase("cannot determine which commit `{revision}` is", revision=revision),
@@ -292,12 +291,12 @@ def _static_source(reference: _Reference, commit: str, repositories: Repositorie
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, reference.where) from None
     except RepositoryUnreadable as error:
-        if reference.is_described:
+        if reference.is_known:
             return _unread_source(reference)
         why = phrase("the repository could not be read: {cause}", cause=cause(error))
         raise _unknown(reference, commit, why) from None
     except UnusableFile as error:
-        if reference.is_described:
+        if reference.is_known:
             return _unknown_source(reference, "conflict.commit-not-static")
         raise _unknown(reference, commit, cause(error)) from None
     return Source(

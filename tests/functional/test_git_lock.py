@@ -126,8 +126,24 @@ def test_a_commit_that_cannot_be_read_is_a_conflict_if_facts_know_another(
     ) in told
     assert "depends on repositories at `no-such-host.invalid`, which could not be read" in told
     assert "0 lock where git can read the repositories at `no-such-host.invalid`" in told
-    assert "A drop a @ git+https://no-such-host.invalid/a.git" in told
+    assert f"A ask for a @ git+https://new-host.invalid/a.git@{'a' * 40} instead of a @" in told
+    assert "B drop a @ git+https://no-such-host.invalid/a.git" in told
     assert "pip's" not in told
+
+
+def test_releases_take_the_place_of_a_commit_that_cannot_be_read(workspace: Workspace) -> None:
+    """As in a freeze of a machine on which engine was installed from a checkout.
+
+    A fact is about engine, so the index has no other project by that name.
+    """
+    workspace.serve("engine 1 2", "plugin 1: engine==1", "plugin 2: engine==2")
+    bound = row("constrains", package="engine", versions=">=2", bounds=["tool<2"])
+    workspace.facts("engine", bound)
+    at = "git+https://no-such-host.invalid/engine.git"
+    workspace.stack(f"engine @ {at}@{'c' * 40}", "plugin==3")
+    told = " ".join(workspace.run("lock", "demo").stderr.split())
+    assert f"A ask for engine instead of engine @ {at}" in told
+    assert "ask for plugin==2 instead of plugin==3" in told
 
 
 def test_a_commit_without_static_requirements_is_a_conflict_if_facts_know_another(

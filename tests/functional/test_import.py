@@ -394,6 +394,7 @@ def test_import_shows_only_mistyped_pins(workspace: Workspace, line: str, shown:
 
 def test_import_adds_plugins(workspace: Workspace) -> None:
     write(workspace, r_txt="torch>=2.7\nvllm\n", paired_txt="torch\ntorch_npu==2.8.0\n")
+    write(workspace, extra_txt="trl[vllm]\n")
     requires = tomli.loads(imported_json(workspace, "r.txt")["text"])["stack"]["requires"]
     assert requires == ["torch>=2.7", "vllm", "torch-npu", "vllm-ascend"]
     assert imported(workspace, "r.txt")[0]["stack"]["requires"] == ["torch>=2.7", "vllm"]
@@ -401,6 +402,8 @@ def test_import_adds_plugins(workspace: Workspace) -> None:
     assert "ascend-lock add my.toml torch-npu vllm-ascend\n" in without
     requires = tomli.loads(imported_json(workspace, "paired.txt")["text"])["stack"]["requires"]
     assert requires == ["torch", "torch_npu==2.8.0"]
+    requires = tomli.loads(imported_json(workspace, "extra.txt")["text"])["stack"]["requires"]
+    assert requires == ["trl[vllm]", "vllm-ascend"]
 
 
 def test_import_for_machine_without_npu(workspace: Workspace) -> None:
