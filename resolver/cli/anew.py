@@ -100,7 +100,10 @@ def _solution(
     catalogs: Catalogs,
     tick: Tick | None,
 ) -> Lock | None:
-    """Return the lock that a problem gets with these preferences; None if it has no solution."""
+    """Lock a problem, and return the lock; None if the problem has no solution.
+
+    `preferences_in` returns the preferences, given the catalog that answers.
+    """
 
     def solve(catalog: Catalog) -> Lock | Refutation:
         preferences = preferences_in(catalog)

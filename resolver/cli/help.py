@@ -104,7 +104,10 @@ def page_names() -> list[str]:
 
 
 def _list_pages(run: Settings) -> None:
-    """Print the name and the title of each page, and which are in English in a Chinese run."""
+    """Print the name and the title of each page.
+
+    In a Chinese run, the pages that are only in English are marked.
+    """
     titles = {}
     for name in page_names():
         title = _title(_source(name, run.language))

@@ -15,9 +15,11 @@ OPTION: Final = "--lang"
 
 
 def run_language() -> Language:
-    """Return the language of this run. It is known before the options are parsed.
+    """Return the language of this run.
 
-    If the locale decides, it is English if stdout cannot encode Chinese.
+    `--lang` decides; it is read from sys.argv, since help and errors need it before click parses
+    the options. Without it the locale decides, but a stdout that cannot encode Chinese gets
+    English.
     """
     named = _named(sys.argv[1:])
     if named is not None:

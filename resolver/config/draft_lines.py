@@ -113,8 +113,7 @@ def read_need(line: str, plain_line: str, components: Components) -> Need | Mess
 def _why_unread(line: str) -> Message:
     """Return why a line could not be read.
 
-    For a line such as `NAME=VERSION` it is a question with the requirement that was most likely
-    meant.
+    For a line such as `NAME=VERSION`, the message asks whether `NAME==VERSION` was meant.
     """
     meant = likely_requirement(line)
     return message("import.likely", line=meant) if meant else message("import.unread")

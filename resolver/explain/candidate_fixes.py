@@ -212,7 +212,7 @@ class CandidateFixes:
     def _with_release(
         self, changed: ChangedStack, change: VersionChanged, candidate: Candidate
     ) -> ChangedStack:
-        """Return a changed stack in which a changed line asks for a certain release."""
+        """Return `changed` with the line of its `change` pinned to the release of `candidate`."""
         after = replace(change.after, specifier=SpecifierSet(f"=={candidate.version}"))
         distance = self._alternatives.distance_from(change.asked, candidate)
         other = replace(

@@ -175,7 +175,10 @@ class Corrections:
 
 
 def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[Warns]:
-    """Yield the grave warnings that something does not work if any of these projects is missing."""
+    """Yield the grave `warns` facts that one of these projects averts.
+
+    Such a fact names the project in its `unless`: without it, the fact's own project does not work.
+    """
     for fact in facts:
         if not isinstance(fact, Warns) or not fact.grave:
             continue
@@ -259,14 +262,13 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
     False if the `others` change nothing of the stack, unless all `changes` are practices.
     """
-    return is_less(changes, changed_constraints(others))
+    return is_within(changes, changed_constraints(others))
 
 
-def is_less(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -> bool:
-    """Return whether changes concern only lines, components and policies that are in `changed`.
+def is_within(changes: Sequence[Change], changed: Collection[ChangedConstraint]) -> bool:
+    """Return whether `changed` has all lines, components and policies that changes concern.
 
-    False if `changed` is empty, unless all changes are practices: these change nothing that the
-    stack asks for.
+    An empty `changed` has only those of practices, which change nothing that the stack asks for.
     """
     is_practice = all(isinstance(change, PracticesOn) for change in changes)
     return (bool(changed) or is_practice) and changed_constraints(changes) <= set(changed)

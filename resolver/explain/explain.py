@@ -128,7 +128,7 @@ def explanation_of(
 
 
 class _Conflicts(NamedTuple):
-    """The conflicts of a stack that are known so far."""
+    """The cores of a stack that were found so far, and the contradictions made of them."""
 
     # The cores.
     cores: list[Sequence[Constraint]]
@@ -184,10 +184,11 @@ def _may_be_nearer(best: Loss | None) -> bool:
 def _finished_worlds(
     supposed: Supposed | None, trials: Trials, clauses: Clauses, clock: Clock
 ) -> list[Supposed]:
-    """Return the searches that suppose files, which have ended, or go on until the clock ends.
+    """Finish the search in a supposed world, and return it (`supposed_files`).
 
-    `supposed` is the one that was begun; None if there is none. If more is known to be wanted of
-    the indexes by now, there is another one, which comes first.
+    It ends when it is complete, or when time is up. `supposed` is the search that was begun; None
+    if there is none. If more wheels are wanted by now than were supposed for it, a new search is
+    made, and returned before it.
     """
     if supposed is not None and supposed.wheels == wanted_wheels(clauses):
         supposed.search.trials.clock.grant(clock.left)

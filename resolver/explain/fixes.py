@@ -254,10 +254,11 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
 
     That is so in any of these cases:
 
-    - both differ only in the values of components or in extras that releases lack;
+    - the two differ only in the values of components or in extras that releases lack;
     - the better one makes some of the same changes and no others;
-    - both change the same, and only this one takes pre-releases;
-    - both change the same, and what differs follows from the other changes;
+    - both change the same lines and components, and only this one takes pre-releases;
+    - both change the same lines and components, and each change that differs has a cause
+      (`Change.cause`): another change made it necessary;
     - this one contradicts a fact, or has older releases, and the better one changes nothing of the
       stack that this one does not change.
     """

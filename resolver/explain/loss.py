@@ -41,11 +41,14 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     other_hardware: bool
     # How many lines that others depend on go back by years while the others stay.
     left_behind: int
-    # A sum, in halves of a line. Each of these counts as a line: the lines that are dropped, unless
-    # a shipped stack must not have them, or that the changed target switches off; the changes that
-    # remove an extra or a requirement, so that something is no longer installed; and a full year by
-    # which a changed line, or a release that tables pair, is older. Each of these counts half:
-    # `unproven`, and a year by which the oldest of all other releases is older.
+    # A sum of what is lost, in halves of a line. What counts 2:
+    # - a line that is dropped, unless a shipped stack must not have it;
+    # - a line that the changed target switches off by a marker;
+    # - a change after which what an extra or a removed requirement asked for is not installed;
+    # - a full year by which a changed line, or a release that tables pair, is older.
+    # What counts 1:
+    # - a release or an archive of `unproven`;
+    # - a full year by which the oldest release is older that no change and no table names.
     lost: int
     # Releases that the compatibility tables of their projects do not list, plus archives that are
     # built although other machines have wheels.

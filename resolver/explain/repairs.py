@@ -220,7 +220,7 @@ class Repairs:
         changed = costs.changed_constraints(self.before.changes)
         changed |= self.changes.changed_by(changing)
         return any(
-            costs.is_less(fix.changes, changed) for fix, _ in self.results.fixes if not fix.risky
+            costs.is_within(fix.changes, changed) for fix, _ in self.results.fixes if not fix.risky
         )
 
     def _is_unwanted(self, constraint: Constraint) -> bool:

@@ -99,10 +99,10 @@ def _projects_of_unreachable_indexes(
 def _answer_without(
     projects: Collection[NormalizedName], clauses: Clauses, clock: Clock
 ) -> Choices | tuple[Constraint, ...]:
-    """Return the choices for a stack of which nothing requires some projects, or else a core.
+    """Solve the stack as if nothing required `projects`. Return the choices, or else a core.
 
-    Releases that are read for it are added to `clauses`, those of the unchanged stack. The core is
-    empty if these clauses have none all the same.
+    `clauses` learn what was read for that. The core is made of them; it is empty if the stack is
+    refuted, but these clauses do not say why.
     """
     if core := _core_without(projects, clauses):
         return core

@@ -97,9 +97,10 @@ def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> Phrase
 
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:
-    """Raise InputError unless each submodule of a fact is at the same commit in its repository.
+    """Require that the repository has each submodule at the commit that the fact states.
 
     A submodule may be in another submodule; then it is looked up in the repository of that one.
+    Raises InputError if one is at another commit.
     """
     places = {
         submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules

@@ -63,7 +63,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
         for need in fact.added_needs:
             if _is_left_open(need, resolution):
                 yield LockedDriver(
-                    by=_by(fact, resolution),
+                    by=_requirer(fact, resolution),
                     needs=(str(need),),
                     text=fact.reason,
                     text_zh=fact.reason_zh,
@@ -73,7 +73,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
         if isinstance(fact, facts.Warns) and _is_about_the_driver(fact, problem):
             components = facts.component_requirements(fact.unless)
             yield LockedDriver(
-                by=_by(fact, resolution),
+                by=_requirer(fact, resolution),
                 needs=tuple(str(need) for need in components if need.is_minimum),
                 text=fact.text,
                 text_zh=fact.text_zh,
@@ -103,11 +103,11 @@ def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
     return len(others) < len(warning.components) and others <= problem.target.system.keys()
 
 
-def _by(fact: facts.Fact, resolution: Resolution) -> str:
+def _requirer(fact: facts.Fact, resolution: Resolution) -> str:
     """Return the name of what requires a driver, for messages.
 
-    It is a component with its version if a `warns` fact names one, such as `CANN 8.5.0`, otherwise
-    the fact's project with its version.
+    If a `warns` fact names a component that comes in release lines (`by_line`), it is that one with
+    its value, such as `CANN 8.5.0`. Else it is the fact's project with its version.
     """
     target = resolution.problem.target
     if isinstance(fact, facts.Warns):

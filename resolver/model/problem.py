@@ -242,7 +242,8 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
     own_bindings: tuple[Binding, ...] = ()
     # Whether matrices/indexes.toml is ignored, except for `pypi` (the policy `own-indexes-only`).
     own_only: bool = False
-    # All bindings of matrices/indexes.toml, if the stack has an index or binding of its own.
+    # All bindings of matrices/indexes.toml, to tell which of them the stack's own replace. Empty if
+    # the stack has no index or binding of its own.
     shipped: tuple[Binding, ...] = ()
 
     @property

@@ -377,7 +377,8 @@ class Prefetch:
         except ResolverError:
             return None  # the search reports the error when it needs the project
         package = Package(project)
-        # Only the present demand of the search is certain. It may have withdrawn earlier ones.
+        # The search may have withdrawn the demands that guesses were made of. So the file is looked
+        # for with them first, and then without.
         certain = self._universe.demand(_edge(project, specifier)) & self._demand(package)
         # The tuple is a copy, since the search may add guesses meanwhile.
         guesses = tuple(self._guessed.get(project, {}).values())

@@ -77,7 +77,7 @@ class ArchiveRow(_Row, frozen=True, kw_only=True):
     file: Text
     # The sha256 of the archive.
     sha256: Annotated[str, matching(patterns.SHA256)]
-    # The day that is the `checked` of facts that are made from it.
+    # The value of `checked` in the facts that are made from the archive.
     checked: date
 
 

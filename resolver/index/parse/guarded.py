@@ -161,7 +161,7 @@ class Guarded:
     def set_budget(self, size: int, excess: str) -> None:
         """Allow `size` more bytes in total, in any number of reads.
 
-        `excess` begins the message of the TooLargeError for more; "of unreasonable size" follows.
+        A read beyond that raises TooLargeError with the message `EXCESS of unreasonable size`.
         """
         self._budget = size
         self._excess = excess
