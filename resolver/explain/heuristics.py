@@ -17,7 +17,7 @@ from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes
 from resolver.explain.loosening import Loosening
 from resolver.explain.repairs import EACH, Repairs
-from resolver.explain.rows import Rows
+from resolver.explain.rows import Rows, SolvedRow
 from resolver.explain.shipped import ShippedStacks, lacking_projects
 from resolver.model.change import ComponentChanged, PracticesOn, VersionChanged
 from resolver.model.constraint import ComponentValue, Constraint, Line
@@ -67,15 +67,24 @@ def try_rows(repairs: Repairs) -> list[ChangedStack]:
     rows = Rows(clauses, repairs.trials, repairs.changes, repairs.proposals)
     if not any(map(rows.concerns, repairs.cores)):
         return []
+    known = len(repairs.results.fixes)
     with repairs.trials.time_for_rows.spending():
-        _try_solved_rows(repairs, rows)
+        _try_solved_rows(repairs, rows.solved())
+        found = repairs.results.fixes[known:]
+        if all(_changes_component(fix) for fix, _ in found):
+            _try_solved_rows(repairs, rows.solved_with_other_lines())
     return list(rows.other_pythons())
 
 
-def _try_solved_rows(repairs: Repairs, rows: Rows) -> None:
+def _changes_component(fix: ChangedStack) -> bool:
+    """Return whether a fix changes a component of the target, such as its CANN."""
+    return any(isinstance(change, ComponentChanged) for change in fix.changes)
+
+
+def _try_solved_rows(repairs: Repairs, solved: Iterable[SolvedRow]) -> None:
     """Solve the stack with each row that has a solution, until one is a fix."""
     known = len(repairs.results.fixes)
-    for row in rows.solved():
+    for row in solved:
         changed = repairs.before.then(row.changed)
         unused = [
             change

@@ -65,6 +65,9 @@ _ARCHIVES = 3
 _SOLVED = 12
 # After so many refuted rows, it is asked whether there can be another one.
 _REFUTED = 2
+# How many rows are solved with other lines changed, and how often such lines are loosened for one.
+_WITH_OTHER_LINES = 2
+_LOOSENED = 6
 # How many steps pins are followed from a release of the anchor.
 _DEPTH = 2
 # The component that decides which files of a release can be used. No table has another one.
@@ -160,6 +163,34 @@ class Rows:
             refuted += 1
             if refuted == _REFUTED:
                 self._shared = self._shared_refutation()
+
+    def solved_with_other_lines(self) -> Iterator[SolvedRow]:
+        """Yield each row for the target's machine that has a solution if other lines change, too.
+
+        These are lines that no table is about, such as the many pins of a freeze, and only those
+        that are part of what refutes the row. The row that is nearest to the stack comes first.
+        """
+        anchor = self._anchor
+        if anchor is None:
+            return
+        refuting_all: list[RootRequirement] = []
+        if self._shared is not None:
+            refuting_all = self._bound_lines(self._shared, self._roots)
+            if not refuting_all:
+                return
+        lines = self._trials.problem.stack.requirements
+        versions = {replace(root.origin, part=VERSION_PART) for root in lines}
+        tried = 0
+        for release in self._listed_releases(anchor):
+            if tried == _WITH_OTHER_LINES or self._is_late():
+                return
+            companions = self._companions_of(release)
+            if self._is_possible([release], versions, companions):
+                tried += 1
+                row = _Row(self._pinned_to(anchor, release), _NOTHING, companions)
+                solved = self._solved(row, SHARE_OF_ROW, refuting_all, loosened=_LOOSENED)
+                if isinstance(solved, SolvedRow):
+                    yield solved
 
     def _is_late(self) -> bool:
         """Return whether time is up, or the time for rows is."""
@@ -414,30 +445,63 @@ class Rows:
 
     # --- what goes with one
 
-    def _solved(self, row: _Row, share: float) -> SolvedRow | Undecided | None:
+    def _solved(
+        self,
+        row: _Row,
+        share: float,
+        free: Sequence[RootRequirement] = (),
+        *,
+        loosened: int = 0,
+    ) -> SolvedRow | Undecided | None:
         """Solve the stack with a row, and return the row with all that changes.
 
         None if there is no solution, Undecided if time is up or an index failed. One attempt takes
         at most this `share` of the whole time. If archives without static metadata are in the way,
-        each gets a fact with what it notes. What a refutation has read is added to the clauses.
+        each gets a fact with what it notes. If other lines are, they may get another release, as
+        those in `free` may from the beginning: that is tried at most `loosened` times. What a
+        refutation has read is added to the clauses.
         """
         also = row.also
         lines = {line.number: line for line in (*self._unbound, *row.companions, row.anchor)}
-        for archives in range(_ARCHIVES + 1):
+        roots = dict(self._roots)
+        further = list(free)
+        archives = _ARCHIVES
+        for _ in range(_ARCHIVES + loosened + 1):
+            for root in further:
+                roots[root.number] = root
+                lines[root.number] = SetLine(root.number, without_versions(root))
             edits = (*lines.values(), *also.edits)
             answer = self._trials.solve_near(edits, self._preferred, share)
             if isinstance(answer, Resolution):
-                return SolvedRow(self._row(answer, row.companions).then(also), answer)
+                return SolvedRow(self._row(answer, roots, row.companions).then(also), answer)
             if isinstance(answer, Undecided):
                 return answer
-            facts = [] if archives == _ARCHIVES else self._facts_for_archives(edits, answer)
-            if not facts:
+            facts = self._facts_for_archives(edits, answer) if archives else []
+            further = self._bound_lines(answer, roots) if loosened and not facts else []
+            if not facts and not further:
                 excludes = self._clauses.learn_from(answer.clauses)
                 self._excludes.setdefault(row.companions, []).append(excludes)
                 return None
+            if facts:
+                archives -= 1
             for stack in facts:
                 also = also.then(stack)
         return None
+
+    def _bound_lines(self, refutation: Refutation, free: Collection[int]) -> list[RootRequirement]:
+        """Return the lines in the core of a refutation that bound a project's versions.
+
+        Lines whose numbers are in `free` are left out.
+        """
+        refuting = {each.whole for each in refutation.core if isinstance(each, StackLine)}
+        return [
+            root
+            for root in self._trials.problem.stack.requirements
+            if root.origin in refuting
+            and root.number not in free
+            and isinstance(root.need, Requirement)
+            and str(root.need.specifier)
+        ]
 
     def _facts_for_archives(self, edits: Edits, refutation: Refutation) -> list[ChangedStack]:
         """Return the changed stacks that add facts about archives in the core of a refutation.
@@ -457,15 +521,20 @@ class Rows:
         trials = self._trials.after_further(edits, clauses.universe)
         return Proposals(clauses, trials, Changes(clauses, trials))
 
-    def _row(self, solution: Resolution, companions: Sequence[SetLine]) -> ChangedStack:
+    def _row(
+        self,
+        solution: Resolution,
+        roots: Mapping[int, RootRequirement],
+        companions: Sequence[SetLine],
+    ) -> ChangedStack:
         """Return the stack with the releases that a solution has for the lines that a row sets.
 
-        Lines that `companions` drop are dropped.
+        `roots` are these lines, by number. Lines that `companions` drop are dropped.
         """
         choice: dict[Constraint, Candidate] = {}
         dropped = {edit.number for edit in companions if not edit.text}
         pinned = {edit.number for edit in companions if edit.text}
-        for number, root in self._roots.items():
+        for number, root in roots.items():
             need = need_of(root)
             pin = solution.pin(need.name)
             if pin is None or number in dropped:

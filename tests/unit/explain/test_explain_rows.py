@@ -101,6 +101,22 @@ def test_row_keeps_a_companion_that_its_anchor_needs() -> None:
     assert way == ["engine==2", "base==2", "8.3.RC1"]
 
 
+def test_row_for_the_same_machine_changes_other_lines_that_refute_it(rows: list[Edits]) -> None:
+    """As in a freeze: no table is about `web` and `form`, and `plugin` 2 needs another CANN."""
+    catalog = DataCatalog().serve(
+        "plugin 1: web>=2", "plugin 2", *RELEASES, "web 1", "web 2: form>=2", "form 1 2", "late 1"
+    )
+    lines = ("engine==3", "base==3", "plugin==2", "web==1", "form==1", "late==1")
+    inputs = inputs_of(*lines, more=target() + PLUGINS)
+    explained = explanation_of(
+        refutation(inputs, catalog), StackCompiler(inputs), Clock(60), lambda _: catalog
+    )
+    ways = [set(map(after_of, fix.changes)) for fix in explained.fixes]
+    assert {"engine==2", "base==2", "8.3.RC1"} in ways
+    assert {"engine==1", "base==1", "plugin==1", "web==2", "form==2"} in ways
+    assert any({SetLine(3, "web"), SetLine(4, "form")}.issubset(edits) for edits in rows)
+
+
 def test_row_may_bring_what_makes_a_project_needless() -> None:
     """That `clash` is needless beside `plugin` holds only with the CANN that `plugin` is for."""
     catalog = DataCatalog().serve("engine 2: clash", "plugin 2", "clash 1", "base 1 2")
@@ -114,7 +130,7 @@ def test_row_may_bring_what_makes_a_project_needless() -> None:
 def test_row_takes_the_python_that_its_releases_admit(rows: list[Edits]) -> None:
     """`plugin` 3 is for this Python, but not for `tool` 1; no contradiction is about Python."""
     catalog = DataCatalog().serve("engine 1 2 3", "base 1 2 3", "plugin 1 2", "plugin 3: tool>=2")
-    catalog.serve("tool 1: engine<3", "tool 2")
+    catalog.serve("tool 1: engine<3")
     facts = "".join(
         fact(
             "requires",
@@ -128,7 +144,7 @@ def test_row_takes_the_python_that_its_releases_admit(rows: list[Edits]) -> None
     lines = ("tool==1", "engine==3", "base==3", "plugin")
     way = first_way(catalog, *lines, more=target(python="3.12") + facts)
     assert way == ["3.11", "engine==2", "base==2"]
-    assert len(rows) == 1
+    assert len(rows) == 3, "plugin 3 alone, with another tool, and plugin 1 for this Python"
 
 
 def test_row_of_what_the_stack_pins_comes_first(rows: list[Edits]) -> None:
@@ -172,8 +188,10 @@ def test_rows_end_with_what_refutes_all_of_them(rows: list[Edits]) -> None:
     first_way(catalog, "engine==9", "plugin==6", "other==1", more=target() + facts)
     assert SetLine(1, "plugin==6") in rows[0]
     assert SetLine(1, "plugin==5") in rows[1]
-    # what follows asks whether there can be another one, and is no row
-    assert len(rows) == 3
+    # The third asks whether there can be another one, and is no row. `other` refutes them all.
+    assert SetLine(1, "plugin==6") in rows[3]
+    assert SetLine(2, "other") in rows[3]
+    assert len(rows) == 4
 
 
 def test_anchor_is_what_most_of_the_others_follow_from(rows: list[Edits]) -> None:
