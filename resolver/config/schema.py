@@ -169,6 +169,9 @@ class ImportRow(_Table, kw_only=True, frozen=True):
     replacement: NormalizedName | None = None
     # The extra of the same project that replaces `extra`; without the key, no extra does.
     replacement_extra: NormalizedName | None = None
+    # The address of the repository from which the project is built for such a target. Then the line
+    # is not left out for good: the user has to say which commit is meant. Empty if there is none.
+    repository: Text = ""
     # Why. The table of an import shows the first two sentences: why, and what to do.
     reason: Sentence
     # The reason in Chinese; may be empty.

@@ -341,6 +341,9 @@ class _Drafter:
             return None
         if project in self._excluded:
             return self._excluded[project]
+        if row is not None and row.repository:
+            line = f"{project} @ git+{row.repository}@COMMIT"
+            return message("import.built", why=verbatim(row.reason, row.reason_zh), line=line)
         if row is not None:
             return verbatim(row.reason, row.reason_zh)
         return message("import.cuda") if _CUDA.search(project) else None

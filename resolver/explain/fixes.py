@@ -259,6 +259,7 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
     - both change the same lines and components, and only this one takes pre-releases;
     - both change the same lines and components, and each change that differs has a cause
       (`Change.cause`): another change made it necessary;
+    - both make the same changes but for one line, which gets a release further away here;
     - this one contradicts a fact, or has older releases, and the better one changes nothing of the
       stack that this one does not change.
     """
@@ -274,8 +275,18 @@ def _is_needless(loss: Loss, fix: Fix, better_loss: Loss, better: Fix) -> bool:
         others = [one for one in fix.changes if (one.subject, _result_of(one)) not in alike]
         if all(change.cause is not None for change in others):
             return True
+        if len(others) == 1 < len(fix.changes) and _is_farther(others[0], better):
+            return True
     loses_more = fix.risky or loss.years_older > better_loss.years_older
     return loses_more and changes_less(better.changes, fix.changes)
+
+
+def _is_farther(change: Change, better: Fix) -> bool:
+    """Return whether a better fix gives a line a nearer release, in the same direction."""
+    if not isinstance(change, VersionChanged):
+        return False
+    nearer = [other for other in better.changes if other.subject == change.subject]
+    return any(0 < other.steps < change.steps or change.steps < other.steps < 0 for other in nearer)
 
 
 def _edits_of(fix: Fix) -> set[object]:

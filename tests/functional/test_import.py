@@ -468,6 +468,11 @@ reason = "It asks a GPU. Ask the NPU. There is no GPU."
 reason-zh = "它查询 GPU。请查询 NPU。没有 GPU。"
 
 [[left-out]]
+project = "server"
+repository = "https://example.org/server.git"
+reason = "Its wheels are for CUDA."
+
+[[left-out]]
 project = "video"
 platforms = ["linux-aarch64"]
 replacement = "video2"
@@ -485,7 +490,7 @@ def test_import_reads_what_imports_toml_leaves_out(workspace: Workspace) -> None
     (workspace.matrices / "imports.toml").write_text(IMPORTS, encoding="utf-8")
     write(
         workspace,
-        r_txt="GPU_tool==1\nvideo==1 ; python_version > '3'\nvision[fast,video]>=2\nsix\n"
+        r_txt="server==2\nGPU_tool==1\nvideo==1 ; python_version > '3'\nvision[fast,video]>=2\nsix\n"
         'wandb ; extra == "log"\n',
         vision_txt="vision[video]\n",
     )
@@ -496,6 +501,9 @@ def test_import_reads_what_imports_toml_leaves_out(workspace: Workspace) -> None
         "six",
     ]
     assert reasons(document) == {
+        "server==2": "to-decide: Its wheels are for CUDA. Write server @ "
+        "git+https://example.org/server.git@COMMIT in the stack, with the commit that is meant; "
+        "git ls-remote prints it.",
         "GPU_tool==1": "left-out: It asks a GPU. Ask the NPU. There is no GPU.",
         'wandb ; extra == "log"': "left-out: it is for an extra, and only the metadata of a package"
         " has extras; pip ignores such a line",

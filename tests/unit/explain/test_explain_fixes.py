@@ -290,6 +290,15 @@ def test_fix_removes_an_extra_that_the_release_lacks() -> None:
         assert not fix.environments[0].warnings
 
 
+def test_fix_with_one_release_further_away_is_left_out() -> None:
+    """Any newer `codec` does; nothing speaks for one that is newer than needed."""
+    catalog = DataCatalog().serve("torch 1 2 3", "codec 1 2 3 4", "app 1: torch<2, codec>=2")
+    lines = ("app==1", "torch==2", "codec==1")
+    ways = [told(fix) for fix in ways_out(catalog, *lines)]
+    both = [way for way in ways if "torch==2 -> torch==1" in way and len(way) == 2]
+    assert both == [["torch==2 -> torch==1", "codec==1 -> codec==2"]]
+
+
 @pytest.mark.parametrize("required", ["toolkit", "app[widgets]"])
 @pytest.mark.parametrize("is_line", [False, True])
 def test_what_an_extra_installs_is_worth_a_line(required: str, *, is_line: bool) -> None:
