@@ -318,6 +318,7 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
     texts = [plain(item.lines[0]) for item in items]
     label_width = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
     left, right = _widths(texts, list(chain.from_iterable(origins)), columns - label_width)
+    left = max(left, *map(_longest_word, texts))
     is_stacked = columns < _STACKED or label_width + left + _GAP + right > columns
     for item, text, places in zip(items, texts, origins, strict=True):
         label = set_cell_size(f"  {item.label:>2}", label_width)
@@ -345,11 +346,7 @@ def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[
     does not need them. Together they may be too wide, if a word of the right one is.
     """
     available = columns - _GAP
-    words: list[str] = []
-    for text in rights:
-        words += text.split()
-    longest_word = max(map(cell_len, words), default=0)
     needed = min(max(map(cell_len, rights)), available // 2)
-    right = max(needed, _LEAST, longest_word)
+    right = max(needed, _LEAST, *map(_longest_word, rights))
     left = min(max(map(cell_len, lefts)), max(available - right, _LEAST))
     return left, max(available - left, right)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from resolver.report.terminal import fitted, styled, table_lines
+from resolver.report.document import Item, Items, Span
+from resolver.report.terminal import fitted, styled, table_lines, terminal_text
 
 SENTENCE = (
     "3 distributions are built here from their source archives: torch-npu, triton-ascend and "
@@ -86,3 +87,21 @@ def test_table_lines_keep_labels_whole_beside_a_long_path() -> None:
     assert max(map(len, lines)) <= 52
     narrow = table_lines(rows, 48)
     assert narrow[1].startswith("to     ")
+
+
+def test_origin_is_apart_from_a_word_as_wide_as_its_column() -> None:
+    """The name of a project in a reason may be longer than the column of reasons."""
+    name = "model-hosting-container-standards<1.0.0,>=0.1.9"
+    items = [
+        Item(lines=((Span(text),),), origin=(Span(origin),), label="1")
+        for text, origin in (
+            (
+                f"vllm 0.11.1 needs {name}",
+                "vllm-0.11.1.tar.gz setup.py of a long path/with/more/parts",
+            ),
+            ("the stack asks for it", "demo.toml:4"),
+        )
+    ]
+    for columns in range(90, 140):
+        shown = terminal_text([Items(tuple(items))], "en", columns)
+        assert name in words(shown)
