@@ -148,14 +148,14 @@ class _PremiseChecker:
         elif isinstance(need, ComponentRequirement):
             self._combinations.component_needs.append((_extra_key(concerned), need))
         elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
-            bound = need_of(need, by_user=True)
+            bound = need_of(need, concerned.project, by_user=True)
             self._combinations.bounds[_key(concerned)].append(bound)
         elif self._is_overridden(constraint, need, concerned.project):
             faults.append(f"the stack overrides what {who} requires of {need.name}")
         elif need.name in self._absent:
             faults.append(f"{need.name} must be absent, so that {who} does not require it")
         else:
-            simple_need = need_of(need, by_user=constraint.is_by_user)
+            simple_need = need_of(need, concerned.project, by_user=constraint.is_by_user)
             self._combinations.needs[_extra_key(concerned)].append(simple_need)
         return faults
 

@@ -36,6 +36,8 @@ class SimpleNeed(NamedTuple):
     # Whether the requirement is from the stack or a fact. If it pins a yanked release, that is
     # permitted.
     by_user: bool = False
+    # Whether a release has it on its own project. Such a requirement permits nothing.
+    is_own: bool = False
 
 
 class Choice(NamedTuple):
@@ -163,7 +165,7 @@ class _Enumeration:
         for project, choice in state.chosen.items():
             if project in permitted:
                 continue
-            needs = state.needs[project]
+            needs = [need for need in state.needs[project] if not need.is_own]
             if choice.is_yanked and not any(map(_is_pinned_by_user, needs)):
                 return False
             if choice.is_doubtful and self._is_final_preferred(project, needs):
@@ -211,8 +213,12 @@ def _is_pinned_by_user(need: SimpleNeed) -> bool:
     return False
 
 
-def need_of(requirement: Requirement, *, by_user: bool) -> SimpleNeed:
-    """Return a requirement on a project as a `SimpleNeed`."""
+def need_of(requirement: Requirement, requirer: str, *, by_user: bool) -> SimpleNeed:
+    """Return a requirement of a release of the project `requirer` as a `SimpleNeed`."""
     return SimpleNeed(
-        requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user
+        project=requirement.name,
+        specifier=str(requirement.specifier),
+        extras=tuple(requirement.extras),
+        by_user=by_user,
+        is_own=requirement.name == requirer,
     )
