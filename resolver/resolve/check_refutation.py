@@ -43,7 +43,7 @@ from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin
 from resolver.resolve.combinations import IMPOSSIBLE, Combinations, ExtraKey, ReleaseKey
-from resolver.resolve.enumeration import TooManyError, admits, need_of
+from resolver.resolve.enumeration import Permission, TooManyError, admits, need_of
 from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import IndependentReading
@@ -293,7 +293,9 @@ class _PremiseChecker:
                 return self._of_each(self._check_without_file, premise)
             case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED:
                 for permitting in premise.permitting:
-                    self._combinations.permits[_key(permitting)].add(constraint.project)
+                    is_of_yanked = constraint.why is RejectionReason.YANKED
+                    permission = Permission(constraint.project, permitting.extra, is_of_yanked)
+                    self._combinations.permits[_key(permitting)].add(permission)
                 return self._of_each(partial(self._check_policy, constraint), premise)
             case _:
                 return self._of_each(self._check_unusable_file, premise)
