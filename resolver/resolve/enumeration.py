@@ -1,6 +1,6 @@
 """A small search that tries all combinations of releases, for the check of a refutation.
 
-It shares no code with the engines. All that it knows about releases are the reasons of a
+It shares no code with the engines. All that it knows about releases are the premises of a
 refutation. It tries every combination, so it is only suited for a few projects with few different
 releases.
 """
@@ -53,9 +53,9 @@ class Permission(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A release of a project, with everything that the reasons say about it.
+    """A release of a project, with everything that the premises say about it.
 
-    It stands for all releases about which the reasons say the same.
+    It stands for all releases about which the premises say the same.
     """
 
     # The version of the release.
