@@ -190,8 +190,7 @@ def listen() -> None:
     import lock held there would never be released.
     """
     sys.unraisablehook = _end_if_interrupted
-    signal.signal(signal.SIGTERM, _interrupt)
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
 

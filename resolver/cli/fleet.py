@@ -101,8 +101,9 @@ def _report_files(reports: tuple[Path, ...]) -> list[Path]:
     paths: dict[Path, None] = {}
     for report in reports:
         if report.is_dir():
-            listed = files.list_files(report, ".json") or files.list_files(report, "")
-            paths |= dict.fromkeys(path for path in listed if not path.is_dir())
+            listed = [path for path in files.list_files(report, "") if not path.is_dir()]
+            named = [path for path in listed if path.name.endswith(".json")]
+            paths |= dict.fromkeys(named or listed)
         else:
             paths[report] = None
     if not paths:

@@ -25,7 +25,7 @@ def processes(number: int) -> Iterator[Executor]:
     finally:
         # Otherwise `shutdown` would wait for a process that started while another was killed.
         for child in multiprocessing.active_children():
-            child.terminate()
+            child.kill()  # SIGTERM may be ignored, as in this process
         executor.shutdown(cancel_futures=True)
         # Python would report the executor's semaphores as leaked.
         del executor

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -204,6 +205,7 @@ def _usable_cores() -> int:
 
 def _serve(connection: Connection, options: LockOptions) -> None:
     """Lock the stacks whose names arrive on the connection, until the process is ended."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # `end` sends it, also where the run ignores it
     listen()
     follow_parent()
     settings = options.settings

@@ -21,6 +21,9 @@ from resolver.model import text as texts
 from resolver.model.message import Message, message, verbatim
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# A specifier that names one release, and one that does so with numbers alone.
+_EXACT: Final = re.compile(r"==[^,*]+")
+_OF_NUMBERS: Final = re.compile(r"==[0-9.]+")
 # The tools of an environment, which `pip freeze` leaves out as well.
 _TOOLS: Final = frozenset(("setuptools", "wheel"))
 
@@ -77,7 +80,10 @@ class CondaNames:
             return Unusable(spec.shown, message("import.conda"))
         if row is None or row.project is None:
             return _line(spec.name, spec, message("import.conda-spec"))
-        if row.longer and spec.specifier.startswith("==") and spec.specifier[-1] != "*":
+        if row.longer and _EXACT.fullmatch(spec.specifier):
+            # PEP 440 has no wildcard after a pre-release, such as `4.10.0rc1`.
+            if not _OF_NUMBERS.fullmatch(spec.specifier):
+                return Unusable(spec.shown, message("import.conda"))
             spec = msgspec.structs.replace(spec, specifier=f"{spec.specifier}.*")
         return _line(row.project, spec, verbatim(row.reason, row.reason_zh))
 

@@ -202,7 +202,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
     ) -> InputError:
         """Return the error for a name that is not among the known names.
 
-        `what` begins the message, as in "there is no index". `path` is the place of the name.
+        `complaint` begins the message, as in "there is no index". `path` is the place of the name.
         """
         names = sorted(str(known_name) for known_name in known)
         all_names = known_names(names)

@@ -299,8 +299,11 @@ class _Drafter:
         plain = without_labels(named)
         need = self._usable_need(named, plain)
         if isinstance(need, Message):
-            is_question = need.code == "import.likely"
-            return _UnusableLine(named if is_question else shown, need)
+            if need.code == "import.likely":
+                shown = named
+            elif need.code == "import.unread":  # which says that the line is not shown
+                shown = ""
+            return _UnusableLine(shown, need)
         why = _why_other_text(line, named, plain)
         changed = self._changed(need) if isinstance(need, Requirement) else None
         if changed is not None:

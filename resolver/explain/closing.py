@@ -42,34 +42,35 @@ def closing_of(
         ]
     concerned = {numbers[constraint] for constraint in constraints}
     components = clauses.universe.problem.target.components
-    name = components[subject].label if subject in components else subject
+    is_component = subject.kind is PackageKind.COMPONENT
+    name = components[subject.name].label if is_component else subject.name
     return Closing(subject=name, numbers=tuple(sorted(concerned)))
 
 
 def closing_subject(
     clauses: Clauses, core: Sequence[Constraint], assumed: Sequence[Candidate] = ()
-) -> str:
-    """Return the name of the package or component for which a core leaves no candidate.
+) -> Package:
+    """Return the project, component or module for which a core leaves no candidate.
 
     The package that most constraints are about is tried first; a line counts once, whatever its
     parts. Of two with as many, the one that became known later is tried first. If there is no such
     package, the first one that would be tried is the result.
     """
-    pairs: dict[tuple[Constraint, str], None] = {}
+    pairs: dict[tuple[Constraint, Package], None] = {}
     for constraint in core:
-        for name in restricted_packages(clauses, constraint):
-            pairs[user_constraint_of(constraint) or constraint, name] = None
-    counts = Counter(name for _, name in pairs)
+        for package in restricted_packages(clauses, constraint):
+            pairs[user_constraint_of(constraint) or constraint, package] = None
+    counts = Counter(package for _, package in pairs)
     latest_first = reversed(list(counts))
-    ranked = sorted(latest_first, key=lambda name: counts[name], reverse=True)
-    for name in ranked:
-        if _leaves_no_candidate(clauses, core, name, assumed):
-            return name
+    ranked = sorted(latest_first, key=lambda package: counts[package], reverse=True)
+    for package in ranked:
+        if _leaves_no_candidate(clauses, core, package, assumed):
+            return package
     return ranked[0]
 
 
 def _leaves_no_candidate(
-    clauses: Clauses, core: Sequence[Constraint], name: str, assumed: Sequence[Candidate]
+    clauses: Clauses, core: Sequence[Constraint], subject: Package, assumed: Sequence[Candidate]
 ) -> bool:
     """Return whether the constraints of a core about one package leave it no candidate.
 
@@ -77,7 +78,7 @@ def _leaves_no_candidate(
     package one that has all of them. False if a package has no such release.
     """
     restricting = [
-        constraint for constraint in core if name in restricted_packages(clauses, constraint)
+        constraint for constraint in core if subject in restricted_packages(clauses, constraint)
     ]
     chosen: dict[Package, set[Candidate]] = {
         candidate.package: {candidate} for candidate in assumed
@@ -101,17 +102,22 @@ def releases_with(clauses: Clauses, constraint: Constraint) -> dict[Package, set
     return parents
 
 
-def restricted_packages(clauses: Clauses, constraint: Constraint) -> list[str]:
-    """Return the names of the packages or components that a constraint is about."""
+def restricted_packages(clauses: Clauses, constraint: Constraint) -> list[Package]:
+    """Return the projects, components and modules that a constraint is about.
+
+    A project stands for its extras and its version, too.
+    """
     match constraint:
         case ComponentValue():
-            return [constraint.component]
+            return [Package(constraint.component, "", PackageKind.COMPONENT)]
         case Unavailable() | Excluded():
-            return [constraint.project]
+            return [Package(constraint.project)]
         case StackLine() | BuildLine() | Requires() | Exclusive():
-            names = dict.fromkeys(
-                edge.package.name
-                for _, edge in clauses.edges.get(constraint, ())
-                if edge.package.kind is not PackageKind.UNAVAILABLE
-            )
-            return list(names)
+            packages: dict[Package, None] = {}
+            for _, edge in clauses.edges.get(constraint, ()):
+                package = edge.package
+                if package.kind is PackageKind.VERSION:
+                    packages[Package(package.name)] = None
+                elif package.kind is not PackageKind.UNAVAILABLE:
+                    packages[package.base] = None
+            return list(packages)

@@ -24,6 +24,7 @@ from resolver.explain.user_constraints import (
     without_user_constraints,
 )
 from resolver.model.constraint import Constraint, NoCandidate, Requires, StackLine, Unavailable
+from resolver.model.package import Package
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.solver import Refutation, faults_of_core
 
@@ -78,7 +79,7 @@ def enumerate_cores(
     constraints = clauses.known if clauses.satisfiable(among=certain) else certain
     background = without_user_constraints(constraints)
     seen: set[frozenset[Constraint]] = set()
-    subjects: dict[tuple[UserConstraint, ...], set[str]] = {}
+    subjects: dict[tuple[UserConstraint, ...], set[Package]] = {}
     for _ in range(2):
         hiding: set[Constraint] = set()
         for core in islice(_cores(clauses, background, subjects, expired), _MOST):
@@ -95,7 +96,7 @@ def enumerate_cores(
 def _cores(
     clauses: Clauses,
     background: Sequence[Constraint],
-    subjects: dict[tuple[UserConstraint, ...], set[str]],
+    subjects: dict[tuple[UserConstraint, ...], set[Package]],
     expired: Callable[[], bool],
 ) -> Iterator[tuple[Constraint, ...]]:
     """Yield cores whose constraints are user constraints or in the `background`.
@@ -212,8 +213,8 @@ def _against_line(clauses: Clauses, core: Sequence[Constraint]) -> Sequence[Cons
     for another release of that project: `vllm-ascend needs vllm==0.7.3`, and the stack asks for
     vllm==0.9.1. What the line says is the nearer reason. Otherwise return the core unchanged.
     """
-    unusable: set[str] = {
-        constraint.project for constraint in core if isinstance(constraint, Unavailable)
+    unusable = {
+        Package(constraint.project) for constraint in core if isinstance(constraint, Unavailable)
     }
     for user_constraint in user_set_of(core):
         unusable.difference_update(restricted_packages(clauses, user_constraint))

@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model.component import Value
-from resolver.model.constraint import Constraint
+from resolver.model.constraint import Constraint, Requires
 from resolver.model.package import Package
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement
@@ -104,6 +104,18 @@ class Edge(msgspec.Struct, frozen=True, eq=False):
     # The constraint that the requirement is from. None for a rule that nobody can change, such as
     # that `project[extra]` requires the same release of `project`.
     constraint: Constraint | None
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether a release requires its own project, or an extra of it.
+
+        Such an edge permits no pre-release and no yanked release: otherwise a release that must not
+        be chosen could permit itself.
+        """
+        if isinstance(self.constraint, Requires):
+            return self.constraint.package.base == self.package.base
+        # An extra requires the release that it is an extra of.
+        return self.constraint is None and isinstance(self.allows, ReleaseMask)
 
     def __str__(self) -> str:
         return f"{self.package} {self.allows}" if self.constraint is None else str(self.constraint)

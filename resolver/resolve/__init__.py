@@ -20,6 +20,8 @@ A requirement of a stack, such as `torch>=2.8`, passes through these types:
 - `LockedPin` (`lock/build`): the files of the pin with their hashes, and how it is installed.
 
 The complete engine has the edges as clauses of a SAT solver. If a problem has no solution, the
-engine returns a core: constraints whose clauses cannot all be true. A `Reason` is a constraint of a
-core with the releases that it concerns (`clauses`, `reasons`).
+engine returns a core: constraints whose clauses cannot all be true. A `Premise` is a constraint of
+a core with all releases that the proof needs it for, which `check_refutation` looks up again
+(`premises`). A `Reason` is a constraint of a core with the releases that matter to people
+(`reasons`).
 """

@@ -48,9 +48,11 @@ class Demand(NamedTuple):
     from_stack: bool = False
     # Whether an edge has a specifier.
     bounded: bool = False
-    # Whether an edge from the stack or a fact names a single release. This permits a yanked one.
+    # Whether an edge from the stack or a fact names a single release, and is of no release on its
+    # own project (`Edge.is_own`). This permits a yanked one.
     pinned_by_user: bool = False
-    # Whether an edge names a pre-release. This permits pre-releases (PEP 440).
+    # Whether an edge names a pre-release, and is not of a release on its own project. This permits
+    # pre-releases (PEP 440).
     prerelease: bool = False
 
     def __and__(self, other: Demand) -> Demand:
@@ -268,8 +270,8 @@ class Candidates:
             pin=pin,
             from_stack=from_stack,
             bounded=bool(str(edge.allows)),
-            pinned_by_user=pin and (from_stack or from_fact),
-            prerelease=names_prerelease(edge.allows),
+            pinned_by_user=pin and (from_stack or from_fact) and not edge.is_own,
+            prerelease=names_prerelease(edge.allows) and not edge.is_own,
         )
         return demand
 

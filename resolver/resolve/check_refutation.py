@@ -43,7 +43,7 @@ from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin
 from resolver.resolve.combinations import IMPOSSIBLE, Combinations, ExtraKey, ReleaseKey
-from resolver.resolve.enumeration import TooManyError, admits, need_of
+from resolver.resolve.enumeration import Permission, TooManyError, admits, need_of
 from resolver.resolve.independent_absence import absent_projects
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import IndependentReading
@@ -148,14 +148,14 @@ class _PremiseChecker:
         elif isinstance(need, ComponentRequirement):
             self._combinations.component_needs.append((_extra_key(concerned), need))
         elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
-            bound = need_of(need, by_user=True)
+            bound = need_of(need, concerned.project, by_user=True)
             self._combinations.bounds[_key(concerned)].append(bound)
         elif self._is_overridden(constraint, need, concerned.project):
             faults.append(f"the stack overrides what {who} requires of {need.name}")
         elif need.name in self._absent:
             faults.append(f"{need.name} must be absent, so that {who} does not require it")
         else:
-            simple_need = need_of(need, by_user=constraint.is_by_user)
+            simple_need = need_of(need, concerned.project, by_user=constraint.is_by_user)
             self._combinations.needs[_extra_key(concerned)].append(simple_need)
         return faults
 
@@ -293,7 +293,9 @@ class _PremiseChecker:
                 return self._of_each(self._check_without_file, premise)
             case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED:
                 for permitting in premise.permitting:
-                    self._combinations.permits[_key(permitting)].add(constraint.project)
+                    is_of_yanked = constraint.why is RejectionReason.YANKED
+                    permission = Permission(constraint.project, permitting.extra, is_of_yanked)
+                    self._combinations.permits[_key(permitting)].add(permission)
                 return self._of_each(partial(self._check_policy, constraint), premise)
             case _:
                 return self._of_each(self._check_unusable_file, premise)

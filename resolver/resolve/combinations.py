@@ -18,7 +18,7 @@ from resolver.model import text
 from resolver.model.constraint import VERSION_PART, Line, LinePart, extra_part
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.resolve.enumeration import Choice, SimpleNeed, admits, is_possible
+from resolver.resolve.enumeration import Choice, Permission, SimpleNeed, admits, is_possible
 from resolver.resolve.independent_reading import IndependentReading
 
 # A requirement that nothing meets: no project has an empty name.
@@ -57,8 +57,8 @@ class Combinations:
         self.yanked: set[ReleaseKey] = set()
         # The pre-releases that are admitted only if no final release fits.
         self.doubtful: set[ReleaseKey] = set()
-        # For each release, the projects whose yanked releases and pre-releases it permits.
-        self.permits: dict[ReleaseKey, set[str]] = defaultdict(set)
+        # For each release, what it and its extras permit.
+        self.permits: dict[ReleaseKey, set[Permission]] = defaultdict(set)
         # The facts that say that two distributions exclude each other.
         self.collisions: list[facts.Collides | facts.Absent] = []
 

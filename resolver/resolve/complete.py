@@ -238,10 +238,11 @@ class CompleteEngine:
         """Add the rule that pre-releases of a project need a permission.
 
         A requirement permits them if it names a pre-release, or does not admit the release `final`.
+        A requirement of a release on its own project never does.
         """
 
         def permits(edge: Edge) -> bool:
-            if edge.constraint is None:
+            if edge.is_own:
                 return False
             names_prerelease = self._universe.demand(edge).prerelease
             return names_prerelease or not self._universe.is_admitted(final, edge)

@@ -1,6 +1,6 @@
 """A small search that tries all combinations of releases, for the check of a refutation.
 
-It shares no code with the engines. All that it knows about releases are the reasons of a
+It shares no code with the engines. All that it knows about releases are the premises of a
 refutation. It tries every combination, so it is only suited for a few projects with few different
 releases.
 """
@@ -36,12 +36,26 @@ class SimpleNeed(NamedTuple):
     # Whether the requirement is from the stack or a fact. If it pins a yanked release, that is
     # permitted.
     by_user: bool = False
+    # Whether a release has it on its own project. Such a requirement permits nothing.
+    is_own: bool = False
+
+
+class Permission(NamedTuple):
+    """A requirement of a release permits the yanked releases or the pre-releases of a project."""
+
+    # The project.
+    project: str
+    # The extra that has the requirement; empty for the release itself. It counts only if something
+    # requires the extra.
+    extra: str
+    # Whether yanked releases are permitted; otherwise pre-releases are.
+    is_of_yanked: bool
 
 
 class Choice(NamedTuple):
-    """A release of a project, with everything that the reasons say about it.
+    """A release of a project, with everything that the premises say about it.
 
-    It stands for all releases about which the reasons say the same.
+    It stands for all releases about which the premises say the same.
     """
 
     # The version of the release.
@@ -56,8 +70,8 @@ class Choice(NamedTuple):
     is_yanked: bool = False
     # Whether the release is a pre-release that is admitted only if no final release fits.
     is_doubtful: bool = False
-    # The projects whose yanked releases and pre-releases are permitted if this is chosen.
-    permits: frozenset[str] = frozenset()
+    # What the release and its extras permit.
+    permits: frozenset[Permission] = frozenset()
 
 
 class _State(NamedTuple):
@@ -131,11 +145,8 @@ class _Enumeration:
         following = _State({**state.chosen, project: choice}, state.needs)
         if not _is_within_bounds(following.chosen):
             return None
-        extras: set[str] = set()
-        for need in state.needs[project]:
-            extras.update(need.extras)
         required: list[SimpleNeed] = []
-        for extra in ("", *sorted(extras)):
+        for extra in sorted(_required_extras(state.needs[project])):
             required += choice.needs.get(extra, ())
         return self._with_needs(following, required)
 
@@ -157,16 +168,15 @@ class _Enumeration:
 
     def _is_permitted(self, state: _State) -> bool:
         """Return whether the policy permits the yanked and doubtful releases that are chosen."""
-        permitted: set[str] = set()
-        for choice in state.chosen.values():
-            permitted |= choice.permits
+        of_yanked = _permitted(state, is_of_yanked=True)
+        of_prereleases = _permitted(state, is_of_yanked=False)
         for project, choice in state.chosen.items():
-            if project in permitted:
-                continue
-            needs = state.needs[project]
-            if choice.is_yanked and not any(map(_is_pinned_by_user, needs)):
+            needs = [need for need in state.needs[project] if not need.is_own]
+            is_yanked = choice.is_yanked and project not in of_yanked
+            if is_yanked and not any(map(_is_pinned_by_user, needs)):
                 return False
-            if choice.is_doubtful and self._is_final_preferred(project, needs):
+            is_doubtful = choice.is_doubtful and project not in of_prereleases
+            if is_doubtful and self._is_final_preferred(project, needs):
                 return False
         return True
 
@@ -181,6 +191,25 @@ class _Enumeration:
             if all(admits(need.specifier, final) for need in needs):
                 return True
         return False
+
+
+def _permitted(state: _State, *, is_of_yanked: bool) -> set[str]:
+    """Return the projects whose yanked releases, or else pre-releases, the choices permit."""
+    projects: set[str] = set()
+    for project, choice in state.chosen.items():
+        extras = _required_extras(state.needs[project])
+        for permission in choice.permits:
+            if permission.is_of_yanked is is_of_yanked and permission.extra in extras:
+                projects.add(permission.project)
+    return projects
+
+
+def _required_extras(needs: Iterable[SimpleNeed]) -> set[str]:
+    """Return the extras that requirements on a project require, and the empty one."""
+    extras = {""}
+    for need in needs:
+        extras.update(need.extras)
+    return extras
 
 
 def _is_within_bounds(chosen: Mapping[str, Choice]) -> bool:
@@ -211,8 +240,12 @@ def _is_pinned_by_user(need: SimpleNeed) -> bool:
     return False
 
 
-def need_of(requirement: Requirement, *, by_user: bool) -> SimpleNeed:
-    """Return a requirement on a project as a `SimpleNeed`."""
+def need_of(requirement: Requirement, requirer: str, *, by_user: bool) -> SimpleNeed:
+    """Return a requirement of a release of the project `requirer` as a `SimpleNeed`."""
     return SimpleNeed(
-        requirement.name, str(requirement.specifier), tuple(requirement.extras), by_user
+        project=requirement.name,
+        specifier=str(requirement.specifier),
+        extras=tuple(requirement.extras),
+        by_user=by_user,
+        is_own=requirement.name == requirer,
     )

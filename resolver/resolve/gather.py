@@ -59,7 +59,7 @@ class DependencyGraph:
         self._universe = universe
         # The edges on each choice.
         self.edges: dict[Candidate, list[Edge]] = {}
-        # The demand on each project, without edges between the project and its extras.
+        # The demand on each project, without the edges of its own releases (`Edge.is_own`).
         self.demands: dict[Package, Demand] = {}
         # The projects and other packages that each project requires.
         self.needs: dict[Package, set[Package]] = {}
@@ -74,7 +74,7 @@ class DependencyGraph:
             if candidate is None or not universe.is_admitted(candidate, edge):
                 raise InvalidChoiceError(f"{edge} is not met")
             base = edge.package.base
-            if parent != base:
+            if not edge.is_own:
                 self.demands[base] = self.demands.get(base, ANYTHING) & universe.demand(edge)
                 self.needs.setdefault(parent, set()).add(base)
             if candidate not in self.edges:

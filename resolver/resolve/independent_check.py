@@ -52,7 +52,8 @@ class _Check:
         self._facts_about = {
             pin.name: self._reading.facts_about(pin.name, pin.version) for pin in resolution.pins
         }
-        # The specifiers of all requirements on each project that were found so far.
+        # The specifiers of all requirements on each project that were found so far, except for
+        # requirements of the project itself: a release cannot permit itself.
         self._specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
         # The specifiers among them that are from the stack or a fact.
         self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
@@ -161,19 +162,24 @@ class _Check:
         requirer = f"{pin.name}[{extra}] {pin.version}" if extra else f"{pin.name} {pin.version}"
         by_user = self._is_stated_by_fact(pin)
         for requirement in self._kept(pin, needs):
-            yield from self._check_project_need(requirer, requirement, by_user=by_user)
+            yield from self._check_project_need(requirer, requirement, of=pin.name, by_user=by_user)
         for requirement in self._kept(pin, build_needs):
-            yield from self._check_project_need(f"building {requirer}", requirement, by_user=False)
+            yield from self._check_project_need(
+                f"building {requirer}", requirement, of=pin.name, by_user=False
+            )
         fact_needs = [] if extra else self._applying_fact_needs(pin)
         for need in self._kept(pin, fact_needs):
-            yield from self._check_need(requirer, need)
+            yield from self._check_need(requirer, need, of=pin.name)
         for overriding in self._overriding(pin, [*needs, *build_needs, *fact_needs]):
-            yield from self._check_project_need(requirer, overriding, by_user=True)
+            yield from self._check_project_need(requirer, overriding, of=pin.name, by_user=True)
         if extra:
             return
         for linked in self._binaries.needed(pin):
             yield from self._check_project_need(
-                f"the binaries of {requirer}", text.requirement(linked), by_user=False
+                f"the binaries of {requirer}",
+                text.requirement(linked),
+                of=pin.name,
+                by_user=False,
             )
 
     def _kept(self, pin: Pin, needs: Iterable[_Need]) -> Iterator[_Need]:
@@ -248,21 +254,25 @@ class _Check:
             case _:
                 return fact.needs_for(pin.release)
 
-    def _check_need(self, requirer: str, need: facts.Need) -> Iterator[str]:
-        """Check a requirement of the stack or a fact. `requirer` is who has it, for sentences."""
+    def _check_need(self, requirer: str, need: facts.Need, *, of: str = "") -> Iterator[str]:
+        """Check a requirement of the stack or a fact. `requirer` is who has it, for sentences.
+
+        `of` is the project that a fact adds the requirement to; empty for the stack.
+        """
         if isinstance(need, ComponentRequirement):
             if not self._reading.has_component(need):
                 value = self._problem.target.system[need.component]
                 yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
         elif self._reading.applies(need, ""):
-            yield from self._check_project_need(requirer, need, by_user=True)
+            yield from self._check_project_need(requirer, need, of=of, by_user=True)
 
     def _check_project_need(
-        self, requirer: str, need: Requirement, *, by_user: bool
+        self, requirer: str, need: Requirement, *, of: str, by_user: bool
     ) -> Iterator[str]:
         """Check a requirement on a project, and record it.
 
-        `by_user` says whether it is from the stack or a fact.
+        `of` is the project that has the requirement; empty for the stack. `by_user` says whether it
+        is from the stack or a fact.
         """
         name = need.name
         pin = self._pins.get(name)
@@ -275,9 +285,10 @@ class _Check:
         elif not need.specifier.contains(pin.version, prereleases=True):
             yield f"{requirer} needs {need}, and {pin.version} is pinned"
         else:
-            self._specifiers[name].append(need.specifier)
-            if by_user:
-                self._user_specifiers[name].append(need.specifier)
+            if name != of:
+                self._specifiers[name].append(need.specifier)
+                if by_user:
+                    self._user_specifiers[name].append(need.specifier)
             for extra in ("", *need.extras):
                 if (name, extra) not in self._needed:
                     self._needed.add((name, extra))

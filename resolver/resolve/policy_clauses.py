@@ -109,7 +109,7 @@ class PolicyClauses:
         if opened:
             self._permitting.setdefault(constraint, {}).update(dict.fromkeys(opened))
         permitting = [*map(clauses.variable, opened), *relaxed_lines, *unless]
-        unread = self._unread_candidates() if policy.any_may else []
+        unread = self._unread_candidates(policy) if policy.any_may else []
         if unread:
             self._unread.update(unread)
             guard = clauses.new_guard()
@@ -134,11 +134,12 @@ class PolicyClauses:
                 permitting.append(candidate)
         return permitting
 
-    def _unread_candidates(self) -> list[Candidate]:
-        """Return the known candidates for projects and extras that were not opened."""
+    def _unread_candidates(self, policy: _Policy) -> list[Candidate]:
+        """Return the known candidates for other projects and extras that were not opened."""
         return [
             candidate
             for candidate in self._clauses.candidates()
             if candidate.package.kind is PackageKind.PROJECT
+            and candidate.package.base != policy.package
             and not self._clauses.is_expanded(candidate)
         ]

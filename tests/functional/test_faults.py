@@ -96,6 +96,17 @@ IGNORED = (
     + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\n"
     "print('ended')"
 )
+# The process is ended all the same, and not waited for.
+IGNORED_ABOVE_A_PROCESS = """
+import signal, time
+from resolver.cli.processes import processes
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with processes(1) as executor:
+    call = executor.submit(time.sleep, 600)
+    while not call.running():
+        time.sleep(0.01)
+print("ended")
+"""
 TWICE = f"""{LISTEN}
 listen()
 try:
@@ -147,6 +158,8 @@ commands.main()
     [
         (IGNORED.format("SIGINT"), 0, "ended\n", ""),
         (IGNORED.format("SIGHUP"), 0, "ended\n", ""),
+        (IGNORED.format("SIGTERM"), 0, "ended\n", ""),
+        (IGNORED_ABOVE_A_PROCESS, 0, "ended\n", ""),
         (TWICE, 0, "ended\n", ""),  # a second one does not break off what the first one made end
         (
             AMONG_THE_IMPORTS,
@@ -166,6 +179,8 @@ commands.main()
     ids=[
         "ignored",
         "ignored by nohup",
+        "ignored by a trap",
+        "ignored above a process",
         "twice",
         "imports",
         "an object goes",

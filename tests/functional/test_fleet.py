@@ -160,6 +160,8 @@ def test_fleet_reports_may_have_any_ending(workspace: Workspace, tmp_path: Path)
     assert run.json["groups"][0]["nodes"] == names.read_text().split()
     files = map(str, sorted(folder.iterdir()))
     assert workspace.run("fleet", *files, "--nodes", str(names), "--json") == run
+    (folder / "old.json").mkdir()
+    assert workspace.run("fleet", str(folder), "--nodes", str(names), "--json") == run
     # A folder that has some in .json may have other files, too.
     write(folder, "n4")
     run = workspace.run("fleet", str(folder), "--json")

@@ -1068,6 +1068,18 @@ def test_import_takes_projects_of_conda(workspace: Workspace) -> None:
     assert became["vllm=0.6"].startswith("to-decide: it is from a channel of its own")
 
 
+def test_import_reads_prereleases_of_conda(workspace: Workspace) -> None:
+    lines = ("numpy=1.26b1", "opencv=4.10rc1", "opencv>=4,<5", "_six=1=pypi_0")
+    items = "".join(f"- {line}\n" for line in lines)
+    write(workspace, environment_yml=f"dependencies:\n{items}")
+    stack, left_out = imported(workspace, "environment.yml", *SHIPPED)
+    assert stack["stack"]["requires"] == ["numpy==1.26b1", "opencv-python-headless>=4,<5"]
+    assert left_out[:2] == ["environment.yml:3: `opencv=4.10rc1`", "environment.yml:5"]
+    became = reasons(imported_json(workspace, "environment.yml", *SHIPPED))
+    assert "no form for it" in became["opencv=4.10rc1"]
+    assert "it is not shown" in became[""]
+
+
 def test_import_knows_names_by_facts_and_stacks(workspace: Workspace) -> None:
     workspace.facts("demo", '[[excludes]]\nversions = "==1"\nreason = "It is broken."\n')
     workspace.stack("Six-Seven>=1", name="mine")

@@ -2,7 +2,8 @@
 
 A graph is that of `worlds.random_world`, half of which let projects need each other in circles, or,
 for every third seed, of `worlds.policy_world`: pre-releases, yanked releases and components in
-plenty.
+plenty. Half of these are those of `worlds.extras_world`, with extras. The independent checks judge
+each answer, too: one that they refuse is wrong.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
+from resolver.resolve.independent_check import check
+from resolver.resolve.solver import prove
+from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce
 from tests.property.found import complete, extras, pins
-from tests.property.worlds import policy_world, random_world
+from tests.property.worlds import World, extras_world, policy_world, random_world
 
 _PROCESSES = 2
 _CHUNK = 250
@@ -32,22 +36,36 @@ def judge(seeds: Iterable[int]) -> Score:
     """Solve the graphs of these seeds and compare the results with brute force."""
     score = Score()
     for seed in seeds:
-        world = random_world(seed) if seed % 3 else policy_world(seed)
-        brute = BruteForce(world)
+        world = _world(seed)
         try:
-            found = complete(world.problem(), world.catalog())
+            faults = _faults(world, score)
         except Exception as error:
             score.wrong[seed] = repr(error)
             continue
-        if found is None:
-            score.refuted += 1
-            faults = ["no solution is found, and there is one"] if brute.satisfiable() else []
-        else:
-            score.solved += 1
-            faults = brute.faults(pins(found), extras(found))
         if faults:
             score.wrong[seed] = "; ".join(faults)
     return score
+
+
+def _world(seed: int) -> World:
+    """Return the world of a seed."""
+    if seed % 3:
+        return random_world(seed)
+    return extras_world(seed) if seed % 2 else policy_world(seed)
+
+
+def _faults(world: World, score: Score) -> list[str]:
+    """Return what is wrong with the answer for a world, and count the answer."""
+    brute, problem, catalog = BruteForce(world), world.problem(), world.catalog()
+    found = complete(problem, catalog)
+    if found is not None:
+        score.solved += 1
+        return brute.faults(pins(found), extras(found)) + check(problem, found, catalog)
+    score.refuted += 1
+    if brute.satisfiable():
+        return ["no solution is found, and there is one"]
+    prove(Universe(problem, catalog))  # raises UndecidedError if the refutation fails its check
+    return []
 
 
 def judge_many(count: int, first: int = 0) -> int:

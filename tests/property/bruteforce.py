@@ -95,15 +95,22 @@ class BruteForce:
             if not extra:
                 walk.faults += self._unusable(name, pins[name])
                 for line in self._stated(name, pins[name]):
-                    self._need(pins, line, walk, todo, wish=True)
+                    self._need(pins, line, walk, todo, of=name, wish=True)
             for line in self._requires(name, pins[name], extra):
-                self._need(pins, line, walk, todo, wish=False)
+                self._need(pins, line, walk, todo, of=name, wish=False)
         walk.faults += self._collisions(pins)
         walk.faults += self._beyond_bounds(pins)
         return walk
 
     def _need(
-        self, pins: Pins, line: str, walk: Walk, todo: list[tuple[str, str]], *, wish: bool
+        self,
+        pins: Pins,
+        line: str,
+        walk: Walk,
+        todo: list[tuple[str, str]],
+        *,
+        of: str = "",
+        wish: bool,
     ) -> None:
         if line in COMPONENT_NEEDS:
             component, holds = COMPONENT_NEEDS[line]
@@ -121,8 +128,10 @@ class BruteForce:
             return
         if not contains(needed.specifier, pins[name]):
             walk.faults.append(f"{line}, and {pins[name]} is pinned")
-        walk.asked.setdefault(name, []).append(needed.specifier)
-        if wish:
+        asked = walk.asked.setdefault(name, [])
+        if name != of:  # a release cannot permit itself
+            asked.append(needed.specifier)
+        if wish and name != of:
             walk.wished.setdefault(name, []).append(needed.specifier)
         walk.extras.setdefault(name, set()).update(map(canonicalize_name, needed.extras))
         todo += [(name, ""), *((name, canonicalize_name(extra)) for extra in needed.extras)]

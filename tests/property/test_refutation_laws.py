@@ -17,9 +17,9 @@ from resolver.resolve.project import OrderedReleases
 from resolver.resolve.solver import prove
 from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce
-from tests.property.worlds import World, machine_world, policy_world, random_world
+from tests.property.worlds import World, extras_world, machine_world, policy_world, random_world
 
-_WORLDS = (random_world, policy_world, machine_world)
+_WORLDS = (random_world, policy_world, extras_world, machine_world)
 _SEEDS = 250
 
 

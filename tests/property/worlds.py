@@ -5,7 +5,7 @@ A world is plain data. `catalog` and `problem` pass it to the solver, `bruteforc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from random import Random
@@ -292,6 +292,55 @@ def policy_world(seed: int) -> World:
     return World(projects=projects, asks=needs("", 3) or (names[0],), facts=tuple(stated))
 
 
+_REQUIRED_EXTRAS = ("", "", "", "[x]", "[y]", "[x,y]")
+
+
+def extras_world(seed: int) -> World:
+    """Return the policy world of a seed with extras, and with facts that pin projects.
+
+    Extras may permit pre-releases, and require their own project.
+    """
+    random = Random(seed)
+    plain = policy_world(seed)
+    names = list(plain.projects)
+
+    def need(bounds: Sequence[str]) -> str:
+        return random.choice(names) + random.choice(_REQUIRED_EXTRAS) + random.choice(bounds)
+
+    def with_extras(lines: Sequence[str]) -> tuple[str, ...]:
+        """Let lines, which begin with a name of one letter, require extras."""
+        return tuple(line[0] + random.choice(_REQUIRED_EXTRAS) + line[1:] for line in lines)
+
+    def of_extras(name: str, version: str) -> Iterator[str]:
+        for extra in ("x", "y"):
+            for _ in range(random.choice((0, 0, 0, 1, 2))):
+                yield f"{need(_POLICY_BOUNDS)} ; extra == '{extra}'"
+        if random.random() < 0.3:
+            yield f"{name}[x]{random.choice(('', f'=={version}', '>=2a1'))} ; extra == 'y'"
+
+    def release(name: str, version: str, before: Version) -> Version:
+        requires = (*with_extras(before.requires), *of_extras(name, version))
+        return replace(before, requires=requires)
+
+    projects = {
+        name: {
+            version: release(name, version, before)
+            for version, before in plain.projects[name].items()
+        }
+        for name in names
+    }
+    pins = [f"=={version}" for version in _POLICY_VERSIONS]
+    stated = [
+        problems.requires(random.choice(names), "", need(pins)) for _ in range(random.randint(0, 1))
+    ]
+    return replace(
+        plain,
+        projects=projects,
+        asks=with_extras(plain.asks),
+        facts=(*plain.facts, *stated),
+    )
+
+
 KNOWN: Final[Mapping[str, Sequence[str]]] = {
     "cann": ("8.3.RC1", "8.5.0", "8.5.1"),
     "soc": ("310P", "A2", "A3"),
@@ -370,7 +419,7 @@ class _Maker:
                 {self._one(self._pool) for _ in range(self._number(1, 4))}
             )
         projects = {
-            name: {one: self._release(name) for one in versions}
+            name: {one: self._release(name, one) for one in versions}
             for name, versions in self._versions.items()
         }
         asks = [self._line(names, markers=False) for _ in range(self._number(1, 3))]
@@ -390,14 +439,12 @@ class _Maker:
         sign = self._one((">=", "<=", "!=", "==", "<", ">", ">=", "!=", ""))
         return sign + self._one(versions) if sign else self._one(_SPECIAL)
 
-    def _line(self, names: Sequence[str], *, own: str = "", markers: bool = True) -> str:
+    def _line(self, names: Sequence[str], *, markers: bool = True) -> str:
         name = self._one(names)
         extras = self._one(("x", "y", "x,y")) if self._once_in(6) else ""
         marker = self._one(_MARKERS) if markers and self._once_in(3) else ""
         versions = self._pool if self._once_in(4) else self._versions[name]
         specifier = self.specifier(versions)
-        if self._prereleases and name == own:
-            specifier = ""  # whether a project can permit its own pre-release does not matter
         return (
             name
             + (f"[{extras}]" if extras else "")
@@ -405,12 +452,11 @@ class _Maker:
             + (f" ; {marker}" if marker else "")
         )
 
-    def _release(self, name: str) -> Version:
-        requires = [
-            self._line(tuple(self._versions), own=name) for _ in range(self._one((0, 1, 1, 2, 3)))
-        ]
-        if self._once_in(8):
-            requires.append(f"{name}[x] ; extra == 'y'")  # an extra that includes another
+    def _release(self, name: str, version: str) -> Version:
+        requires = [self._line(tuple(self._versions)) for _ in range(self._one((0, 1, 1, 2, 3)))]
+        if self._once_in(8):  # an extra that includes another
+            pin = f"=={version}" if self._prereleases and self._once_in(2) else ""
+            requires.append(f"{name}[x]{pin} ; extra == 'y'")
         if self._plain or not self._once_in(4):
             return Version(tuple(requires), yanked=self._prereleases and self._once_in(6))
         if self._once_in(6):
@@ -434,7 +480,7 @@ class _Maker:
             return problems.constrains(name, versions, f"{other}{bound}")
         match self._one(("excludes", "component", "requires", "collides", "replaces")):
             case "requires":
-                return problems.requires(name, versions, self._line(names, own=name, markers=False))
+                return problems.requires(name, versions, self._line(names, markers=False))
             case "component":
                 return problems.requires(name, versions, self._one(tuple(COMPONENT_NEEDS)))
             case "excludes":
@@ -443,7 +489,7 @@ class _Maker:
                 other = self._one([other for other in names if other != name])
                 return problems.collides(name, versions, other, self._one(("m", "n")))
             case _:
-                added = [self._line(names, own=name, markers=False)] if self._once_in(2) else []
+                added = [self._line(names, markers=False)] if self._once_in(2) else []
                 return problems.replaces(name, versions, [self._one(names)], *added)
 
     def _one(self, options: Sequence[Option]) -> Option:

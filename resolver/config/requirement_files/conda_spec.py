@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from packaging.specifiers import InvalidSpecifier
+
 from resolver.config.requirement_files.file_requirements import (
     CondaSpec,
     FileLine,
@@ -96,7 +98,7 @@ def conda_spec(text: str, where: str) -> CondaSpec | None:
 
     `where` is its place. A version after a single `=` matches all that begin with it: `=1.26`
     means `==1.26.*`. It is taken as the version itself if it has three numbers, as in what
-    `conda env export` writes, or if a build follows.
+    `conda env export` writes, if a build follows, or if it is a pre-release or the like.
     """
     channel, remainder = "", text.strip()
     if with_channel := _CHANNEL.fullmatch(remainder):
@@ -184,7 +186,12 @@ def _specifier(version: str, *, has_build: bool) -> str | None:
         if translated is None:
             return None
         clauses.append(translated)
-    return ",".join(clauses)
+    specifier = ",".join(clauses)
+    try:
+        texts.specifier_set(specifier)
+    except InvalidSpecifier:  # such as `~=1`, or `1.26b1*`
+        return None
+    return specifier
 
 
 def _clause(operator: str, version: str, *, has_build: bool) -> str | None:
@@ -192,10 +199,13 @@ def _clause(operator: str, version: str, *, has_build: bool) -> str | None:
     # Conda reads `1.2*` as `1.2.*`.
     number = re.sub(r"\.?\*$", "", version)
     begins = number != version
-    if texts.version(number) is None or (begins and operator not in ("", "=", "==", "!=")):
+    parsed = texts.version(number)
+    if parsed is None or (begins and operator not in ("", "=", "==", "!=")):
         return None
     if operator == "=" and not begins:
-        is_whole = has_build or number.count(".") + 1 >= _WHOLE
+        # PEP 440 has no wildcard after a pre-release, a post-release or a local label.
+        has_suffix = parsed.base_version != str(parsed)
+        is_whole = has_build or has_suffix or number.count(".") + 1 >= _WHOLE
         return f"=={number}" if is_whole else f"=={number}.*"
     operator = operator if operator not in ("", "=") else "=="
     return f"{operator}{number}.*" if begins else f"{operator}{number}"

@@ -21,6 +21,8 @@ _PLATFORM: Final = re.compile(r"(==|!=)? *([a-z0-9_]{1,40})")
 _OR: Final = re.compile(r"\|\|?")
 # From so many numbers on, `~1.2.3` admits what `~1.2` admits.
 _MINOR: Final = 2
+# The operators that tell 3.11.0 from other releases of 3.11.
+_OF_FULL_VERSION: Final = ("<=", ">", "!=")
 _SPECIFIER: Final = re.compile(r"(===?|~=|!=|>=|<=|[<>])([^,]+)")
 
 
@@ -120,5 +122,11 @@ def _python_clause(clause: str) -> str:
     match = _SPECIFIER.fullmatch(clause)
     assert match is not None  # noqa: S101  `specifier` made it
     operator, version = match.groups()
-    is_minor = version.count(".") < _MINOR
-    return f"{'python_version' if is_minor else 'python_full_version'} {operator} '{version}'"
+    if version.count(".") >= _MINOR:
+        return f"python_full_version {operator} '{version}'"
+    if operator in _OF_FULL_VERSION and not version.endswith(".*"):
+        # `3.11` is 3.11.0 here, so that `<=3.11` does not admit 3.11.9. `python_version` would.
+        if version.replace(".", "").isdecimal():
+            version += ".0" * (_MINOR - version.count("."))
+        return f"python_full_version {operator} '{version}'"
+    return f"python_version {operator} '{version}'"

@@ -26,6 +26,12 @@ from resolver.config.requirement_files.file_requirements import FileRequirements
         ("numpy=1", "numpy", "==1.*"),
         ("pytorch=2.5.1", "pytorch", "==2.5.1"),
         ("torchvision=0.20=py310_cu124", "torchvision", "==0.20"),
+        ("numpy=1.26b1", "numpy", "==1.26b1"),
+        ("numpy=1.26rc1=py310_0", "numpy", "==1.26rc1"),
+        ("numpy=1.26.post1", "numpy", "==1.26.post1"),
+        ("numpy=1.26.dev2", "numpy", "==1.26.dev2"),
+        ("pytorch=2.5+cpu", "pytorch", "==2.5+cpu"),
+        ("numpy=1.26*=py310_0", "numpy", "==1.26.*"),
         ("numpy==1.26", "numpy", "==1.26"),
         ("numpy==1.26=py310_0", "numpy", "==1.26"),
         ("numpy 1.26", "numpy", "==1.26"),
@@ -65,6 +71,7 @@ def test_conda_spec_of_another_form_is_none(text: str) -> None:
     "text",
     [
         *("numpy=1.2|1.3", "numpy>=1.2.*", "numpy=hunter2", "numpy<", "numpy=1.2,", "numpy 9e h0"),
+        *("numpy=1.26b1*", "numpy!=1.26b1.*", "numpy~=1", "numpy>=1.2+cpu"),
     ],
 )
 def test_conda_spec_without_versions_of_pip(text: str) -> None:

@@ -94,6 +94,12 @@ def test_poetry_version_has_alternatives() -> None:
         ("~3.9", "3.9", "3.10"),
         ("3.8.* || ^3.11", "3.12", "3.10"),
         ("!=3.9.*", "3.8", "3.9"),
+        # 3.11.4 is newer than 3.11
+        ("<=3.11", "3.10", "3.11"),
+        (">3.9,<=3.11", "3.9", "3.11"),
+        ("<=3", "2.7", "3.0"),
+        ("~3.10", "3.10", "3.11"),
+        ("^3.10", "3.12", "4.0"),
     ],
 )
 def test_poetry_python_is_a_marker(constraint: str, holds: str, fails: str) -> None:
@@ -102,6 +108,17 @@ def test_poetry_python_is_a_marker(constraint: str, holds: str, fails: str) -> N
     for python, expected in ((holds, True), (fails, False)):
         environment = {"python_version": python, "python_full_version": f"{python}.4"}
         assert Marker(text).evaluate(environment) is expected
+
+
+def test_poetry_python_compares_whole_versions() -> None:
+    """As poetry-core 2.5.0 writes them. A pre-release gets no zeros behind it."""
+    assert python_marker("<=3.11") == "python_full_version <= '3.11.0'"
+    assert python_marker(">3") == "python_full_version > '3.0.0'"
+    assert python_marker("!=3.9") == "python_full_version != '3.9.0'"
+    assert python_marker("<3.11.2") == "python_full_version < '3.11.2'"
+    assert python_marker("<3.11") == "python_version < '3.11'"
+    assert python_marker("3.10") == "python_version == '3.10'"
+    assert python_marker(">3.12rc1") == "python_full_version > '3.12rc1'"
 
 
 def test_poetry_platform_is_a_marker() -> None:

@@ -70,6 +70,18 @@ def test_cores_leave_out_faults_of_releases_not_admitted() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["soc", "cann", "python"])
+def test_project_with_the_name_of_a_component_is_told_as_a_project(name: str) -> None:
+    catalog = DataCatalog({"demo": {"1": [f"{name}==2"]}})
+    (found,) = contradictions(catalog, "demo")
+    assert told(found) == [
+        "the stack asks for demo",
+        f"demo 1 needs {name}==2",
+        f"no index has a project `{name}`",
+        f"=> 2 and 3 leave no choice for {name}",
+    ]
+
+
 def test_conflict_about_a_project_that_must_be_absent_is_not_told() -> None:
     """`plugin` is not for this CANN; were it, what `tool` needs would be left out."""
     catalog = DataCatalog({"plugin": {"1": ["tool"]}, "tool": {"1": ["triton"]}})

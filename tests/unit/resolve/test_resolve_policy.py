@@ -6,7 +6,16 @@ import pytest
 
 from resolver.resolve.independent_check import check
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, excludes, names, pins, problem, solved
+from tests.problems import (
+    builds,
+    excludes,
+    names,
+    pins,
+    problem,
+    refused,
+    requires,
+    solved,
+)
 
 # --- pre-releases: "if-necessary" takes them if a requirement names one, or if nothing else fits
 
@@ -33,6 +42,63 @@ def test_policy_keeps_what_still_fits(ask: str, before: str, taken: str) -> None
     catalog = DataCatalog({"a": {"1": [], "2": [], "4rc1": []}})
     catalog.add_wheel("a", "3", yanked="broken")
     assert pins(problem(ask), catalog, preferred={"a": before}) == {"a": taken}
+
+
+# --- a release cannot permit itself: what it requires of its own project permits nothing
+
+
+_OWN = "demo[x]==3rc1 ; extra == 'all'"
+
+
+@pytest.mark.parametrize(
+    ("final", "prerelease"),
+    [
+        (["gone"], [_OWN]),
+        (["gone ; extra == 'all'"], [_OWN]),
+        (["gone ; extra == 'all'"], ["demo[a,b]==3rc1 ; extra == 'all'", "base ; extra == 'a'"]),
+    ],
+)
+def test_extra_does_not_permit_its_own_prerelease(final: list[str], prerelease: list[str]) -> None:
+    catalog = DataCatalog({"base": {"1": []}, "demo": {"2": final, "3rc1": prerelease}})
+    assert refused(problem("demo[all]"), catalog)
+    assert pins(problem("demo[all]>=3rc1"), catalog)["demo"] == "3rc1"
+
+
+def test_fact_does_not_permit_its_own_yanked_release() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("demo", "1", yanked="broken")
+    fact = requires("demo", "", "demo[x]==1")
+    assert refused(problem("demo", facts=[fact]), catalog)
+    assert pins(problem("demo==1", facts=[fact]), catalog) == {"demo": "1"}
+
+
+def test_refutation_in_which_an_extra_requires_its_own_prerelease() -> None:
+    """The pre-release is needed as a premise, and its own requirement must not permit it there."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["demo>=3rc1", "base>=2"], "2": []},
+            "base": {"1": [], "2": []},
+            "demo": {"2": ["gone"], "3rc1": [_OWN, "base<2 ; extra == 'x'"]},
+        }
+    )
+    assert refused(problem("demo[all]", "app"), catalog)
+    catalog = DataCatalog({"demo": {"2": [], "3rc1": [_OWN]}})
+    assert pins(problem("demo[all]"), catalog) == {"demo": "2"}
+
+
+def test_check_lets_no_release_permit_itself() -> None:
+    catalog = DataCatalog({"demo": {"2": [], "3rc1": [_OWN]}})
+    resolution = solved(problem("demo[all]", prereleases="allow"), catalog)
+    assert check(problem("demo[all]"), resolution, catalog) == [
+        "demo 3rc1 is a pre-release, and 2 fits"
+    ]
+    catalog = DataCatalog()
+    catalog.add_wheel("demo", "1", yanked="broken")
+    facts = [requires("demo", "", "demo[x]==1")]
+    resolution = solved(problem("demo==1", facts=facts), catalog)
+    assert check(problem("demo", facts=facts), resolution, catalog) == [
+        "demo 1 was yanked, and neither the stack nor a fact pins it"
+    ]
 
 
 def test_extra_counts_though_it_is_not_declared() -> None:

@@ -17,6 +17,7 @@ from tests.problems import (
     builds,
     made,
     metadata,
+    pins,
     problem,
     refused,
     replaces,
@@ -29,6 +30,38 @@ from tests.problems import (
 
 LATER = ">=3.12"
 UNREAD = message("conflict.commit-not-read", subject="a", commit="v1", url="https://git.test/a")
+
+
+# --- what permits a pre-release
+
+
+@pytest.mark.parametrize(
+    ("app", "lib"),
+    [
+        (["lib", "lib<2 ; extra == 'x'"], {"2": ["app[x]"], "3rc1": []}),
+        (["lib[x]", "lib>=3rc1 ; extra == 'x'"], {"1": ["app[x] ; extra == 'x'"], "3rc1": []}),
+    ],
+)
+def test_extra_permits_a_prerelease_only_if_required(
+    app: list[str], lib: dict[str, list[str]]
+) -> None:
+    """The extra of app would permit lib 3rc1, and only the final release requires that extra."""
+    catalog = DataCatalog({"app": {"1": app}, "lib": lib})
+    assert refused(problem("app"), catalog)
+    allowed = problem("app", prereleases="allow")
+    assert pins(allowed, catalog) == {"app": "1", "lib": "3rc1"}
+
+
+def test_permission_of_a_prerelease_permits_no_yanked_release() -> None:
+    """What app 2 needs of lib leaves the yanked release alone, and would permit a pre-release."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["lib"], "2": ["lib<1.1"]},
+            "lib": {"1.1": ["gone"], "3rc1": []},
+        }
+    )
+    catalog.add_wheel("lib", "1", yanked="broken")
+    assert refused(problem("app"), catalog)
 
 
 # --- Requires-Python of what is not a wheel
