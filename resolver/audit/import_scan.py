@@ -30,6 +30,9 @@ _GUARD: Final = re.compile(r"(?i)version|\d|hasattr|getattr|find_spec")
 _CATCHES_NAMES: Final = frozenset({"ImportError", "Exception", "BaseException"})
 _CATCHES_MODULES: Final = _CATCHES_NAMES | {"ModuleNotFoundError"}
 
+# Statements after which the rest of a block is not run.
+_LEAVING: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
 # How many characters of a condition are shown.
 _SHOWN: Final = 160
 
@@ -118,6 +121,8 @@ class _Scanner:
         """Read statements, and add their missing imports to `found`."""
         for statement in statements:
             self._scan_statement(statement, place)
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], _LEAVING):
+                place = self._branch(statement.test, place, negated=True)
 
     def _scan_statement(self, statement: ast.stmt, place: _Place) -> None:
         """Read one statement and the statements inside it."""
@@ -154,16 +159,21 @@ class _Scanner:
 
     def _scan_if(self, statement: ast.If, place: _Place) -> None:
         """Read an `if` with its branches."""
-        test = ast.unparse(statement.test)[:_SHOWN]
-        words = set(re.findall(r"\w+", test))
-        is_guard = _GUARD.search(test) is not None or not self._guards.isdisjoint(words)
-        reach = Reach.GUARDED if is_guard else place.reach
         if not is_type_checking(statement.test):
-            under = (*place.under, test)
-            self.scan(statement.body, msgspec.structs.replace(place, under=under, reach=reach))
-        if test not in ("not TYPE_CHECKING", "True"):
-            under = (*place.under, f"not ({test})")
-            self.scan(statement.orelse, msgspec.structs.replace(place, under=under, reach=reach))
+            self.scan(statement.body, self._branch(statement.test, place))
+        if ast.unparse(statement.test) != "not TYPE_CHECKING":
+            self.scan(statement.orelse, self._branch(statement.test, place, negated=True))
+
+    def _branch(self, test: ast.expr, place: _Place, *, negated: bool = False) -> _Place:
+        """Return the place inside a branch of an `if`; with `negated`, where it does not hold."""
+        condition = ast.unparse(test)[:_SHOWN]
+        words = re.findall(r"\w+", condition)
+        is_guard = _GUARD.search(condition) is not None or not self._guards.isdisjoint(words)
+        return msgspec.structs.replace(
+            place,
+            under=(*place.under, f"not ({condition})" if negated else condition),
+            reach=Reach.GUARDED if is_guard else place.reach,
+        )
 
     def _scan_try(self, statement: ast.Try, place: _Place) -> None:
         """Read a `try` with its handlers.

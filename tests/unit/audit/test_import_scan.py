@@ -63,6 +63,8 @@ def shown(imports: list[MissingImport]) -> list[str]:
         ("if new():\n    pass\nelse:\n    from lib import lacks", "lib:lacks at-import"),
         ("if hasattr(lib, 'x'):\n    pass\nelse:\n    from lib import lacks", "lib:lacks guarded"),
         ("OLD = v < Version('2')\nif OLD:\n    from lib import lacks", "lib:lacks guarded"),
+        ("def f():\n    if v < '2':\n        return\n    import lib.gone", "lib.gone: guarded"),
+        ("if not available():\n    raise Error\nimport lib.gone", "lib.gone: at-import"),
         (
             "try:\n    from lib import lacks\nexcept ModuleNotFoundError:\n    pass",
             "lib:lacks at-import",
