@@ -26,6 +26,9 @@ ASIDE: Final = frozenset(
 # The folders of a wheel whose contents are installed beside its other modules (PEP 427).
 _DATA: Final = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 
+# The folders of a source archive in which packages that are installed are.
+_SOURCE_FOLDERS: Final = frozenset({"", "src", "lib", "python"})
+
 # Functions with which a module may define names that its text does not show.
 _DEFINING_CALLS: Final = frozenset({"exec", "globals"})
 
@@ -321,12 +324,14 @@ def _is_sys_modules(node: ast.AST) -> bool:
 def _below_source_folder(path: str, paths: Container[str]) -> str:
     """Return the path of a file below the folder from which its package is installed.
 
-    That is where its outermost package is. Empty if it is in no package.
+    That is where its outermost package is. Empty if it is in no package, or in one elsewhere, such
+    as below `examples`.
     """
     parts = path.split("/")
     for depth in range(1, len(parts)):
         if "/".join([*parts[:depth], "__init__.py"]) in paths:
-            return "/".join(parts[depth - 1 :])
+            is_installed = "/".join(parts[: depth - 1]) in _SOURCE_FOLDERS
+            return "/".join(parts[depth - 1 :]) if is_installed else ""
     return ""
 
 

@@ -191,6 +191,13 @@ def test_archive_may_lack_what_its_build_makes(tmp_path: Path) -> None:
     assert shown(missing_imports(app, lib)) == ["lib.gone: at-import"]
 
 
+def test_archive_has_packages_that_are_not_installed(tmp_path: Path) -> None:
+    app = modules(tmp_path, "app", {"app/code.py": "from utils import lacks\nimport lib.gone"})
+    members = {"lib/__init__.py": "", "examples/utils/__init__.py": ""}
+    lib = modules(tmp_path, "lib", members, archive=True)
+    assert shown(missing_imports(app, lib)) == ["lib.gone: at-import"]
+
+
 def test_missing_import_says_where_it_is(tmp_path: Path) -> None:
     source = """
         class A:
