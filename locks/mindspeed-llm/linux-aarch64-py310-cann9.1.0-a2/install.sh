@@ -2187,7 +2187,7 @@ if stage 3 'megatron-core, from git' 'megatron-core，来自 git' "$here/stages/
     run record megatron-core 0.12.1 417283336db3a0e4b0cecea6b2a2f6b8 '{"url": "https://github.com/NVIDIA/Megatron-LM.git", "vcs_info": {"commit_id": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "requested_revision": "core_v0.12.1", "vcs": "git"}}'
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:551)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:552)
 if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi

@@ -2296,7 +2296,7 @@ if stage 6 'verl, from git' 'verl，来自 git' "$here/stages/6.txt"; then
     run record verl 0.5.0.dev0 50c4c4eff38cbf1752a8b1479bdb2929 '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:551)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:552)
 if stage 7 torch-npu torch-npu "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
