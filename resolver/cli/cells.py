@@ -46,7 +46,8 @@ from resolver.phrase import phrase
 from resolver.report.explanation.sentences import expected_text, indexes_of
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.premises import premises
-from resolver.resolve.solver import Refutation, decide, prove, search
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide, prove, search
 from resolver.resolve.universe import Universe
 
 T = TypeVar("T")

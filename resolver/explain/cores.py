@@ -26,7 +26,8 @@ from resolver.explain.user_constraints import (
 from resolver.model.constraint import Constraint, NoCandidate, Requires, StackLine, Unavailable
 from resolver.model.package import Package
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, faults_of_core
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import faults_of_core
 
 # A smallest core is looked for only if the minimal one has at most so many constraints, user
 # constraints apart.

@@ -41,7 +41,7 @@ from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.reason import Reason
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text, described
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.

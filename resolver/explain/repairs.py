@@ -31,7 +31,7 @@ from resolver.model.change import ArchiveStated
 from resolver.model.constraint import ComponentValue, Constraint
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # After this many fixes that contradict no fact and no metadata, no line is dropped any more, and
 # sets of changes that cost `_DEAR` or more are not tried.

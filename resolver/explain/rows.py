@@ -57,7 +57,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # For so many archives without static metadata, a row gets a fact.
 _ARCHIVES = 3

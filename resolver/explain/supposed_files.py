@@ -33,7 +33,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import missing_on_machine, tag_values
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, first_answer
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import first_answer
 
 # The largest share of the time of the search for what clashes in that world.
 _SHARE_OF_CORES = 1 / 4

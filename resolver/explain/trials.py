@@ -28,14 +28,10 @@ from resolver.model.edit import Edit, Edits
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.phrase import EMPTY, Phrase
+from resolver.resolve.builds import solve_builds
 from resolver.resolve.independent_check import check
-from resolver.resolve.solver import (
-    Refutation,
-    decide,
-    first_answer,
-    refuted_alike,
-    solve_builds,
-)
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide, first_answer, refuted_alike
 from resolver.resolve.universe import Universe
 
 # The largest share of the whole time that one changed stack may take.

@@ -26,7 +26,8 @@ from resolver.model.constraint import (
 from resolver.model.explanation import Awaited
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Choices
-from resolver.resolve.solver import Refutation, choices_without
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import choices_without
 
 # What the stack itself rules out, whatever an index has.
 _RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)

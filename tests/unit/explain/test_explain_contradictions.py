@@ -24,7 +24,8 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve import sat
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import absent, excludes, metadata, names, problem, requires

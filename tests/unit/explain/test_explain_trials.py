@@ -15,7 +15,8 @@ from resolver.model.edit import Edits, SetComponent, SetLine
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.resolution import Resolution
 from resolver.resolve.provider import Tick
-from resolver.resolve.solver import Refutation, refuted_alike
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import refuted_alike
 from resolver.resolve.universe import Universe
 from tests.changes import after_of
 from tests.datacatalog import DataCatalog
