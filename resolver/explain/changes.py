@@ -43,8 +43,8 @@ from resolver.model.constraint import (
     Line,
     LinePart,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
     extra_part,
@@ -104,11 +104,11 @@ class Changes:
                 return costs.POLICY
             case ComponentValue():
                 return costs.component_price(self._problem.target.components[constraint.component])
-            case Requires() if _is_override(constraint):
+            case ReleaseRequires() if _is_override(constraint):
                 return costs.OVERRIDE
-            case Requires(fact=facts.Requires() as fact) if _names_machines(fact):
+            case ReleaseRequires(fact=facts.Requires() as fact) if _names_machines(fact):
                 return None
-            case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
+            case ReleaseRequires(fact=facts.Requires() as fact) | Excluded(fact=fact):
                 return costs.RELAX.get(fact.strength)
             case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
                 return costs.POLICY
@@ -185,7 +185,7 @@ class Changes:
             return [*self._overridden_together(constraint)]
         return [constraint]
 
-    def _overridden_together(self, constraint: Requires) -> list[Requires]:
+    def _overridden_together(self, constraint: ReleaseRequires) -> list[ReleaseRequires]:
         """Return the requirements that the same `replaces` fact removes, the given one included."""
         package = constraint.package.name
         needed = texts.requirement(constraint.text).name
@@ -213,9 +213,9 @@ class Changes:
             match constraint:
                 case ComponentValue():
                     changes.append(self._of_component(constraint, str(choice[constraint].chosen)))
-                case Requires() if _is_override(constraint):
+                case ReleaseRequires() if _is_override(constraint):
                     changes.append(self._of_metadata(constraint, changes))
-                case Requires() | Excluded():
+                case ReleaseRequires() | Excluded():
                     changes.append(self._of_fact(constraint))
                 case Unavailable():
                     changes.append(self._of_policy(constraint))
@@ -256,12 +256,12 @@ class Changes:
         project, where = constraint.project, self._problem.stack.where
         return PrereleasesAdmitted(project=project, where=where)
 
-    def _of_fact(self, constraint: Requires | Excluded) -> FactSetAside:
+    def _of_fact(self, constraint: ReleaseRequires | Excluded) -> FactSetAside:
         """Return the change that sets aside a fact, or one requirement that it states."""
         fact = constraint.fact
         # Requirements of metadata are removed by `_of_metadata`.
         assert fact is not None  # noqa: S101
-        text = constraint.text if isinstance(constraint, Requires) else ""
+        text = constraint.text if isinstance(constraint, ReleaseRequires) else ""
         need = parse_need(text, self._problem.target.components, direct=True) if text else None
         return FactSetAside(
             fact=fact.id,
@@ -351,7 +351,7 @@ class Changes:
 
     # --- metadata
 
-    def _of_metadata(self, constraint: Requires, changes: Sequence[Change]) -> Change:
+    def _of_metadata(self, constraint: ReleaseRequires, changes: Sequence[Change]) -> Change:
         """Return the change that removes a requirement from upstream metadata.
 
         It adds a `replaces` fact for the releases that the stack asks for after the other
@@ -385,7 +385,7 @@ class Changes:
             rows=rows,
         )
 
-    def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
+    def _texts_by_version(self, constraint: ReleaseRequires) -> dict[Version, set[str]]:
         """Return the requirements that one `replaces` fact removes, by the version with them."""
         texts_by_version: dict[Version, set[str]] = {}
         for removed in self._overridden_together(constraint):
@@ -409,13 +409,13 @@ class Changes:
         ]
 
 
-def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
+def _is_override(constraint: Constraint) -> TypeGuard[ReleaseRequires]:
     """Return whether a constraint is a requirement that a `replaces` fact can remove.
 
     Those are requirements from the metadata of an archive, and from facts in place of such
     metadata.
     """
-    if not isinstance(constraint, Requires):
+    if not isinstance(constraint, ReleaseRequires):
         return False
     if constraint.source is RequirementSource.METADATA:
         return True

@@ -32,7 +32,7 @@ from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
     Constraint,
-    Requires,
+    ReleaseRequires,
     Unavailable,
 )
 from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation, Fix
@@ -335,7 +335,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
     names: dict[str, None] = {}
     for found in contradictions:
         for reason in found.reasons:
-            if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
+            if isinstance(reason.constraint, (ReleaseRequires, BuildLine, Unavailable)):
                 names[reason.project] = None
         # The subject is a message, and no text, if it is a component with a label.
         if found.closing is not None and isinstance(found.closing.subject, str):

@@ -19,7 +19,7 @@ from resolver.model.constraint import (
     BuildLine,
     Constraint,
     NoCandidate,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -170,7 +170,7 @@ def _by_project(needs: Iterable[RequiredEdge], clauses: Clauses) -> Iterator[Awa
             case BuildLine() as line:
                 texts.setdefault(name, {})[line.text] = None
                 requirers.setdefault(name, {})[f"{line.package} {line.version}"] = None
-            case Requires() as required:
+            case ReleaseRequires() as required:
                 texts.setdefault(name, {})[required.text] = None
                 requirers.setdefault(name, {})[str(parent)] = None
             case _:

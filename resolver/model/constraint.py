@@ -135,7 +135,7 @@ class RequirementSource(Enum):
     OVERRIDE = "override"
 
 
-class Requires(msgspec.Struct, frozen=True, cache_hash=True):
+class ReleaseRequires(msgspec.Struct, frozen=True, cache_hash=True):
     """A requirement that releases of a package have.
 
     All releases of the package with the same text from the same source share one constraint.
@@ -242,4 +242,6 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
 # The rejections by the stack's policy, for which an index's page is enough.
 _POLICIES = (RejectionReason.YANKED, RejectionReason.NEWER)
 
-Constraint = StackLine | BuildLine | ComponentValue | Requires | Excluded | Exclusive | Unavailable
+Constraint = (
+    StackLine | BuildLine | ComponentValue | ReleaseRequires | Excluded | Exclusive | Unavailable
+)

@@ -36,7 +36,7 @@ from resolver.model.constraint import (
     ComponentValue,
     Excluded,
     Exclusive,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -281,7 +281,7 @@ def test_contradictions_hold() -> None:
             met.update(map(type, one.branches))
 
     hold()
-    kinds = {StackLine, ComponentValue, Requires, Excluded, Exclusive, Unavailable}
+    kinds = {StackLine, ComponentValue, ReleaseRequires, Excluded, Exclusive, Unavailable}
     assert met >= {*kinds, Branch}
 
 
