@@ -36,7 +36,7 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.reasons import origin_span
+from resolver.report.explanation.grouping import origin_span
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.unavailable import reason_details
 from resolver.resolve.independent_check import check

@@ -34,7 +34,7 @@ from resolver.model.message import Message, joined
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.reasons import grouped
+from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import way_to_matrices
 from resolver.resolve.builds import solve_builds

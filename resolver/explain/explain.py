@@ -85,8 +85,8 @@ def explanation_of(
     clauses = refutation.clauses
     problem = clauses.universe.problem
     awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
-    conflicts = _found_conflicts(refutation, clock)
-    report(problem, tuple(conflicts.contradictions), awaited)
+    found = _found_in_time(refutation, clock)
+    report(problem, tuple(found.contradictions), awaited)
     is_all_reachable = not any(
         depends_on_unreachable_index(constraint, clauses) for constraint in clauses.known
     )
@@ -94,7 +94,7 @@ def explanation_of(
     own_clock = clock if is_all_reachable else clock.within(clock.left * _SHARE_OF_SOLVED)
     trials = Trials(compiler, clauses.universe, own_clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
-    search = FixSearch(clauses, conflicts.cores, trials, report_fix)
+    search = FixSearch(clauses, found.cores, trials, report_fix)
     supposed = None
     if is_all_reachable:
         search.try_known()
@@ -102,32 +102,34 @@ def explanation_of(
         supposed = _try_known_of_both(search, clauses, clock)
     search.try_changes()
     for core, hidden in search.results.further:
-        conflicts.add(core, hidden)
-    concerned = _projects_of(conflicts.contradictions)
-    fixes = [(loss_of(fix), fix) for fix in split(trials, conflicts.cores, concerned)]
+        found.add(core, hidden)
+    concerned = _projects_of(found.contradictions)
+    fixes = [(loss_of(fix), fix) for fix in split(trials, found.cores, concerned)]
     clock.limited |= own_clock.limited
-    fixes += _solved_fixes(search, conflicts.contradictions, concerned)
+    fixes += _solved_fixes(search, found.contradictions, concerned)
     awaiting: Sequence[tuple[Loss, Fix]] = ()
     if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
-        worlds = _finished_worlds(supposed, trials, clauses, clock) if _may_be_nearer(best) else []
-        awaiting = _awaiting_fixes(worlds, conflicts.contradictions, concerned, best)
+        searches: Sequence[Supposed] = ()
+        if _may_be_nearer(best):
+            searches = _finish_supposed(supposed, trials, clauses, clock)
+        awaiting = _awaiting_fixes(searches, found.contradictions, concerned, best)
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
-        contradictions=tuple(conflicts.contradictions),
+        contradictions=tuple(found.contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         awaiting=tuple(islice(lettered(awaiting, problem.stack.name, options, "0"), _AWAITING)),
         attempts=_reported(search.results.attempts),
         limited=clock.limited,
-        missing=tuple(_missing(clauses.universe, conflicts.contradictions)),
+        missing=tuple(_missing(clauses.universe, found.contradictions)),
         options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
         unreachable_projects=tuple(sorted(search.results.unreachable_projects.items())),
     )
 
 
-class _Conflicts(NamedTuple):
+class _Found(NamedTuple):
     """The cores of a stack that were found so far, and the contradictions made of them."""
 
     # The cores.
@@ -144,7 +146,7 @@ class _Conflicts(NamedTuple):
             self.contradictions.append(contradiction)
 
 
-def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
+def _found_in_time(refutation: Refutation, clock: Clock) -> _Found:
     """Return the cores that are found in their share of the time, with their contradictions."""
     clauses = refutation.clauses
     share = clock.within(clock.seconds * _SHARE)
@@ -154,7 +156,7 @@ def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
     contradictions = [contradiction_of(clauses, core, clock.expired) for core in shown]
     known_reasons = [set(contradiction.reasons) for contradiction in contradictions]
     known_reasons += [set(described(clauses, core).values()) for core in cores]
-    return _Conflicts(cores, contradictions, known_reasons)
+    return _Found(cores, contradictions, known_reasons)
 
 
 def _try_known_of_both(search: FixSearch, clauses: Clauses, clock: Clock) -> Supposed | None:
@@ -181,30 +183,29 @@ def _may_be_nearer(best: Loss | None) -> bool:
     return best is None or bool(best.lost) or best.changes > 1
 
 
-def _finished_worlds(
+def _finish_supposed(
     supposed: Supposed | None, trials: Trials, clauses: Clauses, clock: Clock
 ) -> list[Supposed]:
-    """Finish the search in a supposed world, and return it (`supposed_files`).
+    """Run the search that supposes files (`supposed_files`) to its end or the clock's.
 
-    It ends when it is complete, or when time is up. `supposed` is the search that was begun; None
-    if there is none. If more wheels are wanted by now than were supposed for it, a new search is
-    made, and returned before it.
+    Return all such searches. `supposed` is the one that was begun; None if there is none. If more
+    wheels are wanted by now than were supposed for it, a new search is made, and comes first.
     """
     if supposed is not None and supposed.wheels == wanted_wheels(clauses):
         supposed.search.trials.clock.grant(clock.left)
         supposed.search.try_changes()
         return [supposed]
-    worlds = [] if supposed is None else [supposed]
+    searches = [] if supposed is None else [supposed]
     further = suppose(trials, clauses, clock.within(clock.left))
     if further is not None:
         further.search.try_known()
         further.search.try_changes()
-        worlds.insert(0, further)
-    return worlds
+        searches.insert(0, further)
+    return searches
 
 
 def _awaiting_fixes(
-    worlds: Sequence[Supposed],
+    searches: Sequence[Supposed],
     contradictions: Sequence[Contradiction],
     concerned: Sequence[str],
     best: Loss | None,
@@ -215,7 +216,7 @@ def _awaiting_fixes(
     are nearer to the stack are returned, each once.
     """
     found: dict[tuple[Change, ...], tuple[Loss, Fix]] = {}
-    for supposed in worlds:
+    for supposed in searches:
         for loss, fix in _solved_fixes(supposed.search, contradictions, concerned, supposed):
             if best is None or _is_nearer(loss, best):
                 found.setdefault(fix.changes, (loss, fix))
@@ -240,7 +241,7 @@ def _solved_fixes(
     """Yield the fixes of a search with what they lose, as they are reported.
 
     Only searches end early: what was found is solved once more without help from similar locks. If
-    the search was in a `supposed` world, only fixes are yielded that depend on it.
+    the search supposes files (`supposed`), only fixes are yielded that depend on them.
     """
     trials = search.trials
     problem, universe = trials.problem, trials.universe

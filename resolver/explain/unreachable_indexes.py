@@ -169,7 +169,7 @@ def _by_project(needs: Iterable[RequiredEdge], clauses: Clauses) -> Iterator[Awa
                 texts.setdefault(name, {})[line.text] = None
             case BuildLine() as line:
                 texts.setdefault(name, {})[line.text] = None
-                requirers.setdefault(name, {})[f"{line.package} {line.version}"] = None
+                requirers.setdefault(name, {})[f"{line.project} {line.version}"] = None
             case ReleaseRequires() as required:
                 texts.setdefault(name, {})[required.text] = None
                 requirers.setdefault(name, {})[str(parent)] = None

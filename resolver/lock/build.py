@@ -291,14 +291,14 @@ def _by_project(
     for pin in pins:
         for constraint in pin.because:
             match constraint:
-                case BuildLine(package=name) | ReleaseRequires(package=Package(name=name)):
+                case BuildLine(project=name) | ReleaseRequires(package=Package(name=name)):
                     requirements.setdefault(name, []).append(constraint)
                 case StackLine():
                     pass
     for pin in build_tools:
         for constraint in pin.because:
             if isinstance(constraint, BuildLine):
-                requirements.setdefault(constraint.package, []).append(constraint)
+                requirements.setdefault(constraint.project, []).append(constraint)
     return requirements
 
 

@@ -78,7 +78,7 @@ class BuildLine(msgspec.Struct, frozen=True, cache_hash=True):
     # The requirement as written.
     text: str
     # The project that is built.
-    package: str
+    project: str
     # The version that is built.
     version: str
     # The name of the source archive.
@@ -101,7 +101,7 @@ class BuildLine(msgspec.Struct, frozen=True, cache_hash=True):
         return msgspec.structs.replace(self, part="") if self.part else self
 
     def __str__(self) -> str:
-        return f"building {self.package} {self.version} needs {self.text}"
+        return f"building {self.project} {self.version} needs {self.text}"
 
 
 Line = StackLine | BuildLine
@@ -203,7 +203,7 @@ class NoCandidate(Enum):
     # requirements.
     NEEDLESS = "needless"
     # The stack takes the project from a commit, and the commit has another version.
-    COMMIT = "source"
+    COMMIT = "source"  # as conflict.json calls it
     # An index that may have the project could not be reached.
     UNREACHABLE = "unreachable"
 

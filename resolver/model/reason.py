@@ -144,7 +144,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     # What the indexes show about the project, if it is unavailable.
     evidence: Evidence = NO_EVIDENCE
-    # If a page states several reasons in one sentence (`report/explanation/reasons`): all of them,
+    # If a page states several reasons in one sentence (`report/explanation/grouping`): all of them,
     # those about the newest releases first. The constraint is the first one's. Empty otherwise.
     members: tuple[Reason, ...] = ()
 
@@ -158,7 +158,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
         match self.constraint:
             case ReleaseRequires(package=package) | Unavailable(package=package):
                 return str(package)
-            case BuildLine(package=name):
+            case BuildLine(project=name):
                 return name
             case Excluded(project=project):
                 return project

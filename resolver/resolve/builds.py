@@ -126,7 +126,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         for requirement in lines:
             line = BuildLine(
                 text=requirement,
-                package=pin.name,
+                project=pin.name,
                 version=str(pin.version),
                 filename=pin.release.file.filename,
                 fact=_build_fact(pin.release, metadata, requirement),
@@ -180,7 +180,7 @@ def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
     raise InputError(
         phrase(
             "{package} {version} cannot be built: it needs `{need}`",
-            package=line.package,
+            package=line.project,
             version=line.version,
             need=without_secrets(line.text),
         ),

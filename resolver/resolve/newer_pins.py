@@ -164,7 +164,7 @@ def _requirer(resolution: Resolution, constraint: Line | ReleaseRequires) -> str
         case StackLine():
             return "stack"
         case BuildLine():
-            return f"{constraint.package} {constraint.version}"
+            return f"{constraint.project} {constraint.version}"
         case ReleaseRequires():
             requiring = resolution.pin(constraint.package.name)
             assert requiring is not None  # noqa: S101  only pins require pins

@@ -129,7 +129,7 @@ def search(
     return result if isinstance(result, Resolution) else None
 
 
-def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutation | None:
+def refuted_alike(universe: Universe, earlier: Iterable[Refutation]) -> Refutation | None:
     """Return a refutation with the reasons of earlier refutations of similar problems.
 
     None if these reasons do not refute this problem; it may have no solution all the same. Only
@@ -140,8 +140,8 @@ def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutatio
     from resolver.resolve.clauses import Clauses
 
     clauses = Clauses(universe)
-    for proof in proofs:
-        clauses.open_concerned(proof.clauses, proof.core)
+    for refutation in earlier:
+        clauses.open_concerned(refutation.clauses, refutation.core)
     if clauses.satisfiable():
         return None
     core = tuple(clauses.minimal())

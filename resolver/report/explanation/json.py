@@ -37,7 +37,7 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
+from resolver.report.explanation.grouping import cited, origin_span, sort_of, source_line, source_of
 from resolver.report.explanation.unavailable import reason_details
 from resolver.report.links import full_link
 

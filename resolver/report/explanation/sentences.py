@@ -37,7 +37,7 @@ from resolver.model.message import Message, first_of, joined, message, quoted, v
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, ReleaseRange
 from resolver.redaction import shown_address
-from resolver.report.explanation.reasons import (
+from resolver.report.explanation.grouping import (
     alike,
     chosen_by,
     grouped,

@@ -53,7 +53,7 @@ def test_refuted_alike_says_nothing_of_another_conflict() -> None:
 
 
 @pytest.mark.parametrize(("others", "is_solved"), [(5, False), (6, True)])
-def test_trials_try_the_last_six_proofs_first(
+def test_trials_try_the_last_six_refutations_first(
     monkeypatch: pytest.MonkeyPatch, others: int, is_solved: bool
 ) -> None:
     """Whoever tries older ones as well opens more for each changed stack than it saves."""
