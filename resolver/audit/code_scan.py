@@ -11,6 +11,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.audit.module_names import ASIDE
 from resolver.audit.offers import Offers
 from resolver.audit.stated_bounds import find_in_compiled, find_in_cython
 from resolver.audit.version_checks import (
@@ -24,9 +25,6 @@ from resolver.index.parse.distribution import FileRelease
 from resolver.model import text
 from resolver.model.fact import Fact
 from resolver.model.requirement import Requirement
-
-# Folders with code that no user runs, or that belongs to another project.
-_ASIDE = frozenset({"test", "tests", "testing", "_vendor", "vendor", "vendored", "third_party"})
 
 # Effects that a `constrains` fact may state. With the others, the code goes on.
 _BINDING = frozenset({Effect.REFUSES, Effect.DISABLES, Effect.STATES})
@@ -82,7 +80,7 @@ def scan_code(path: Path, release: FileRelease) -> ScannedCode:
     checks: list[VersionCheck] = []
     unread: list[UnreadMember] = []
     for member in read_code(path, release):
-        if _ASIDE.intersection(member.path.split("/")[:-1]):
+        if ASIDE.intersection(member.path.split("/")[:-1]):
             continue
         if member.content is None:
             unread.append(UnreadMember(member.path, "it is larger than an honest one"))

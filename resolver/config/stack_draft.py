@@ -68,6 +68,8 @@ _SETTLED: Final = frozenset(
         "import.build-option",
         "import.cuda",
         "import.extra",
+        "import.extras-not-taken",
+        "import.groups-not-taken",
         "import.index",
         "import.option",
         "import.poetry-setting",

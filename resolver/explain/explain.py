@@ -50,6 +50,9 @@ _SHARE_OF_AWAITED = 1 / 4
 _SHARE_OF_SOLVED = 3 / 4
 # The share of the time that is left for one part of the two searches.
 _SHARE_OF_PHASE = 1 / 2
+# The largest share of the time for ways that need something of such an index, if another way keeps
+# all lines.
+_SHARE_OF_NEARER = 1 / 6
 # The largest share of the time for contradictions. Fixes get what is left.
 _SHARE = 1 / 8
 # How many ways out are reported that need something of an index that did not answer.
@@ -110,9 +113,12 @@ def explanation_of(
     awaiting: Sequence[tuple[Loss, Fix]] = ()
     if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
+        is_poor = best is None or bool(best.lost) or best.other_hardware
+        rest = clock if is_poor else clock.within(clock.seconds * _SHARE_OF_NEARER)
         searches: Sequence[Supposed] = ()
         if _may_be_nearer(best):
-            searches = _finish_supposed(supposed, trials, clauses, clock)
+            searches = _finish_supposed(supposed, trials, clauses, rest)
+        clock.limited |= rest.limited
         awaiting = _awaiting_fixes(searches, found.contradictions, concerned, best)
     return Explanation(
         problem=problem,

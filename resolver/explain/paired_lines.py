@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.model import text
 from resolver.model.constraint import ReleaseRequires
-from resolver.model.fact import Requires, component_requirements
+from resolver.model.fact import Constrains, Requires, Warns, component_requirements
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.resolve.candidates import names_prerelease, pins
@@ -48,13 +48,14 @@ def paired_projects(problem: Problem) -> set[NormalizedName]:
 def decisions(clauses: Clauses, problem: Problem) -> nx.DiGraph[NormalizedName]:
     """Return a graph of projects, from each to the projects of lines whose releases it decides.
 
-    A fact names the other project, or core metadata that is known pins it.
+    A fact names the other project, or core metadata that is known pins it. A bound or a warning
+    leaves it many releases, so it decides nothing.
     """
     named = named_projects(problem)
     graph: nx.DiGraph[NormalizedName] = nx.DiGraph()
     graph.add_nodes_from(named)
     for fact in problem.facts:
-        if fact.package in named:
+        if fact.package in named and not isinstance(fact, Constrains | Warns):
             others = named.intersection(fact.named_projects)
             graph.add_edges_from((fact.package, name) for name in others)
     for constraint in clauses.known:

@@ -1,16 +1,17 @@
-"""Write the version checks that `scan` found, as lines for people, JSON, and drafts of facts."""
+"""Write what `scan` found as lines for people and JSON, and version checks as drafts of facts."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import tomli_w
 from msgspec import to_builtins
 
 from resolver.audit.code_scan import FoundBound, ScannedCode
+from resolver.audit.import_scan import MissingImport
 from resolver.audit.version_checks import VersionCheck
 from resolver.errors import escaped
 from resolver.model.message import Message, joined, message
@@ -80,6 +81,38 @@ def drafts(
     return tomli_w.dumps({"constrains": facts}) if facts else ""
 
 
+def import_lines(file: str, other: str, missing: Sequence[MissingImport]) -> Iterator[Message]:
+    """Yield lines for the imports in `file` of what `other` does not have."""
+    yield message("scan.beside", file=file, other=other, count=len(missing))
+    for item in missing:
+        code = "scan.lacks-name" if item.name else "scan.lacks-module"
+        if not item.is_certain:
+            code = "scan.lacks-perhaps"
+        yield message(
+            code,
+            module=escaped(item.module),
+            name=escaped(item.name),
+            where=escaped(f"{item.path}:{item.line}"),
+        )
+        yield message(f"scan.run-{item.reach.value}")
+        if item.scope or item.under:
+            yield message("scan.reached", conditions=escaped(_reached(item)))
+
+
+def imports_json(file: str, beside: Mapping[str, Sequence[MissingImport]]) -> dict[str, Any]:
+    """Return the missing imports as an object for JSON, by the file of the other project."""
+    others = [
+        {"file": other, "imports": [_import_json(item) for item in missing]}
+        for other, missing in beside.items()
+    ]
+    return {"file": file, "beside": others}
+
+
+def _import_json(item: MissingImport) -> dict[str, Any]:
+    """Return one missing import as an object for JSON."""
+    return {**to_builtins(item), "reach": item.reach.value}
+
+
 def scan_json(
     package: str, version: str, file: str, scanned: ScannedCode, found: Sequence[FoundBound]
 ) -> dict[str, Any]:
@@ -135,8 +168,11 @@ def _cited_place(check: VersionCheck) -> str:
     return f"{check.path} #L{check.line}" if check.line else check.path
 
 
-def _reached(check: VersionCheck) -> str:
-    """Return the functions and conditions around a check; `import` if there are none."""
+def _reached(check: VersionCheck | MissingImport) -> str:
+    """Return the functions and conditions around a check or an import.
+
+    `import` if there are none.
+    """
     conditions = " and ".join(check.under)
     if len(conditions) > _SHOWN:
         conditions = f"{conditions[:_SHOWN]}…"

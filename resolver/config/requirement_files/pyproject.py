@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +27,8 @@ from resolver.phrase import cause, phrase
 _Element = str | dict[str, str]
 
 # The kinds of lists that can include each other.
+# A normalised name. A key that is none may be anything, and is not shown.
+_NAME: Final = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 _EXTRA: Final = "extra"
 _GROUP: Final = "dependency group"
 # The names of these kinds in errors.
@@ -137,6 +140,16 @@ class _ProjectReader:
             require_known(_TITLES[kind], names, {*keys, *others[kind]}, self._document.name)
             own = [name for name in names if texts.name(name) in keys]
             self._take_all(self._included(kind, own, self._document.name))
+            self._leave_out_others(kind)
+
+    def _leave_out_others(self, kind: str) -> None:
+        """Record the extras or groups that nobody asked for, in one row."""
+        lists = self._lists[kind]
+        names = [name for name in lists.keys if (kind, name) not in self._seen]
+        shown = ", ".join(name for name in names if _NAME.fullmatch(name))
+        if shown:
+            code = "import.extras-not-taken" if kind == _EXTRA else "import.groups-not-taken"
+            self._result.leave_out(FileLine(shown, self._document.line(*lists.path), shown), code)
 
     def _take_all(self, elements: Iterator[_PlacedElement]) -> None:
         """Add requirements in their order. An included list replaces the element that includes it.

@@ -93,6 +93,23 @@ def test_row_drops_a_companion_that_no_release_suits(rows: list[Edits]) -> None:
     assert SetLine(3, "") in rows[0]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        fact("constrains", "tool", ">=0", 'bounds = ["engine<9"]'),
+        fact("warns", "tool", ">=0", 'with = ["engine>=9"]\ntext = "it fails"'),
+    ],
+)
+def test_row_leaves_lines_that_only_bound_others(rows: list[Edits], more: str) -> None:
+    """`tool` bounds or warns of `engine`, but goes with many releases of it."""
+    catalog = DataCatalog().serve("plugin 1 2", "tool 1 2", *RELEASES)
+    lines = ("engine==3", "base==3", "plugin==2", "tool==1")
+    way = first_way(catalog, *lines, more=target() + PLUGINS + more)
+    assert way == ["engine==1", "base==1", "plugin==1"]
+    changed = [edit.number for edits in rows for edit in edits if isinstance(edit, SetLine)]
+    assert 3 not in changed
+
+
 def test_row_keeps_a_companion_that_its_anchor_needs() -> None:
     """`plugin` 1 needs `kernels`, which are for another CANN; with it, nothing is dropped."""
     catalog = DataCatalog().serve("plugin 1: kernels", "plugin 2", *RELEASES)
