@@ -36,11 +36,12 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.reasons import origin_span
+from resolver.report.explanation.grouping import origin_span
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.unavailable import reason_details
 from resolver.resolve.independent_check import check
-from resolver.resolve.solver import Refutation, solve
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import solve
 from tests.components import COMPONENTS, value
 from tests.references import read_source
 

@@ -9,8 +9,8 @@ from resolver.model.constraint import (
     ComponentValue,
     Excluded,
     Exclusive,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
     WhyNot,
@@ -44,7 +44,7 @@ def requires(
     if isinstance(subject, str):
         name, _, extra = subject.removesuffix("]").partition("[")
         subject = Package(name, extra)
-    constraint = Requires(subject, text, source, fact)
+    constraint = ReleaseRequires(subject, text, source, fact)
     return Reason(constraint=constraint, versions=versions, where=where)
 
 

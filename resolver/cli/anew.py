@@ -18,7 +18,7 @@ from resolver.model.lock import Lock, PinChange
 from resolver.model.message import Message, message
 from resolver.model.problem import Problem
 from resolver.resolve.provider import Tick
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.universe import Universe
 
 # The keys of a lock that are about the previous lock.

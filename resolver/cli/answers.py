@@ -34,15 +34,17 @@ from resolver.model.message import Message, joined
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.reasons import grouped
+from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import way_to_matrices
+from resolver.resolve.builds import solve_builds
 from resolver.resolve.missing_extras import missing_extras
 from resolver.resolve.newer_pins import newer_pins, undated_pins
 from resolver.resolve.outdated_pins import outdated_pins
 from resolver.resolve.provider import Tick
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.skipped_releases import skipped_releases
-from resolver.resolve.solver import Refutation, decide, solve_builds
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:

@@ -46,7 +46,8 @@ from resolver.phrase import phrase
 from resolver.report.explanation.sentences import expected_text, indexes_of
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.premises import premises
-from resolver.resolve.solver import Refutation, decide, prove, search
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide, prove, search
 from resolver.resolve.universe import Universe
 
 T = TypeVar("T")
@@ -116,9 +117,9 @@ class CellSolver:
         self._has_unhashed = any(not recorded.sha256 for recorded in self.grid.problem.recorded)
         # The use, project and release of cells for which files without a sha256 gave an answer.
         self._expected: set[tuple[str, str, str]] = set()
-        # The proofs that cells of the present release have no solution, by use, platform, practices
+        # The premises of refutations of cells of the present release, by use, platform, practices
         # and `unhashed`.
-        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Premise, ...]]] = {}
+        self._premises: dict[tuple[str, str, Practices, bool], list[tuple[Premise, ...]]] = {}
         self._proven_release = ""
         # The practices that cells needed, by use, release, platform and `unhashed`.
         self._needed: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
@@ -286,21 +287,21 @@ class CellSolver:
     def _is_refuted(self, case: _Case, practices: Practices) -> bool:
         """Return whether a cell has no solution with these practices.
 
-        Proofs for other machines are tried first.
+        Premises of refutations for other machines are tried first.
         """
         cell = case.cell
         if cell.release != self._proven_release:
-            self._proofs.clear()
+            self._premises.clear()
             self._proven_release = cell.release
         universe = self._universe(case, practices)
         key = cell.use, cell.platform, practices, case.unhashed
-        proofs = self._proofs.setdefault(key, [])
-        if any(_holds(proof, universe) for proof in proofs):
+        known = self._premises.setdefault(key, [])
+        if any(_refute(found, universe) for found in known):
             return True
         answer = prove(universe)
         if isinstance(answer, Resolution):
             return False
-        proofs.append(premises(answer.clauses, answer.core))
+        known.append(premises(answer.clauses, answer.core))
         return True
 
     # --- answers
@@ -394,24 +395,24 @@ def _key(case: _Case) -> tuple[str, str, str, bool]:
     return case.cell.use, case.cell.release, case.cell.platform, case.unhashed
 
 
-def _holds(proof: Sequence[Premise], universe: Universe) -> bool:
-    """Return whether a proof for another machine also holds for the problem of a universe.
+def _refute(found: Sequence[Premise], universe: Universe) -> bool:
+    """Return whether premises found for another machine also refute the problem of a universe.
 
-    Lines in it must be lines of this problem. `check_refutation` must confirm all its premises.
+    Lines in them must be lines of this problem. `check_refutation` must confirm all its premises.
     """
     problem = universe.problem
     stack = problem.stack
     lines = {root.origin for root in (*stack.requirements, *stack.constraints)}
-    found = []
-    for premise in proof:
+    adapted = []
+    for premise in found:
         constraint = premise.constraint
         if isinstance(constraint, (StackLine, BuildLine)) and constraint.whole not in lines:
             return False
         if isinstance(constraint, ComponentValue):
             # Take the value that this machine has.
             constraint = problem.component_value(constraint.component)
-        found.append(replace(premise, constraint=constraint))
-    return not check_refutation(problem, found, universe.catalog)
+        adapted.append(replace(premise, constraint=constraint))
+    return not check_refutation(problem, adapted, universe.catalog)
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from resolver.index import snapshot
 from resolver.index.recording import Recording, RecordingCatalog
 from resolver.lock.previous import KEEP_ALL, Preferences
 from resolver.phrase import phrase
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.universe import Universe
 
 

@@ -44,7 +44,7 @@ from resolver.report import render
 # A run without conflicts does not need these types.
 if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
-    from resolver.resolve.solver import Refutation
+    from resolver.resolve.refutation import Refutation
 
 _Result = TypeVar("_Result")
 
@@ -279,7 +279,7 @@ class Session:
         problem, own_preferences = job.problem, self.policy.preferences(job.previous)
         # A remembered lock does not need the solver.
         from resolver.cli.answers import lock_or_refutation
-        from resolver.resolve.solver import Refutation
+        from resolver.resolve.refutation import Refutation
         from resolver.resolve.universe import Universe
 
         progress = self.settings.progress.solving

@@ -63,7 +63,8 @@ class SharedVersions:
     def _solve(self, catalog: Catalog, tick: Tick | None) -> Pins:
         """Return the pins of the common solution; empty if there is none or it is undecided."""
         # A run in which all locks are remembered does not need the solver.
-        from resolver.resolve.solver import Refutation, decide
+        from resolver.resolve.refutation import Refutation
+        from resolver.resolve.solver import decide
         from resolver.resolve.universe import Universe
 
         preferred: Pins = {}

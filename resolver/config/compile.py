@@ -31,11 +31,9 @@ from resolver.model.component import Components, Value, nearest
 from resolver.model.constraint import StackKey, StackLine
 from resolver.model.edit import Edits
 from resolver.model.fact import (
-    Constrains,
     Fact,
     Need,
     Practice,
-    Requires,
     Strength,
 )
 from resolver.model.problem import (
@@ -433,20 +431,9 @@ def _without_relaxed(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Itera
         ignored: set[str] = set()
         for set_aside in about_fact:
             ignored.update(set_aside.needs)
-        remaining = _without_needs(fact, ignored)
+        remaining = fact.without_needs(ignored)
         if remaining is not None:
             yield remaining
-
-
-def _without_needs(fact: Fact, ignored: set[str]) -> Fact | None:
-    """Return a fact without the requirements or bounds with these texts; None if none is left."""
-    if isinstance(fact, Requires):
-        needs = tuple(need for need in fact.needs if str(need) not in ignored)
-        return replace(fact, needs=needs) if needs else None
-    if isinstance(fact, Constrains):
-        bounds = tuple(bound for bound in fact.bounds if str(bound) not in ignored)
-        return replace(fact, bounds=bounds) if bounds else None
-    return None
 
 
 def _partition(
@@ -481,14 +468,13 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
 
 
 def _values(target: Target, facts: Iterable[Fact]) -> dict[str, tuple[Value, ...]]:
-    """Return the values of each component that are known, or that `requires` facts name.
+    """Return the values of each component that are known, or that the facts require.
 
     The values nearest to the target's own value come first.
     """
     needs: list[Need] = []
     for fact in facts:
-        if isinstance(fact, Requires):
-            needs += fact.needs
+        needs += fact.added_needs
     values_by_component = {}
     for component, own_value in target.system.items():
         values = [own_value, *target.components[component].known]

@@ -18,6 +18,7 @@ from resolver.config.toml_files import Document
 from resolver.errors import InputError, did_you_mean, known_names
 from resolver.model import fact as model
 from resolver.model.component import BUILT_IN, Components
+from resolver.model.requirement import ComponentRequirement
 from resolver.phrase import phrase
 
 # A function that returns file:line: key of a value, given the keys that lead to it in a row.
@@ -178,12 +179,23 @@ def _projects_of(fact: model.Fact) -> Sequence[NormalizedName]:
     return (fact.package, *fact.named_projects)
 
 
+def _component_requirements(
+    fact: model.Fact,
+) -> Iterator[tuple[str, int, ComponentRequirement]]:
+    """Yield the requirements on components in a fact, each with its key and its position there."""
+    for field, key in zip(fact.__struct_fields__, fact.__struct_encode_fields__, strict=True):
+        values = getattr(fact, field)
+        if not isinstance(values, tuple):
+            continue
+        for position, value in enumerate(values):
+            if isinstance(value, ComponentRequirement):
+                yield key, position, value
+
+
 def _check(fact: model.Fact, place: Place, components: Components) -> None:
     """Raise InputError for values and combinations of keys that a fact must not have."""
-    for key in ("needs", "add", "unless", "when", "with"):
-        field = "others" if key == "with" else key
-        for position, need in enumerate(getattr(fact, field, ())):
-            require_known_values(need, components, place(key, position))
+    for key, position, need in _component_requirements(fact):
+        require_known_values(need, components, place(key, position))
     if isinstance(fact, model.Names | model.Warns) and fact.component not in ("", *components):
         raise InputError(
             phrase("there is no component `{name}`", name=fact.component),

@@ -64,7 +64,7 @@ class Distance(NamedTuple):
 NO_DISTANCE = Distance(0, 0)
 
 # The release or value that each changed line or component gets.
-Choice = Mapping[Constraint, Candidate]
+Replacements = Mapping[Constraint, Candidate]
 
 
 class Alternatives:
@@ -99,10 +99,10 @@ class Alternatives:
 
     # --- of several changes together
 
-    def choices(self, changing: Sequence[Constraint], *, newest: bool) -> Iterator[Choice]:
+    def all_of(self, changing: Sequence[Constraint], *, newest: bool) -> Iterator[Replacements]:
         """Yield releases and values for a set of changes, the preferred ones first.
 
-        Nothing is yielded that the clauses rule out, and what they learn while one choice is tried
+        Nothing is yielded that the clauses rule out, and what they learn while some are tried
         applies to the next. The line with the fewest candidates is decided first, components last.
         The number of candidates that are looked at is limited, and so is the time. With `newest`,
         newest releases are preferred; without it, releases that are nearest to what a line asks
@@ -114,16 +114,16 @@ class Alternatives:
         def urgency(constraint: Constraint) -> tuple[bool, int]:
             return isinstance(constraint, ComponentValue), len(options[constraint])
 
-        for choice in self._complete(options, sorted(options, key=urgency), {}, looks):
-            if self.unreadable.isdisjoint(choice.values()):
-                yield choice
+        for replacements in self._complete(options, sorted(options, key=urgency), {}, looks):
+            if self.unreadable.isdisjoint(replacements.values()):
+                yield replacements
 
     def options(
         self, changing: Sequence[Constraint], *, newest: bool
     ) -> Mapping[Constraint, Sequence[Candidate]]:
         """Return the candidates of each line and component that a set of changes gives a new value.
 
-        Releases that could not be read are left out. `newest` is as in `choices`.
+        Releases that could not be read are left out. `newest` is as in `all_of`.
         """
         listed_only = any(changes.issubset(changing) for changes in self.met_unlisted)
         options = {}
@@ -141,10 +141,10 @@ class Alternatives:
         self,
         options: Mapping[Constraint, Sequence[Candidate]],
         free: Sequence[Constraint],
-        choice: Choice,
+        replacements: Replacements,
         looks: Iterator[int],
-    ) -> Iterator[Choice]:
-        """Yield every complete choice that begins with `choice`.
+    ) -> Iterator[Replacements]:
+        """Yield all replacements that begin with the given ones and leave nothing free.
 
         `free` are the lines and components that have no candidate yet. One item of `looks` is taken
         for each candidate that is looked at; without further items, nothing more is yielded. Values
@@ -152,15 +152,15 @@ class Alternatives:
         releases.
         """
         if not free:
-            yield choice
+            yield replacements
             return
         clauses, constraint = self._clauses, free[0]
         candidates = options[constraint]
         if isinstance(constraint, ComponentValue):
             candidates = sorted(
-                candidates, key=lambda value: self.doubt({**choice, constraint: value})
+                candidates, key=lambda value: self.doubt({**replacements, constraint: value})
             )
-        chosen = [clauses.variable(candidate) for candidate in choice.values()]
+        chosen = [clauses.variable(candidate) for candidate in replacements.values()]
         opened = 0
         for number, candidate in enumerate(candidates):
             if next(looks, None) is None:
@@ -174,7 +174,7 @@ class Alternatives:
             opened += 1
             open_release(clauses, candidate)
             if clauses.satisfiable(variables):
-                completed = {**choice, constraint: candidate}
+                completed = {**replacements, constraint: candidate}
                 yield from self._complete(options, free[1:], completed, looks)
             if not clauses.satisfiable(chosen):
                 # By what was read, no candidate of this line or component is possible any more.
@@ -189,7 +189,7 @@ class Alternatives:
 
         Releases with a grave warning come later, and unlisted releases last. Unlisted releases that
         seem to be for other machines are left out. Warnings about components that are `changing` as
-        well are not considered yet. `newest` is as in `choices`.
+        well are not considered yet. `newest` is as in `all_of`.
         """
         if isinstance(constraint, ComponentValue):
             package = Package(constraint.component, "", PackageKind.COMPONENT)
@@ -388,9 +388,9 @@ class Alternatives:
 
     # --- objections
 
-    def count_unlisted(self, choice: Choice) -> int:
-        """Return how many releases of a choice are unlisted."""
-        return sum(self._is_unlisted(candidate) for candidate in choice.values())
+    def count_unlisted(self, replacements: Replacements) -> int:
+        """Return how many of the replacements are unlisted releases."""
+        return sum(self._is_unlisted(candidate) for candidate in replacements.values())
 
     def unlisted(self, resolution: Resolution) -> list[str]:
         """Return the projects of lines whose release in a lock is unlisted."""
@@ -401,17 +401,17 @@ class Alternatives:
             and self._is_unlisted(Candidate(Package(pin.name), pin.release))
         ]
 
-    def doubt(self, choice: Choice) -> int:
-        """Return the surcharge for the doubtful releases of a choice.
+    def doubt(self, replacements: Replacements) -> int:
+        """Return the surcharge for the doubtful releases among replacements.
 
-        They are judged on the target with the component values of the choice. See `costs` for the
+        They are judged on the target with the component values among them. See `costs` for the
         amounts.
         """
         machine = dict(self._system)
-        for constraint, candidate in choice.items():
+        for constraint, candidate in replacements.items():
             if isinstance(constraint, ComponentValue) and not isinstance(candidate.chosen, Release):
                 machine[constraint.component] = candidate.chosen
-        return sum(self._doubt(candidate, machine) for candidate in choice.values())
+        return sum(self._doubt(candidate, machine) for candidate in replacements.values())
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """Return the surcharge for a release on a machine with these values; 0 for a component."""

@@ -24,8 +24,8 @@ from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
 from resolver.model.dependency import Candidate
 from resolver.model.message import Message, message, verbatim
 from resolver.model.resolution import Resolution
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.soft_requirements import releases_for
-from resolver.resolve.solver import Refutation
 
 # How many later releases are tried where they speak against the one that a line gets.
 _LATER_TRIED = 3

@@ -25,11 +25,10 @@ from resolver.model.change import (
     ExtrasRemoved,
     VersionChanged,
 )
-from resolver.model.constraint import ComponentValue, RequirementSource, Requires, StackLine
+from resolver.model.constraint import ComponentValue, ReleaseRequires, RequirementSource, StackLine
 from resolver.model.dependency import Candidate
 from resolver.model.explanation import Contradiction, Fix
-from resolver.model.fact import Requires as RequiresFact
-from resolver.model.fact import component_requirements
+from resolver.model.fact import Requires, component_requirements
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Reason, ReleaseRange
 from resolver.model.resolution import Pin, Resolution
@@ -214,7 +213,7 @@ def _asked_and_needed(contradiction: Contradiction) -> tuple[set[str], set[str]]
         match reason.constraint:
             case StackLine(text=line):
                 asked.add(_project_of(line))
-            case Requires(text=line):
+            case ReleaseRequires(text=line):
                 needed.add(_project_of(line))
             case _:
                 pass
@@ -243,7 +242,7 @@ def families(changes: Sequence[Change]) -> list[list[Change]]:
 def _projects_in(reason: Reason) -> set[str]:
     """Return the project that has a requirement, and the one that it is about."""
     constraint = reason.constraint
-    if not isinstance(constraint, Requires):
+    if not isinstance(constraint, ReleaseRequires):
         return set()
     return {constraint.package.name, _project_of(constraint.text)}
 
@@ -285,12 +284,14 @@ def _needs_on_component(change: ComponentChanged, resolution: Resolution) -> Ite
     component = change.component
     before = component.parse(change.before)
     for fact in applied_facts(resolution):
-        if not isinstance(fact, RequiresFact):
+        if not isinstance(fact, Requires):
             continue
         pin = resolution.pin(fact.package)
         for need in component_requirements(fact.added_needs):
             if pin and need.component == component.name and not need.allows(before):
-                constraint = Requires(Package(pin.name), str(need), RequirementSource.FACT, fact)
+                constraint = ReleaseRequires(
+                    Package(pin.name), str(need), RequirementSource.FACT, fact
+                )
                 yield _reason(constraint, pin.version)
 
 
@@ -298,7 +299,7 @@ def _needs_of_others(name: str, before: SpecifierSet, resolution: Resolution) ->
     """Yield the requirements on a project in a lock that what a line asked for does not meet."""
     pin = resolution.pin(name)
     for constraint in pin.because if pin is not None else ():
-        if not isinstance(constraint, Requires):
+        if not isinstance(constraint, ReleaseRequires):
             continue
         requirer = resolution.pin(constraint.package.name)
         needed = text.requirement(constraint.text).specifier
@@ -312,7 +313,7 @@ def _follows(reason: Reason, resolution: Resolution) -> bool:
     Then that other release is more of a reason.
     """
     pin = resolution.pin(reason.project)
-    return pin is not None and any(isinstance(line, Requires) for line in pin.exact_because)
+    return pin is not None and any(isinstance(line, ReleaseRequires) for line in pin.exact_because)
 
 
 def _are_apart(before: SpecifierSet, needed: SpecifierSet) -> bool:
@@ -335,11 +336,11 @@ def _needs_of_before(
     if candidate is None:
         return
     for edge in universe.edges(candidate):
-        if isinstance(edge.constraint, Requires) and _is_unmet(edge.constraint, resolution):
+        if isinstance(edge.constraint, ReleaseRequires) and _is_unmet(edge.constraint, resolution):
             yield _reason(edge.constraint, candidate.version)
 
 
-def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:
+def _is_unmet(constraint: ReleaseRequires, resolution: Resolution) -> bool:
     """Return whether a requirement is on a project whose pin in a lock cannot meet it.
 
     The pin does not meet it, and neither would another one: a line or a requirement in the lock
@@ -354,12 +355,12 @@ def _is_unmet(constraint: Requires, resolution: Resolution) -> bool:
     others = [
         text.requirement(other.text).specifier
         for other in pin.because
-        if isinstance(other, (StackLine, Requires)) and _project_of(other.text)
+        if isinstance(other, (StackLine, ReleaseRequires)) and _project_of(other.text)
     ]
     return any(_are_apart(need.specifier, other) for other in others)
 
 
-def _reason(constraint: Requires, version: Version) -> Reason:
+def _reason(constraint: ReleaseRequires, version: Version) -> Reason:
     """Return the reason that a release has a requirement."""
     return Reason(
         constraint=constraint,

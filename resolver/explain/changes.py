@@ -13,7 +13,7 @@ from packaging.version import Version
 from resolver.config.decode import parse_need
 from resolver.config.stack_lines import stack_lines
 from resolver.explain import costs
-from resolver.explain.alternatives import NO_DISTANCE, Alternatives
+from resolver.explain.alternatives import NO_DISTANCE, Alternatives, Replacements
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.stack_text import table_text
 from resolver.explain.trials import Trials
@@ -43,8 +43,8 @@ from resolver.model.constraint import (
     Line,
     LinePart,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
     extra_part,
@@ -104,11 +104,11 @@ class Changes:
                 return costs.POLICY
             case ComponentValue():
                 return costs.component_price(self._problem.target.components[constraint.component])
-            case Requires() if _is_override(constraint):
+            case ReleaseRequires() if _is_override(constraint):
                 return costs.OVERRIDE
-            case Requires(fact=facts.Requires() as fact) if _names_machines(fact):
+            case ReleaseRequires(fact=facts.Requires() as fact) if _names_machines(fact):
                 return None
-            case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
+            case ReleaseRequires(fact=facts.Requires() as fact) | Excluded(fact=fact):
                 return costs.RELAX.get(fact.strength)
             case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
                 return costs.POLICY
@@ -185,7 +185,7 @@ class Changes:
             return [*self._overridden_together(constraint)]
         return [constraint]
 
-    def _overridden_together(self, constraint: Requires) -> list[Requires]:
+    def _overridden_together(self, constraint: ReleaseRequires) -> list[ReleaseRequires]:
         """Return the requirements that the same `replaces` fact removes, the given one included."""
         package = constraint.package.name
         needed = texts.requirement(constraint.text).name
@@ -198,24 +198,24 @@ class Changes:
 
     # --- the changed stack
 
-    def apply(
-        self, changing: Sequence[Constraint], choice: Mapping[Constraint, Candidate]
-    ) -> ChangedStack:
+    def apply(self, changing: Sequence[Constraint], replacements: Replacements) -> ChangedStack:
         """Return the stack with a set of changes.
 
-        `choice` has the release or value for each line or component that gets another one.
+        `replacements` has the release or value for each line or component that gets another one.
         """
         lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
-        changes = list(self._changes_of_lines(lines, choice))
+        changes = list(self._changes_of_lines(lines, replacements))
         bounds = [self._constraints[line] for line in lines if line in self._constraints]
         changes += map(_of_bound, bounds)
         for constraint in changing:
             match constraint:
                 case ComponentValue():
-                    changes.append(self._of_component(constraint, str(choice[constraint].chosen)))
-                case Requires() if _is_override(constraint):
+                    changes.append(
+                        self._of_component(constraint, str(replacements[constraint].chosen))
+                    )
+                case ReleaseRequires() if _is_override(constraint):
                     changes.append(self._of_metadata(constraint, changes))
-                case Requires() | Excluded():
+                case ReleaseRequires() | Excluded():
                     changes.append(self._of_fact(constraint))
                 case Unavailable():
                     changes.append(self._of_policy(constraint))
@@ -223,11 +223,11 @@ class Changes:
                     pass
         lost_extras: list[str] = []
         for line in lines:
-            lost_extras += self._lost_extras(line, choice)
+            lost_extras += self._lost_extras(line, replacements)
         return ChangedStack(
             changes=tuple(changes),
             price=self.total_price(changing)
-            + self.alternatives.doubt(choice)
+            + self.alternatives.doubt(replacements)
             + costs.EXTRA * len(lost_extras),
             risky=any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes),
         )
@@ -256,12 +256,12 @@ class Changes:
         project, where = constraint.project, self._problem.stack.where
         return PrereleasesAdmitted(project=project, where=where)
 
-    def _of_fact(self, constraint: Requires | Excluded) -> FactSetAside:
+    def _of_fact(self, constraint: ReleaseRequires | Excluded) -> FactSetAside:
         """Return the change that sets aside a fact, or one requirement that it states."""
         fact = constraint.fact
         # Requirements of metadata are removed by `_of_metadata`.
         assert fact is not None  # noqa: S101
-        text = constraint.text if isinstance(constraint, Requires) else ""
+        text = constraint.text if isinstance(constraint, ReleaseRequires) else ""
         need = parse_need(text, self._problem.target.components, direct=True) if text else None
         return FactSetAside(
             fact=fact.id,
@@ -273,7 +273,7 @@ class Changes:
     # --- lines
 
     def _changes_of_lines(
-        self, changing: Sequence[Line], choice: Mapping[Constraint, Candidate]
+        self, changing: Sequence[Line], replacements: Replacements
     ) -> Iterator[Change]:
         """Yield the change of each line with a part in `changing`, in the order of the stack."""
         for root in self._requirements:
@@ -281,7 +281,7 @@ class Changes:
             if any(map(costs.drops, parts)):
                 yield self.dropped(root)
             elif parts:
-                yield self._change_of_line(root, parts, choice)
+                yield self._change_of_line(root, parts, replacements)
 
     def dropped(self, root: RootRequirement) -> LineDropped:
         """Return the change that drops a line of the stack."""
@@ -291,9 +291,9 @@ class Changes:
         self,
         root: RootRequirement,
         parts: Sequence[Line],
-        choice: Mapping[Constraint, Candidate],
+        replacements: Replacements,
     ) -> LineChanged:
-        """Return the change of a line to the release in `choice`, or without some extras.
+        """Return the change of a line to the release in `replacements`, or without some extras.
 
         `parts` are the parts of the line that change.
         """
@@ -304,9 +304,9 @@ class Changes:
         specifier, distance = None, NO_DISTANCE
         for part in parts:
             if part.part == VERSION_PART:
-                specifier = SpecifierSet(f"=={choice[part].version}")
-                distance = self.alternatives.distance(part.whole, choice[part])
-                removed.update(self._lost_extras(part, choice))
+                specifier = SpecifierSet(f"=={replacements[part].version}")
+                distance = self.alternatives.distance(part.whole, replacements[part])
+                removed.update(self._lost_extras(part, replacements))
             else:
                 removed.add(part.part.removeprefix(extra_part("")))
         extras = tuple(extra for extra in need.extras if extra not in removed)
@@ -324,7 +324,7 @@ class Changes:
             days=distance.days,
         )
 
-    def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
+    def _lost_extras(self, part: Line, replacements: Replacements) -> list[str]:
         """Return the extras of a line that its new release neither declares nor uses.
 
         Empty if the version of the line does not change.
@@ -333,7 +333,7 @@ class Changes:
             return []
         need = self._requirements[self._places[part.whole]].need
         extras = need.extras if isinstance(need, Requirement) else ()
-        return [extra for extra in extras if self._is_lost(choice[part], extra)]
+        return [extra for extra in extras if self._is_lost(replacements[part], extra)]
 
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
         """Return whether a release neither declares an extra nor requires anything for it.
@@ -351,7 +351,7 @@ class Changes:
 
     # --- metadata
 
-    def _of_metadata(self, constraint: Requires, changes: Sequence[Change]) -> Change:
+    def _of_metadata(self, constraint: ReleaseRequires, changes: Sequence[Change]) -> Change:
         """Return the change that removes a requirement from upstream metadata.
 
         It adds a `replaces` fact for the releases that the stack asks for after the other
@@ -385,7 +385,7 @@ class Changes:
             rows=rows,
         )
 
-    def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
+    def _texts_by_version(self, constraint: ReleaseRequires) -> dict[Version, set[str]]:
         """Return the requirements that one `replaces` fact removes, by the version with them."""
         texts_by_version: dict[Version, set[str]] = {}
         for removed in self._overridden_together(constraint):
@@ -409,13 +409,13 @@ class Changes:
         ]
 
 
-def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
+def _is_override(constraint: Constraint) -> TypeGuard[ReleaseRequires]:
     """Return whether a constraint is a requirement that a `replaces` fact can remove.
 
     Those are requirements from the metadata of an archive, and from facts in place of such
     metadata.
     """
-    if not isinstance(constraint, Requires):
+    if not isinstance(constraint, ReleaseRequires):
         return False
     if constraint.source is RequirementSource.METADATA:
         return True

@@ -12,7 +12,7 @@ from resolver.model.constraint import (
     Constraint,
     Excluded,
     Exclusive,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -84,7 +84,7 @@ def _leaves_no_candidate(
         candidate.package: {candidate} for candidate in assumed
     }
     for constraint in restricting:
-        if isinstance(constraint, (Requires, Exclusive)):
+        if isinstance(constraint, (ReleaseRequires, Exclusive)):
             for package, parents in releases_with(clauses, constraint).items():
                 chosen[package] = chosen.get(package, parents) & parents
     if not all(chosen.values()):
@@ -112,7 +112,7 @@ def restricted_packages(clauses: Clauses, constraint: Constraint) -> list[Packag
             return [Package(constraint.component, "", PackageKind.COMPONENT)]
         case Unavailable() | Excluded():
             return [Package(constraint.project)]
-        case StackLine() | BuildLine() | Requires() | Exclusive():
+        case StackLine() | BuildLine() | ReleaseRequires() | Exclusive():
             packages: dict[Package, None] = {}
             for _, edge in clauses.edges.get(constraint, ()):
                 package = edge.package

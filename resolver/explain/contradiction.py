@@ -19,7 +19,7 @@ from resolver.explain.user_constraints import (
     without_user_constraints,
 )
 from resolver.model import text
-from resolver.model.constraint import Constraint, Requires
+from resolver.model.constraint import Constraint, ReleaseRequires
 from resolver.model.dependency import Candidate
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
@@ -148,7 +148,7 @@ def _splitting_packages(core: Sequence[Constraint], done: set[Package]) -> list[
     requirements = dict.fromkeys(
         (constraint.package, constraint.text)
         for constraint in core
-        if isinstance(constraint, Requires)
+        if isinstance(constraint, ReleaseRequires)
     )
     counts = Counter(package for package, _ in requirements)
     return [package for package, count in counts.most_common() if count > 1 and package not in done]
@@ -169,7 +169,7 @@ def _cases(
     others = [
         constraint
         for constraint in core
-        if not isinstance(constraint, Requires) or constraint.package != package
+        if not isinstance(constraint, ReleaseRequires) or constraint.package != package
     ]
     cases: dict[tuple[Constraint, ...], list[Candidate]] = {}
     for candidate in clauses.packages[package]:

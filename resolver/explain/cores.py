@@ -23,10 +23,17 @@ from resolver.explain.user_constraints import (
     user_set_of,
     without_user_constraints,
 )
-from resolver.model.constraint import Constraint, NoCandidate, Requires, StackLine, Unavailable
+from resolver.model.constraint import (
+    Constraint,
+    NoCandidate,
+    ReleaseRequires,
+    StackLine,
+    Unavailable,
+)
 from resolver.model.package import Package
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, faults_of_core
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import faults_of_core
 
 # A smallest core is looked for only if the minimal one has at most so many constraints, user
 # constraints apart.
@@ -159,8 +166,10 @@ def readable_core(
     else:
         # Requirements from tables about the same projects are preferred to other ones. A core with
         # the fewest constraints would take too long to find.
-        packages = {constraint.package for constraint in core if isinstance(constraint, Requires)}
-        related = [constraint for constraint in tables if isinstance(constraint, Requires)]
+        packages = {
+            constraint.package for constraint in core if isinstance(constraint, ReleaseRequires)
+        }
+        related = [constraint for constraint in tables if isinstance(constraint, ReleaseRequires)]
         related = [constraint for constraint in related if constraint.package in packages]
         core = tuple(clauses.preferred([], list(dict.fromkeys([*hard, *related, *core]))))
     return tuple(clauses.minimal(among=core))

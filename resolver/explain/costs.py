@@ -27,9 +27,8 @@ from resolver.model.change import (
     VersionChanged,
 )
 from resolver.model.component import Component
-from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
-from resolver.model.fact import Fact, Strength, Warns, component_requirements, projects_of
-from resolver.model.fact import Requires as RequiresFact
+from resolver.model.constraint import BuildLine, Constraint, Excluded, ReleaseRequires, StackLine
+from resolver.model.fact import Fact, Requires, Strength, Warns, component_requirements, projects_of
 from resolver.phrase import phrase
 from resolver.resolve.candidates import names_prerelease
 
@@ -295,7 +294,7 @@ def no_longer_needed(change: Change) -> str | None:
 
 def risky(constraint: Constraint) -> bool:
     """Return whether changing a constraint contradicts a fact or upstream's metadata."""
-    return isinstance(constraint, (Requires, Excluded))
+    return isinstance(constraint, (ReleaseRequires, Excluded))
 
 
 def is_pairing(constraint: Constraint) -> bool:
@@ -303,7 +302,7 @@ def is_pairing(constraint: Constraint) -> bool:
 
     That is a `requires` fact that says with which values of a component a release works.
     """
-    if not isinstance(constraint, Requires) or not isinstance(constraint.fact, RequiresFact):
+    if not isinstance(constraint, ReleaseRequires) or not isinstance(constraint.fact, Requires):
         return False
     return bool(component_requirements(constraint.fact.needs))
 

@@ -32,7 +32,7 @@ from resolver.model.change import Change
 from resolver.model.constraint import (
     BuildLine,
     Constraint,
-    Requires,
+    ReleaseRequires,
     Unavailable,
 )
 from resolver.model.explanation import Attempt, Awaited, Contradiction, Explanation, Fix
@@ -41,7 +41,7 @@ from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.reason import Reason
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import cutoff_text, described
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.universe import Universe
 
 # The largest share of the time for whether the answer depends on an index that did not answer.
@@ -88,8 +88,8 @@ def explanation_of(
     clauses = refutation.clauses
     problem = clauses.universe.problem
     awaited = awaited_by(refutation, clock.within(clock.seconds * _SHARE_OF_AWAITED))
-    conflicts = _found_conflicts(refutation, clock)
-    report(problem, tuple(conflicts.contradictions), awaited)
+    found = _found_in_time(refutation, clock)
+    report(problem, tuple(found.contradictions), awaited)
     is_all_reachable = not any(
         depends_on_unreachable_index(constraint, clauses) for constraint in clauses.known
     )
@@ -97,7 +97,7 @@ def explanation_of(
     own_clock = clock if is_all_reachable else clock.within(clock.left * _SHARE_OF_SOLVED)
     trials = Trials(compiler, clauses.universe, own_clock, options, catalog_of, read_shipped)
     trials.learn(refutation)
-    search = FixSearch(clauses, conflicts.cores, trials, report_fix)
+    search = FixSearch(clauses, found.cores, trials, report_fix)
     supposed = None
     if is_all_reachable:
         search.try_known()
@@ -105,35 +105,37 @@ def explanation_of(
         supposed = _try_known_of_both(search, clauses, clock)
     search.try_changes()
     for core, hidden in search.results.further:
-        conflicts.add(core, hidden)
-    concerned = _projects_of(conflicts.contradictions)
-    fixes = [(loss_of(fix), fix) for fix in split(trials, conflicts.cores, concerned)]
+        found.add(core, hidden)
+    concerned = _projects_of(found.contradictions)
+    fixes = [(loss_of(fix), fix) for fix in split(trials, found.cores, concerned)]
     clock.limited |= own_clock.limited
-    fixes += _solved_fixes(search, conflicts.contradictions, concerned)
+    fixes += _solved_fixes(search, found.contradictions, concerned)
     awaiting: Sequence[tuple[Loss, Fix]] = ()
     if not is_all_reachable:
         best = min((loss for loss, _ in fixes), default=None)
         is_poor = best is None or bool(best.lost) or best.other_hardware
         rest = clock if is_poor else clock.within(clock.seconds * _SHARE_OF_NEARER)
-        worlds = _finished_worlds(supposed, trials, clauses, rest) if _may_be_nearer(best) else []
+        searches: Sequence[Supposed] = ()
+        if _may_be_nearer(best):
+            searches = _finish_supposed(supposed, trials, clauses, rest)
         clock.limited |= rest.limited
-        awaiting = _awaiting_fixes(worlds, conflicts.contradictions, concerned, best)
+        awaiting = _awaiting_fixes(searches, found.contradictions, concerned, best)
     return Explanation(
         problem=problem,
         text=trials.files.stack.text,
-        contradictions=tuple(conflicts.contradictions),
+        contradictions=tuple(found.contradictions),
         fixes=tuple(lettered(fixes, problem.stack.name, options)),
         awaiting=tuple(islice(lettered(awaiting, problem.stack.name, options, "0"), _AWAITING)),
         attempts=_reported(search.results.attempts),
         limited=clock.limited,
-        missing=tuple(_missing(clauses.universe, conflicts.contradictions)),
+        missing=tuple(_missing(clauses.universe, found.contradictions)),
         options=tuple(_options(compiler.inputs, problem, options)),
         awaited=awaited,
         unreachable_projects=tuple(sorted(search.results.unreachable_projects.items())),
     )
 
 
-class _Conflicts(NamedTuple):
+class _Found(NamedTuple):
     """The cores of a stack that were found so far, and the contradictions made of them."""
 
     # The cores.
@@ -150,7 +152,7 @@ class _Conflicts(NamedTuple):
             self.contradictions.append(contradiction)
 
 
-def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
+def _found_in_time(refutation: Refutation, clock: Clock) -> _Found:
     """Return the cores that are found in their share of the time, with their contradictions."""
     clauses = refutation.clauses
     share = clock.within(clock.seconds * _SHARE)
@@ -160,7 +162,7 @@ def _found_conflicts(refutation: Refutation, clock: Clock) -> _Conflicts:
     contradictions = [contradiction_of(clauses, core, clock.expired) for core in shown]
     known_reasons = [set(contradiction.reasons) for contradiction in contradictions]
     known_reasons += [set(described(clauses, core).values()) for core in cores]
-    return _Conflicts(cores, contradictions, known_reasons)
+    return _Found(cores, contradictions, known_reasons)
 
 
 def _try_known_of_both(search: FixSearch, clauses: Clauses, clock: Clock) -> Supposed | None:
@@ -187,30 +189,29 @@ def _may_be_nearer(best: Loss | None) -> bool:
     return best is None or bool(best.lost) or best.changes > 1
 
 
-def _finished_worlds(
+def _finish_supposed(
     supposed: Supposed | None, trials: Trials, clauses: Clauses, clock: Clock
 ) -> list[Supposed]:
-    """Finish the search in a supposed world, and return it (`supposed_files`).
+    """Run the search that supposes files (`supposed_files`) to its end or the clock's.
 
-    It ends when it is complete, or when time is up. `supposed` is the search that was begun; None
-    if there is none. If more wheels are wanted by now than were supposed for it, a new search is
-    made, and returned before it.
+    Return all such searches. `supposed` is the one that was begun; None if there is none. If more
+    wheels are wanted by now than were supposed for it, a new search is made, and comes first.
     """
     if supposed is not None and supposed.wheels == wanted_wheels(clauses):
         supposed.search.trials.clock.grant(clock.left)
         supposed.search.try_changes()
         return [supposed]
-    worlds = [] if supposed is None else [supposed]
+    searches = [] if supposed is None else [supposed]
     further = suppose(trials, clauses, clock.within(clock.left))
     if further is not None:
         further.search.try_known()
         further.search.try_changes()
-        worlds.insert(0, further)
-    return worlds
+        searches.insert(0, further)
+    return searches
 
 
 def _awaiting_fixes(
-    worlds: Sequence[Supposed],
+    searches: Sequence[Supposed],
     contradictions: Sequence[Contradiction],
     concerned: Sequence[str],
     best: Loss | None,
@@ -221,7 +222,7 @@ def _awaiting_fixes(
     are nearer to the stack are returned, each once.
     """
     found: dict[tuple[Change, ...], tuple[Loss, Fix]] = {}
-    for supposed in worlds:
+    for supposed in searches:
         for loss, fix in _solved_fixes(supposed.search, contradictions, concerned, supposed):
             if best is None or _is_nearer(loss, best):
                 found.setdefault(fix.changes, (loss, fix))
@@ -246,7 +247,7 @@ def _solved_fixes(
     """Yield the fixes of a search with what they lose, as they are reported.
 
     Only searches end early: what was found is solved once more without help from similar locks. If
-    the search was in a `supposed` world, only fixes are yielded that depend on it.
+    the search supposes files (`supposed`), only fixes are yielded that depend on them.
     """
     trials = search.trials
     problem, universe = trials.problem, trials.universe
@@ -341,7 +342,7 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
     names: dict[str, None] = {}
     for found in contradictions:
         for reason in found.reasons:
-            if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
+            if isinstance(reason.constraint, (ReleaseRequires, BuildLine, Unavailable)):
                 names[reason.project] = None
         # The subject is a message, and no text, if it is a component with a label.
         if found.closing is not None and isinstance(found.closing.subject, str):

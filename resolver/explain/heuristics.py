@@ -22,7 +22,7 @@ from resolver.explain.shipped import ShippedStacks, lacking_projects
 from resolver.model.change import ComponentChanged, PracticesOn, VersionChanged
 from resolver.model.constraint import ComponentValue, Constraint, Line
 from resolver.model.resolution import Resolution
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # At least this many lines that are impossible by themselves are dropped together.
 SEVERAL = 2

@@ -31,7 +31,7 @@ from resolver.model.problem import RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # After so many conflicts, no more lines are loosened.
 _CONFLICTS = 40

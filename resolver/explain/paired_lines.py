@@ -15,9 +15,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model import text
-from resolver.model.constraint import Requires
-from resolver.model.fact import Constrains, Warns, component_requirements
-from resolver.model.fact import Requires as RequiresFact
+from resolver.model.constraint import ReleaseRequires
+from resolver.model.fact import Constrains, Requires, Warns, component_requirements
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.resolve.candidates import names_prerelease, pins
@@ -41,7 +40,7 @@ def paired_projects(problem: Problem) -> set[NormalizedName]:
     """Return the projects that tables pair with a component, and those that they pair with them."""
     paired: set[NormalizedName] = set()
     for fact in problem.facts:
-        if isinstance(fact, RequiresFact) and component_requirements(fact.needs):
+        if isinstance(fact, Requires) and component_requirements(fact.needs):
             paired.update((fact.package, *fact.named_projects))
     return paired
 
@@ -60,7 +59,7 @@ def decisions(clauses: Clauses, problem: Problem) -> nx.DiGraph[NormalizedName]:
             others = named.intersection(fact.named_projects)
             graph.add_edges_from((fact.package, name) for name in others)
     for constraint in clauses.known:
-        if isinstance(constraint, Requires) and constraint.is_metadata:
+        if isinstance(constraint, ReleaseRequires) and constraint.is_metadata:
             need = text.requirement(constraint.text)
             if pins(need.specifier) and need.name in named:
                 graph.add_edge(text.name(constraint.package.name), need.name)
@@ -73,7 +72,7 @@ def family_of(graph: nx.DiGraph[NormalizedName], problem: Problem) -> list[RootR
     A project belongs to them as well if it pins one of them in its metadata, or if one of them pins
     it. `graph` is that of `decisions`.
     """
-    facts = [fact for fact in problem.facts if isinstance(fact, RequiresFact)]
+    facts = [fact for fact in problem.facts if isinstance(fact, Requires)]
     paired = {fact.package for fact in facts if component_requirements(fact.needs)}
     paired &= named_projects(problem)
     names: set[NormalizedName] = set()
@@ -99,7 +98,7 @@ def anchor_of(
     is_paired: set[NormalizedName] = set()
     named: dict[NormalizedName, set[NormalizedName]] = {}
     for fact in problem.facts:
-        if isinstance(fact, RequiresFact) and fact.package in names:
+        if isinstance(fact, Requires) and fact.package in names:
             if component_requirements(fact.needs):
                 is_paired.add(fact.package)
             named.setdefault(fact.package, set()).update(names & set(fact.named_projects))

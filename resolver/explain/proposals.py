@@ -42,8 +42,8 @@ from resolver.model.constraint import (
     Constraint,
     Exclusive,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     Unavailable,
 )
 from resolver.model.dependency import Candidate
@@ -215,7 +215,7 @@ class Proposals:
                     return True
         return False
 
-    def _is_marked(self, constraint: Requires) -> bool:
+    def _is_marked(self, constraint: ReleaseRequires) -> bool:
         """Return whether a wheel has this requirement with a marker about Python.
 
         The newest release that has the requirement is read; False if it cannot be read.
@@ -431,6 +431,8 @@ def _is_value_of(component: str, constraint: Constraint) -> bool:
     return isinstance(constraint, ComponentValue) and constraint.component == component
 
 
-def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
+def _is_of_metadata(constraint: Constraint) -> TypeGuard[ReleaseRequires]:
     """Return whether a constraint is a requirement of a release's core metadata."""
-    return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA
+    return (
+        isinstance(constraint, ReleaseRequires) and constraint.source is RequirementSource.METADATA
+    )

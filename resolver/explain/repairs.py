@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from resolver.errors import UndecidedError
 from resolver.explain import costs
-from resolver.explain.alternatives import Choice, free_of
+from resolver.explain.alternatives import Replacements, free_of
 from resolver.explain.candidate_fixes import CandidateFixes, Refuted
 from resolver.explain.changed_stack import ChangedStack
 from resolver.explain.changes import Changes, is_cutoff
@@ -31,7 +31,7 @@ from resolver.model.change import ArchiveStated
 from resolver.model.constraint import ComponentValue, Constraint
 from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # After this many fixes that contradict no fact and no metadata, no line is dropped any more, and
 # sets of changes that cost `_DEAR` or more are not tried.
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 class _Try(NamedTuple):
-    """What happened when one choice of releases for a set of changes was tried."""
+    """What happened when replacements for a set of changes were tried."""
 
     # The changed stack.
     changed: ChangedStack
@@ -78,7 +78,7 @@ class _Try(NamedTuple):
     # A core that holds whichever releases are chosen, and that another conflict had hidden; None if
     # none was found.
     hidden: list[Constraint] | None = None
-    # Whether the next choice in the same order is worth a try.
+    # Whether the next replacements in the same order are worth a try.
     is_next_worth: bool = True
 
     @property
@@ -399,11 +399,11 @@ class Repairs:
         tries: list[_Try] = []
         directions = (False,) if any(map(costs.risky, changing)) else (False, True)
         for newest in directions:
-            for choice in islice(self._alternatives.choices(changing, newest=newest), _TRIES):
+            for replacements in islice(self._alternatives.all_of(changing, newest=newest), _TRIES):
                 if self.trials.clock.expired():
                     return False
-                changed = self.before.then(self.changes.apply(changing, choice))
-                tried = self._try_choice(changed, choice)
+                changed = self.before.then(self.changes.apply(changing, replacements))
+                tried = self._try_replacements(changed, replacements)
                 if tried.hidden is not None:
                     self._report(tried.hidden)
                     return self._add_core(tried.hidden)
@@ -412,13 +412,13 @@ class Repairs:
                     break
         return self._conclude(changing, tries)
 
-    def _try_choice(self, changed: ChangedStack, choice: Choice) -> _Try:
-        """Solve a changed stack, whose lines and components become what `choice` says."""
+    def _try_replacements(self, changed: ChangedStack, replacements: Replacements) -> _Try:
+        """Solve a changed stack, whose lines and components become what `replacements` says."""
         is_solved = self._candidates.outcome(changed)
         if is_solved is None:
             answer = self.solve(changed)
             if isinstance(answer, Undecided):
-                return self._undecided(changed, choice, answer)
+                return self._undecided(changed, replacements, answer)
             if isinstance(answer, Refutation):
                 hidden = self._hidden_by(answer)
                 return _Try(changed, is_solved=False, answer=answer, hidden=hidden)
@@ -426,17 +426,19 @@ class Repairs:
         return _Try(
             changed,
             is_solved=is_solved,
-            is_listed=is_solved and not self._alternatives.count_unlisted(choice),
+            is_listed=is_solved and not self._alternatives.count_unlisted(replacements),
             is_next_worth=changed.key in self.results.refused,
         )
 
-    def _undecided(self, changed: ChangedStack, choice: Choice, answer: Undecided) -> _Try:
+    def _undecided(
+        self, changed: ChangedStack, replacements: Replacements, answer: Undecided
+    ) -> _Try:
         """Return what happened if it is unknown whether a changed stack has a solution.
 
-        The releases of the choice that could not be opened are not chosen again.
+        Replacements that could not be opened are not chosen again.
         """
         is_opened = self.clauses.universe.opened
-        unread = [candidate for candidate in choice.values() if not is_opened(candidate)]
+        unread = [candidate for candidate in replacements.values() if not is_opened(candidate)]
         self._alternatives.unreadable.update(unread)
         # Without a reason time was up, and another release may take as long.
         return _Try(changed, is_solved=False, answer=answer, is_next_worth=bool(answer.why))

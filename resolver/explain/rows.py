@@ -48,8 +48,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.dependency import Candidate
 from resolver.model.edit import Edits, SetLine
-from resolver.model.fact import Absent
-from resolver.model.fact import Requires as RequiresFact
+from resolver.model.fact import Absent, Requires
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import RootRequirement
 from resolver.model.release import RejectionReason, Release
@@ -57,7 +56,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # For so many archives without static metadata, a row gets a fact.
 _ARCHIVES = 3
@@ -319,7 +318,7 @@ class Rows:
         project = self._clauses.universe.project(need.name)
 
         def disagreement(release: Candidate) -> tuple[int, int]:
-            about = project.facts_about(release.release.position, RequiresFact)
+            about = project.facts_about(release.release.position, Requires)
             steps: list[int] = []
             for fact in about:
                 for needed in fact.needs:

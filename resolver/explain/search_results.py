@@ -14,7 +14,7 @@ from resolver.model.constraint import Constraint
 from resolver.model.explanation import Attempt, AttemptOutcome, Contradiction
 from resolver.model.message import Message
 from resolver.model.resolution import Resolution
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 
 # With so many fixes, the search ends.
 _FIXES = 6

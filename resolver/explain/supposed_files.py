@@ -1,8 +1,8 @@
 """Find the changes with which a stack is expected to lock where an index can be reached.
 
-The search for fixes is made again in a world in which each index that could not be reached has what
-the stack and releases that were read require of it. What it finds there was not solved with real
-files, so it is no fix. `explain/explain` calls `suppose`.
+The search for fixes is made again as if each index that could not be reached had what the stack and
+releases that were read require of it. What it finds was not solved with real files, so it is no
+fix. `explain/explain` calls `suppose`.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import missing_on_machine, tag_values
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, first_answer
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import first_answer
 
-# The largest share of the time of the search for what clashes in that world.
+# The largest share of the time of the search for what clashes with supposed files.
 _SHARE_OF_CORES = 1 / 4
 
 
 class Supposed(NamedTuple):
-    """The search in a world in which unreachable indexes have what is required of them."""
+    """The search as if unreachable indexes had what is required of them."""
 
-    # The search for fixes in that world.
+    # The search for fixes.
     search: FixSearch
-    # The wheels that unreachable indexes have there.
+    # The wheels that unreachable indexes are supposed to have.
     wheels: Sequence[UnhashedWheel]
-    # The catalog of that world.
+    # The catalog with these wheels.
     catalog: UnhashedCatalog
 
     def awaited(self, resolution: Resolution) -> tuple[Awaited, ...]:
@@ -63,11 +64,11 @@ class Supposed(NamedTuple):
 
 
 def suppose(trials: Trials, clauses: Clauses, clock: Clock) -> Supposed | None:
-    """Return the search in a world in which unreachable indexes have what is required of them.
+    """Return the search as if unreachable indexes had what is required of them.
 
     `trials` and `clauses` are those of the original stack. Nothing was tried yet. Return None if
-    the indexes can have nothing that helps, if the stack itself has a solution in that world, or if
-    time is up first.
+    the indexes can have nothing that helps, if the stack itself has a solution with it, or if time
+    is up first.
     """
     wheels = wanted_wheels(clauses)
     if not wheels:

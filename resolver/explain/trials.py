@@ -28,14 +28,10 @@ from resolver.model.edit import Edit, Edits
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.phrase import EMPTY, Phrase
+from resolver.resolve.builds import solve_builds
 from resolver.resolve.independent_check import check
-from resolver.resolve.solver import (
-    Refutation,
-    decide,
-    first_answer,
-    refuted_alike,
-    solve_builds,
-)
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide, first_answer, refuted_alike
 from resolver.resolve.universe import Universe
 
 # The largest share of the whole time that one changed stack may take.
@@ -49,7 +45,7 @@ SHARE_OF_FIRST_ROW = 1 / 6
 # for other versions of lines and for sets of changes.
 SHARE_OF_ROWS = 1 / 3
 # How many of the last refutations are tried on a further changed stack.
-_PROOFS = 6
+_REFUTATIONS = 6
 
 
 class Undecided(NamedTuple):
@@ -117,12 +113,12 @@ class Trials:
         self._catalog_of = catalog_of
         # Earlier refutations, shared by all trials: another changed stack may be refuted for the
         # same reasons.
-        self._proofs: list[Refutation] = []
+        self._refutations: list[Refutation] = []
         self._stand_at((), universe)
 
     def learn(self, refutation: Refutation) -> None:
         """Remember a refutation: another changed stack may be refuted for the same reasons."""
-        self._proofs.append(refutation)
+        self._refutations.append(refutation)
 
     def _stand_at(self, edits: Edits, universe: Universe) -> None:
         """Use a stack as the one that further edits start from, for the current target."""
@@ -295,7 +291,7 @@ class Trials:
             preferred = {pin.name: pin.version for pin in near.pins}
             among = self._universe.for_problem(problem, preferred)
         with polling(clock.look):
-            alike = refuted_alike(universe, self._proofs[-_PROOFS:])
+            alike = refuted_alike(universe, self._refutations[-_REFUTATIONS:])
             if alike is not None:
                 return alike
             answer = decide(universe, among=among, tick=clock.tick)

@@ -19,14 +19,15 @@ from resolver.model.constraint import (
     BuildLine,
     Constraint,
     NoCandidate,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
 from resolver.model.explanation import Awaited
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Choices
-from resolver.resolve.solver import Refutation, choices_without
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import choices_without
 
 # What the stack itself rules out, whatever an index has.
 _RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)
@@ -168,8 +169,8 @@ def _by_project(needs: Iterable[RequiredEdge], clauses: Clauses) -> Iterator[Awa
                 texts.setdefault(name, {})[line.text] = None
             case BuildLine() as line:
                 texts.setdefault(name, {})[line.text] = None
-                requirers.setdefault(name, {})[f"{line.package} {line.version}"] = None
-            case Requires() as required:
+                requirers.setdefault(name, {})[f"{line.project} {line.version}"] = None
+            case ReleaseRequires() as required:
                 texts.setdefault(name, {})[required.text] = None
                 requirers.setdefault(name, {})[str(parent)] = None
             case _:

@@ -26,8 +26,8 @@ from resolver.model.constraint import (
     Excluded,
     Exclusive,
     Line,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
 )
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.package import Package, PackageKind
@@ -277,7 +277,7 @@ def _helpful_practices(
     needs: list[_RequiredProject] = []
     for core in found:
         for constraint in core:
-            if not isinstance(constraint, Requires):
+            if not isinstance(constraint, ReleaseRequires):
                 continue
             for parent, edge in clauses.edges.get(constraint, ()):
                 if parent is not None and edge.package.kind is PackageKind.PROJECT:
@@ -305,15 +305,15 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
             yield name, old.get(name, ""), new.get(name, "")
 
 
-def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
+def _merged(because: Iterable[Line | ReleaseRequires]) -> Iterator[Line | ReleaseRequires]:
     """Yield requirements. Several requirements of one file on one project become one.
 
     Some files have a line for each version of Python. All of them hold, and a reader looks for what
     they admit together. The result is for display: no release has such a requirement.
     """
-    merged: dict[Line | Requires, list[Requirement]] = {}
+    merged: dict[Line | ReleaseRequires, list[Requirement]] = {}
     for constraint in because:
-        if isinstance(constraint, Requires) and constraint.is_metadata:
+        if isinstance(constraint, ReleaseRequires) and constraint.is_metadata:
             need = text.requirement(constraint.text)
             unbounded = replace(need, specifier=SpecifierSet()).without_marker()
             merged.setdefault(replace(constraint, text=unbounded), []).append(need)
@@ -338,7 +338,7 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
     return SpecifierSet(sorted(parts.difference(implied), key=str))
 
 
-def _admitted(constraint: Line | Requires, name: str) -> SpecifierSet:
+def _admitted(constraint: Line | ReleaseRequires, name: str) -> SpecifierSet:
     """Return the versions that a requirement admits; all, if it is not about this project."""
     need = text.requirement(constraint.text)
     return need.specifier if need.name == name else SpecifierSet()
@@ -371,5 +371,5 @@ def _stated(resolution: Resolution, pin: Pin, fact: facts.Fact) -> Iterator[Reas
     replaces = isinstance(fact, facts.Replaces)
     needs = () if replaces else fact.needs_for(pin.release)
     for need in (*needs, *fact.bounds_for(pin.release)):
-        stated = Requires(Package(pin.name), str(need), RequirementSource.FACT, fact)
+        stated = ReleaseRequires(Package(pin.name), str(need), RequirementSource.FACT, fact)
         yield pinned_reason(stated, resolution)

@@ -16,7 +16,7 @@ from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import Component
-from resolver.model.constraint import BuildLine, RequirementSource, Requires, StackLine
+from resolver.model.constraint import BuildLine, ReleaseRequires, RequirementSource, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -222,7 +222,7 @@ def _fact(fact: facts.Fact) -> LockedFact:
 
 def _pin(
     pin: Pin,
-    requirements: Mapping[str, Sequence[BuildLine | Requires]],
+    requirements: Mapping[str, Sequence[BuildLine | ReleaseRequires]],
     catalog: Catalog,
     *,
     builds: Sequence[str] = (),
@@ -241,13 +241,13 @@ def _pin(
     fact_requires: dict[str, list[str]] = {}
     for constraint in requirements.get(pin.name, ()):
         match constraint:
-            case BuildLine() | Requires(source=RequirementSource.BUILD):
+            case BuildLine() | ReleaseRequires(source=RequirementSource.BUILD):
                 build_requires.append(constraint.text)
-            case Requires() if constraint.is_metadata:
+            case ReleaseRequires() if constraint.is_metadata:
                 requires.append(constraint.text)
-            case Requires(source=RequirementSource.FACT, fact=fact) if fact is not None:
+            case ReleaseRequires(source=RequirementSource.FACT, fact=fact) if fact is not None:
                 fact_requires.setdefault(fact.id, []).append(constraint.text)
-            case Requires(override=StackLine() as line):
+            case ReleaseRequires(override=StackLine() as line):
                 fact_requires.setdefault(line.where, []).append(constraint.text)
             case _:
                 pass  # requirements of its binaries, which follow from its files
@@ -282,23 +282,23 @@ def _variant(variant: Variant) -> LockedVariant:
 
 def _by_project(
     pins: Iterable[Pin], build_tools: Iterable[Pin] = ()
-) -> dict[str, list[BuildLine | Requires]]:
+) -> dict[str, list[BuildLine | ReleaseRequires]]:
     """Return the requirements on these pins, by the project that has the requirement.
 
     Of `build_tools`, only the requirements of builds are included. Lines of the stack are left out.
     """
-    requirements: dict[str, list[BuildLine | Requires]] = {}
+    requirements: dict[str, list[BuildLine | ReleaseRequires]] = {}
     for pin in pins:
         for constraint in pin.because:
             match constraint:
-                case BuildLine(package=name) | Requires(package=Package(name=name)):
+                case BuildLine(project=name) | ReleaseRequires(package=Package(name=name)):
                     requirements.setdefault(name, []).append(constraint)
                 case StackLine():
                     pass
     for pin in build_tools:
         for constraint in pin.because:
             if isinstance(constraint, BuildLine):
-                requirements.setdefault(constraint.package, []).append(constraint)
+                requirements.setdefault(constraint.project, []).append(constraint)
     return requirements
 
 

@@ -78,7 +78,7 @@ class BuildLine(msgspec.Struct, frozen=True, cache_hash=True):
     # The requirement as written.
     text: str
     # The project that is built.
-    package: str
+    project: str
     # The version that is built.
     version: str
     # The name of the source archive.
@@ -101,7 +101,7 @@ class BuildLine(msgspec.Struct, frozen=True, cache_hash=True):
         return msgspec.structs.replace(self, part="") if self.part else self
 
     def __str__(self) -> str:
-        return f"building {self.package} {self.version} needs {self.text}"
+        return f"building {self.project} {self.version} needs {self.text}"
 
 
 Line = StackLine | BuildLine
@@ -135,7 +135,7 @@ class RequirementSource(Enum):
     OVERRIDE = "override"
 
 
-class Requires(msgspec.Struct, frozen=True, cache_hash=True):
+class ReleaseRequires(msgspec.Struct, frozen=True, cache_hash=True):
     """A requirement that releases of a package have.
 
     All releases of the package with the same text from the same source share one constraint.
@@ -203,7 +203,7 @@ class NoCandidate(Enum):
     # requirements.
     NEEDLESS = "needless"
     # The stack takes the project from a commit, and the commit has another version.
-    COMMIT = "source"
+    COMMIT = "source"  # as conflict.json calls it
     # An index that may have the project could not be reached.
     UNREACHABLE = "unreachable"
 
@@ -242,4 +242,6 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
 # The rejections by the stack's policy, for which an index's page is enough.
 _POLICIES = (RejectionReason.YANKED, RejectionReason.NEWER)
 
-Constraint = StackLine | BuildLine | ComponentValue | Requires | Excluded | Exclusive | Unavailable
+Constraint = (
+    StackLine | BuildLine | ComponentValue | ReleaseRequires | Excluded | Exclusive | Unavailable
+)

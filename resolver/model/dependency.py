@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model.component import Value
-from resolver.model.constraint import Constraint, Requires
+from resolver.model.constraint import Constraint, ReleaseRequires
 from resolver.model.package import Package
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement
@@ -112,7 +112,7 @@ class Edge(msgspec.Struct, frozen=True, eq=False):
         Such an edge permits no pre-release and no yanked release: otherwise a release that must not
         be chosen could permit itself.
         """
-        if isinstance(self.constraint, Requires):
+        if isinstance(self.constraint, ReleaseRequires):
             return self.constraint.package.base == self.package.base
         # An extra requires the release that it is an extra of.
         return self.constraint is None and isinstance(self.allows, ReleaseMask)

@@ -1,20 +1,22 @@
 """Explanations: why a problem has no solution, and which changes of the stack give one.
 
-Some terms: a contradiction is a minimal set of reasons that cannot all hold. A way out (in code: a
-fix) is a set of changes with which the stack was solved and locked. A practice is a fact about what
-an image of the vendor does against metadata (see `Strength`). It is off unless the stack turns it
-on.
+Some terms: a core is a set of constraints that cannot all hold; a clash is a minimal one of lines
+and components alone. A contradiction is a minimal set of reasons that cannot all hold. A repair is
+a step that looks for changes of a refuted stack. A way out (in code: a fix) is a set of changes
+with which the stack was solved and locked; an attempt is one with which it was not. A practice is a
+fact about what an image of the vendor does against metadata (see `Strength`). It is off unless the
+stack turns it on.
 
 From a refutation to a page: a `Constraint` is what the stack, the target, metadata, a fact or an
 index demands (`resolve/universe` makes it). A `Refutation` is a core of constraints that cannot all
-hold, with the clauses in which it was found (`resolve/solver`). A `Premise` is a constraint of a
-core with all releases that the proof needs it for (`resolve/premises`); the check of refutations
+hold, with the clauses in which it was found (`resolve/refutation`). A `Premise` is a constraint of
+a core with all releases that the proof needs it for (`resolve/premises`); the check of refutations
 reads premises alone. A `Reason` is a constraint of a core with the releases that matter to people
-(`resolve/reasons`). A `Contradiction` is the reasons
-of one core, and where they meet (`explain/contradiction`). An `Explanation` is all contradictions
-of a problem, and its ways out (`explain/explain`). In a report, a reason becomes a `Message`, the
-sentence (`report/explanation/sentences`), and an `Item` of a document, the sentence with its origin
-and sources (`report/explanation/contradictions`).
+(`resolve/reasons`). A `Contradiction` is the reasons of one core, and where they meet
+(`explain/contradiction`). An `Explanation` is all contradictions of a problem, and its ways out
+(`explain/explain`). In a report, a reason becomes a `Message`, the sentence
+(`report/explanation/sentences`), and an `Item` of a document, the sentence with its origin and
+sources (`report/explanation/contradictions`).
 """
 
 from __future__ import annotations

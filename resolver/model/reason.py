@@ -18,7 +18,7 @@ from resolver.model.constraint import (
     Constraint,
     Excluded,
     Exclusive,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -144,7 +144,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     # What the indexes show about the project, if it is unavailable.
     evidence: Evidence = NO_EVIDENCE
-    # If a page states several reasons in one sentence (`report/explanation/reasons`): all of them,
+    # If a page states several reasons in one sentence (`report/explanation/grouping`): all of them,
     # those about the newest releases first. The constraint is the first one's. Empty otherwise.
     members: tuple[Reason, ...] = ()
 
@@ -156,9 +156,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
         the target, and two distributions that exclude each other.
         """
         match self.constraint:
-            case Requires(package=package) | Unavailable(package=package):
+            case ReleaseRequires(package=package) | Unavailable(package=package):
                 return str(package)
-            case BuildLine(package=name):
+            case BuildLine(project=name):
                 return name
             case Excluded(project=project):
                 return project
@@ -169,7 +169,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     def project(self) -> str:
         """Return the project of `subject`, without an extra; empty if there is none."""
         match self.constraint:
-            case Requires(package=package) | Unavailable(package=package):
+            case ReleaseRequires(package=package) | Unavailable(package=package):
                 return package.name
             case _:
                 return self.subject
@@ -181,7 +181,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
         For a project that no index has, it is the fact that says where it is from.
         """
         match self.constraint:
-            case Requires(fact=fact) | BuildLine(fact=fact):
+            case ReleaseRequires(fact=fact) | BuildLine(fact=fact):
                 return fact
             case Excluded(fact=excluding):
                 return excluding
@@ -199,7 +199,7 @@ def requirement_of(reason: Reason) -> str | None:
     None if its constraint is not a requirement of releases or of a build.
     """
     match reason.constraint:
-        case Requires(text=text) | BuildLine(text=text):
+        case ReleaseRequires(text=text) | BuildLine(text=text):
             return text
         case _:
             return None

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from resolver.model import text
 from resolver.model.as_of import NEWEST, AsOf, NewerPin
-from resolver.model.constraint import BuildLine, Requires, StackLine
+from resolver.model.constraint import BuildLine, ReleaseRequires, StackLine
 from resolver.model.fact import Need, Practice
 from resolver.model.lock import Override, SkippedRelease
 from resolver.model.message import Message
@@ -33,7 +33,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     # The extras among them that the release does not provide, and that add no requirement.
     unknown_extras: tuple[str, ...]
     # The requirements on the project.
-    because: tuple[StackLine | BuildLine | Requires, ...]
+    because: tuple[StackLine | BuildLine | ReleaseRequires, ...]
     # The projects that the release and its extras require.
     needs: tuple[NormalizedName, ...]
 
@@ -43,10 +43,10 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
         return self.release.version
 
     @property
-    def exact_because(self) -> tuple[StackLine | BuildLine | Requires, ...]:
+    def exact_because(self) -> tuple[StackLine | BuildLine | ReleaseRequires, ...]:
         """Return the requirements of `because` that name a single release (`==`, `===`)."""
 
-        def is_exact(constraint: StackLine | BuildLine | Requires) -> bool:
+        def is_exact(constraint: StackLine | BuildLine | ReleaseRequires) -> bool:
             return any(map(text.is_exact, text.requirement(constraint.text).specifier))
 
         return tuple(filter(is_exact, self.because))

@@ -2,6 +2,7 @@
 
 `solver` is the entry. It calls a fast search (`provider`), checks the result
 (`independent_check`), and calls the complete engine (`complete`) if the search fails.
+`builds` solves the isolated environments in which source archives are built.
 docs/solving.md describes the algorithm.
 
 A requirement of a stack, such as `torch>=2.8`, passes through these types:

@@ -22,7 +22,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import AsOf
 from resolver.model.component import Value
-from resolver.model.constraint import Requires, StackLine
+from resolver.model.constraint import ReleaseRequires, StackLine
 from resolver.model.dependency import NOT_INSTALLED, Allows, Candidate, Edge, Installed, ReleaseMask
 from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
@@ -264,7 +264,7 @@ class Candidates:
         pin = pins(edge.allows)
         constraint = edge.constraint
         from_stack = isinstance(constraint, StackLine)
-        from_fact = isinstance(constraint, Requires) and constraint.is_by_user
+        from_fact = isinstance(constraint, ReleaseRequires) and constraint.is_by_user
         demand = self._demands[edge] = Demand(
             mask=self.mask(edge.package, edge.allows),
             pin=pin,

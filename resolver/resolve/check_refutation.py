@@ -32,8 +32,8 @@ from resolver.model.constraint import (
     Excluded,
     Exclusive,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
 )
@@ -106,7 +106,7 @@ class _PremiseChecker:
             case Exclusive(fact=fact):
                 self._combinations.collisions.append(fact)
                 return [] if self._is_known(fact) else [f"`{fact.id}` is no fact of this problem"]
-            case Requires():
+            case ReleaseRequires():
                 return self._of_each(partial(self._check_requirement, constraint), premise)
             case Excluded():
                 return self._of_each(partial(self._check_exclusion, constraint), premise)
@@ -133,7 +133,9 @@ class _PremiseChecker:
         """Return whether a fact is one of the problem's facts."""
         return fact in self._facts[fact.id]
 
-    def _check_requirement(self, constraint: Requires, concerned: ConcernedRelease) -> list[str]:
+    def _check_requirement(
+        self, constraint: ReleaseRequires, concerned: ConcernedRelease
+    ) -> list[str]:
         """Check that a release has a requirement."""
         who = f"{concerned.project} {concerned.version}"
         release = concerned.release
@@ -168,7 +170,7 @@ class _PremiseChecker:
         return self._reading.is_taken(name, release)
 
     def _stated_need(
-        self, constraint: Requires, concerned: ConcernedRelease, release: Release
+        self, constraint: ReleaseRequires, concerned: ConcernedRelease, release: Release
     ) -> facts.Need | None:
         """Return the requirement of a release with the text of a constraint.
 
@@ -194,13 +196,13 @@ class _PremiseChecker:
             return None
         return None
 
-    def _is_overridden(self, constraint: Requires, need: Requirement, requirer: str) -> bool:
+    def _is_overridden(self, constraint: ReleaseRequires, need: Requirement, requirer: str) -> bool:
         """Return whether the stack overrides a requirement, so that it does not count."""
         is_firm = constraint.source in (RequirementSource.LINKAGE, RequirementSource.OVERRIDE)
         return not is_firm and self._reading.is_overridden(need, requirer)
 
     def _overriding_need(
-        self, constraint: Requires, concerned: ConcernedRelease, release: Release
+        self, constraint: ReleaseRequires, concerned: ConcernedRelease, release: Release
     ) -> Requirement | None:
         """Return the override of the stack that a constraint is about.
 

@@ -18,7 +18,7 @@ from resolver.model import text
 from resolver.model.constraint import VERSION_PART, Line, LinePart, extra_part
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.resolve.enumeration import Choice, Permission, SimpleNeed, admits, is_possible
+from resolver.resolve.enumeration import Permission, ReleaseClass, SimpleNeed, admits, is_possible
 from resolver.resolve.independent_reading import IndependentReading
 
 # A requirement that nothing meets: no project has an empty name.
@@ -77,14 +77,14 @@ class Combinations:
         specifiers: dict[str, set[str]] = defaultdict(set)
         for need in (*required, *chain.from_iterable(self.bounds.values())):
             specifiers[need.project].add(need.specifier)
-        choices = {}
+        classes = {}
         for name in {need.project for need in required} - {IMPOSSIBLE.project}:
-            choices[name] = self._choices(text.name(name), sorted(specifiers[name]))
+            classes[name] = self._classes(text.name(name), sorted(specifiers[name]))
         finals: dict[str, list[Version]] = {}
         for name, _ in self.doubtful:
             if name not in finals:
                 finals[name] = self._finals(name)
-        return is_possible(roots, choices, finals)
+        return is_possible(roots, classes, finals)
 
     def _finals(self, name: NormalizedName) -> list[Version]:
         """Return the versions of the final releases of a project that the target can use."""
@@ -121,14 +121,13 @@ class Combinations:
             return True
         return need.allows(self._problem.target.system[need.component])
 
-    def _choices(self, name: NormalizedName, specifiers: Sequence[str]) -> list[Choice]:
-        """Return the releases of a project that are not ruled out.
+    def _classes(self, name: NormalizedName, specifiers: Sequence[str]) -> list[ReleaseClass]:
+        """Return the classes of the releases of a project that are not ruled out.
 
-        If several releases are the same for the premises, only one of them is returned.
         `specifiers` are all specifiers in requirements and bounds on the project.
         """
         needs_by_version = self._needs_by_version(name)
-        choices: dict[Hashable, Choice] = {}
+        classes: dict[Hashable, ReleaseClass] = {}
         for version in self._reading.versions(name):
             key = name, version
             needs = needs_by_version[version]
@@ -137,7 +136,7 @@ class Combinations:
                 continue
             if not self._is_within_constraints(name, version):
                 continue
-            choice = Choice(
+            release = ReleaseClass(
                 version=version,
                 needs=needs,
                 bounds=tuple(self.bounds.get(key, ())),
@@ -146,8 +145,8 @@ class Combinations:
                 is_doubtful=key in self.doubtful,
                 permits=frozenset(self.permits.get(key, ())),
             )
-            choices.setdefault(_for_premises(choice, specifiers), choice)
-        return list(choices.values())
+            classes.setdefault(_for_premises(release, specifiers), release)
+        return list(classes.values())
 
     def _needs_by_version(
         self, name: NormalizedName
@@ -183,12 +182,12 @@ class Combinations:
                 yield fact.module
 
 
-def _for_premises(choice: Choice, specifiers: Sequence[str]) -> Hashable:
+def _for_premises(release: ReleaseClass, specifiers: Sequence[str]) -> Hashable:
     """Return a key that is the same for releases of a project that differ in no premise.
 
     `specifiers` are all specifiers in requirements and bounds on the project.
     """
-    fields = choice._asdict()
+    fields = release._asdict()
     version = fields.pop("version")
     needs = fields.pop("needs")
     admitted = tuple(admits(specifier, version) for specifier in specifiers)

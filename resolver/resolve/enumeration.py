@@ -52,25 +52,22 @@ class Permission(NamedTuple):
     is_of_yanked: bool
 
 
-class Choice(NamedTuple):
-    """A release of a project, with everything that the premises say about it.
+class ReleaseClass(NamedTuple):
+    """All releases of a project about which the premises say the same, and what they say."""
 
-    It stands for all releases about which the premises say the same.
-    """
-
-    # The version of the release.
+    # The version of one of the releases.
     version: Version
     # The requirements by extra; the key is empty for requirements without an extra.
     needs: Mapping[str, tuple[SimpleNeed, ...]] = {}
     # The bounds on projects, which need not be installed.
     bounds: tuple[SimpleNeed, ...] = ()
-    # The modules that the release owns. No other release may own them.
+    # The modules that such a release owns. No other release may own them.
     modules: frozenset[str] = frozenset()
-    # Whether the release is yanked, so that it needs a pin or another permission.
+    # Whether the releases are yanked, so that each needs a pin or another permission.
     is_yanked: bool = False
-    # Whether the release is a pre-release that is admitted only if no final release fits.
+    # Whether they are pre-releases that are admitted only if no final release fits.
     is_doubtful: bool = False
-    # What the release and its extras permit.
+    # What the releases and their extras permit.
     permits: frozenset[Permission] = frozenset()
 
 
@@ -78,32 +75,32 @@ class _State(NamedTuple):
     """A partial combination: some projects are decided, and others are required."""
 
     # The decided projects.
-    chosen: Mapping[str, Choice]
+    chosen: Mapping[str, ReleaseClass]
     # The requirements on each project, decided or not.
     needs: Mapping[str, tuple[SimpleNeed, ...]]
 
 
 def is_possible(
     roots: Iterable[SimpleNeed],
-    choices: Mapping[str, Sequence[Choice]],
+    classes: Mapping[str, Sequence[ReleaseClass]],
     finals: Mapping[str, Sequence[Version]],
 ) -> bool:
-    """Return whether some combination of choices meets the roots and all requirements of choices.
+    """Return whether some combination of releases meets the roots and all their requirements.
 
-    `choices` has the choices for each project. `finals` has the final versions of projects with
-    doubtful choices. If one of them meets all requirements on its project, a doubtful choice needs
-    a permission, whatever the final release requires itself. Raises TooManyError.
+    `classes` has the releases of each project. `finals` has the final versions of projects with
+    doubtful releases. If one of them meets all requirements on its project, a doubtful release
+    needs a permission, whatever the final release requires itself. Raises TooManyError.
     """
-    return _Enumeration(choices, finals).is_possible(roots)
+    return _Enumeration(classes, finals).is_possible(roots)
 
 
 class _Enumeration:
-    """Tries the combinations of choices by backtracking, one project after the other."""
+    """Tries the combinations of releases by backtracking, one project after the other."""
 
     def __init__(
-        self, choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]
+        self, classes: Mapping[str, Sequence[ReleaseClass]], finals: Mapping[str, Sequence[Version]]
     ) -> None:
-        self._choices = choices
+        self._classes = classes
         self._finals = finals
         self._steps = 0
 
@@ -122,32 +119,32 @@ class _Enumeration:
             return self._is_permitted(state)
         admitted = {project: self._admitted(project, state.needs[project]) for project in undecided}
         project = min(undecided, key=lambda name: len(admitted[name]))
-        for choice in admitted[project]:
-            following = self._with_choice(state, project, choice)
+        for release in admitted[project]:
+            following = self._with_release(state, project, release)
             if following is not None and self._can_be_completed(following):
                 return True
         return False
 
-    def _admitted(self, project: str, needs: Iterable[SimpleNeed]) -> list[Choice]:
-        """Return the choices for a project that all requirements on it admit."""
+    def _admitted(self, project: str, needs: Iterable[SimpleNeed]) -> list[ReleaseClass]:
+        """Return the releases of a project that all requirements on it admit."""
         specifiers = {need.specifier for need in needs}
         return [
-            choice
-            for choice in self._choices.get(project, ())
-            if all(admits(specifier, choice.version) for specifier in specifiers)
+            release
+            for release in self._classes.get(project, ())
+            if all(admits(specifier, release.version) for specifier in specifiers)
         ]
 
-    def _with_choice(self, state: _State, project: str, choice: Choice) -> _State | None:
+    def _with_release(self, state: _State, project: str, release: ReleaseClass) -> _State | None:
         """Return the state after deciding one more project; None if that contradicts the state."""
         for other in state.chosen.values():
-            if not choice.modules.isdisjoint(other.modules):
+            if not release.modules.isdisjoint(other.modules):
                 return None
-        following = _State({**state.chosen, project: choice}, state.needs)
+        following = _State({**state.chosen, project: release}, state.needs)
         if not _is_within_bounds(following.chosen):
             return None
         required: list[SimpleNeed] = []
         for extra in sorted(_required_extras(state.needs[project])):
-            required += choice.needs.get(extra, ())
+            required += release.needs.get(extra, ())
         return self._with_needs(following, required)
 
     def _with_needs(self, state: _State, needs: Iterable[SimpleNeed]) -> _State | None:
@@ -156,26 +153,26 @@ class _Enumeration:
         for need in waiting:  # the list grows while it is read
             before = state.needs.get(need.project, ())
             state = _State(state.chosen, {**state.needs, need.project: (*before, need)})
-            choice = state.chosen.get(need.project)
-            if choice is None:
+            release = state.chosen.get(need.project)
+            if release is None:
                 continue
-            if not admits(need.specifier, choice.version):
+            if not admits(need.specifier, release.version):
                 return None
             for extra in need.extras:
                 if not any(extra in earlier.extras for earlier in before):
-                    waiting += choice.needs.get(extra, ())
+                    waiting += release.needs.get(extra, ())
         return state
 
     def _is_permitted(self, state: _State) -> bool:
         """Return whether the policy permits the yanked and doubtful releases that are chosen."""
         of_yanked = _permitted(state, is_of_yanked=True)
         of_prereleases = _permitted(state, is_of_yanked=False)
-        for project, choice in state.chosen.items():
+        for project, release in state.chosen.items():
             needs = [need for need in state.needs[project] if not need.is_own]
-            is_yanked = choice.is_yanked and project not in of_yanked
+            is_yanked = release.is_yanked and project not in of_yanked
             if is_yanked and not any(map(_is_pinned_by_user, needs)):
                 return False
-            is_doubtful = choice.is_doubtful and project not in of_prereleases
+            is_doubtful = release.is_doubtful and project not in of_prereleases
             if is_doubtful and self._is_final_preferred(project, needs):
                 return False
         return True
@@ -194,11 +191,11 @@ class _Enumeration:
 
 
 def _permitted(state: _State, *, is_of_yanked: bool) -> set[str]:
-    """Return the projects whose yanked releases, or else pre-releases, the choices permit."""
+    """Return the projects whose yanked releases, or else pre-releases, chosen releases permit."""
     projects: set[str] = set()
-    for project, choice in state.chosen.items():
+    for project, release in state.chosen.items():
         extras = _required_extras(state.needs[project])
-        for permission in choice.permits:
+        for permission in release.permits:
             if permission.is_of_yanked is is_of_yanked and permission.extra in extras:
                 projects.add(permission.project)
     return projects
@@ -212,10 +209,10 @@ def _required_extras(needs: Iterable[SimpleNeed]) -> set[str]:
     return extras
 
 
-def _is_within_bounds(chosen: Mapping[str, Choice]) -> bool:
-    """Return whether all choices are admitted by the bounds of the other choices."""
-    for choice in chosen.values():
-        for bound in choice.bounds:
+def _is_within_bounds(chosen: Mapping[str, ReleaseClass]) -> bool:
+    """Return whether each chosen release is admitted by the bounds of the others."""
+    for release in chosen.values():
+        for bound in release.bounds:
             other = chosen.get(bound.project)
             if other is not None and not admits(bound.specifier, other.version):
                 return False

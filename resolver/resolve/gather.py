@@ -23,7 +23,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import BuildLine, Line, Requires, StackLine
+from resolver.model.constraint import BuildLine, Line, ReleaseRequires, StackLine
 from resolver.model.dependency import Candidate, Edge
 from resolver.model.lock import Override
 from resolver.model.package import Package, PackageKind
@@ -347,10 +347,10 @@ def _pin(
         requires_nothing = all(edge.constraint is None for edge in universe.edges(candidate))
         if requires_nothing and not universe.provides(base, package.extra):
             unknown_extras.append(package.extra)
-    because: dict[Line | Requires, None] = {}
+    because: dict[Line | ReleaseRequires, None] = {}
     for package in packages:
         for edge in graph.edges[graph.choices[package]]:
-            if isinstance(edge.constraint, (StackLine, BuildLine, Requires)):
+            if isinstance(edge.constraint, (StackLine, BuildLine, ReleaseRequires)):
                 because[edge.constraint] = None
     needed = graph.needs.get(Package(name), ())
     needs = [text.name(other.name) for other in needed if other.kind is PackageKind.PROJECT]

@@ -26,7 +26,7 @@ from resolver.linkage.judgement import (
     torch_release,
 )
 from resolver.model import fact as facts
-from resolver.model.constraint import RequirementSource, Requires
+from resolver.model.constraint import ReleaseRequires, RequirementSource
 from resolver.model.dependency import Candidate, Edge
 from resolver.model.linkage import TORCH, Linkage
 from resolver.model.package import Package
@@ -84,7 +84,7 @@ class LinkageRules:
             return
         for need in self._needs(candidate, assumed or frozenset()):
             line = f"{need.project}{need.specifier}"
-            constraint = Requires(candidate.package, line, RequirementSource.LINKAGE)
+            constraint = ReleaseRequires(candidate.package, line, RequirementSource.LINKAGE)
             yield Edge(Package(need.project), SpecifierSet(need.specifier), constraint)
 
     def fault(self, candidate: Candidate, torch: Version, present: frozenset[str]) -> str:

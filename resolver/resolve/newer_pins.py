@@ -14,7 +14,7 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.as_of import NewerPin
-from resolver.model.constraint import BuildLine, Line, Requires, StackLine
+from resolver.model.constraint import BuildLine, Line, ReleaseRequires, StackLine
 from resolver.model.dependency import Edge
 from resolver.model.package import PackageKind
 from resolver.model.release import Release
@@ -158,14 +158,14 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
                 yield f"{bounding.name} {bounding.version}"
 
 
-def _requirer(resolution: Resolution, constraint: Line | Requires) -> str:
+def _requirer(resolution: Resolution, constraint: Line | ReleaseRequires) -> str:
     """Return who has a requirement: `stack`, or a pin as `name version`."""
     match constraint:
         case StackLine():
             return "stack"
         case BuildLine():
-            return f"{constraint.package} {constraint.version}"
-        case Requires():
+            return f"{constraint.project} {constraint.version}"
+        case ReleaseRequires():
             requiring = resolution.pin(constraint.package.name)
             assert requiring is not None  # noqa: S101  only pins require pins
             return f"{constraint.package} {requiring.version}"

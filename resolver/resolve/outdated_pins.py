@@ -24,7 +24,7 @@ from resolver.model.constraint import (
     Constraint,
     Excluded,
     Exclusive,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -125,7 +125,7 @@ def _exact_requirers(pin: Pin) -> Set[str]:
         match constraint:
             case StackLine():
                 requirers.add(_STACK)
-            case Requires():
+            case ReleaseRequires():
                 requirers.add(constraint.package.name)
             case BuildLine():
                 pass  # build environments are not looked at
@@ -290,5 +290,5 @@ def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
             return 3, (project, fact.id)
         case Unavailable():
             return 4, (str(constraint.package), constraint.why.name, constraint.wanted)
-        case Requires(package=package, source=source, fact=fact):
+        case ReleaseRequires(package=package, source=source, fact=fact):
             return 5, (*package[:2], source.name, constraint.text, fact.id if fact else "")

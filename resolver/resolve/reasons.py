@@ -24,7 +24,7 @@ from resolver.model.constraint import (
     Exclusive,
     Line,
     NoCandidate,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -83,7 +83,7 @@ def _rank(constraint: Constraint) -> int:
             return 0
         case ComponentValue():
             return 1
-        case Requires() | Exclusive():
+        case ReleaseRequires() | Exclusive():
             return 2
         case Excluded() | Unavailable():
             return 3
@@ -139,7 +139,7 @@ class _Describer:
                 return Reason(constraint=constraint, where=constraint.where)
             case Exclusive():
                 return Reason(constraint=constraint, where=constraint.fact.where)
-            case Requires():
+            case ReleaseRequires():
                 return self._requirement(constraint)
             case Excluded():
                 project, positions = self._ruled_out(constraint)
@@ -162,14 +162,14 @@ class _Describer:
             if self._clauses.satisfiable([self._clauses.variable(parent)], others):
                 yield parent
 
-    def _requirement(self, constraint: Requires) -> Reason:
+    def _requirement(self, constraint: ReleaseRequires) -> Reason:
         """Return the reason for a requirement of releases."""
         project = self._universe.project(text.name(constraint.package.name))
         # Other requirements of the same package are ignored: they are about the same releases.
         others = [
             other
             for other in self._core
-            if not (isinstance(other, Requires) and other.package == constraint.package)
+            if not (isinstance(other, ReleaseRequires) and other.package == constraint.package)
         ]
         files: dict[int, str] = {}
         for parent in self._possible_parents(constraint, others):
@@ -211,7 +211,7 @@ class _Describer:
         others = [
             other
             for other in self._others(constraint)
-            if not (isinstance(other, Requires) and other.package.name == project.name)
+            if not (isinstance(other, ReleaseRequires) and other.package.name == project.name)
         ]
         # If a later constraint of the core rules out the same release (a yanked pre-release), the
         # release is listed here only.
@@ -440,9 +440,9 @@ def _line_reason(line: Line) -> Reason:
     return Reason(constraint=line, versions=built, where=where)
 
 
-def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason:
+def pinned_reason(constraint: Line | ReleaseRequires, resolution: Resolution) -> Reason:
     """Return the reason for a requirement on a pin of a resolution, with the requiring pin."""
-    if not isinstance(constraint, Requires):
+    if not isinstance(constraint, ReleaseRequires):
         return _line_reason(constraint)
     requiring = resolution.pin(constraint.package.name)
     assert requiring is not None  # noqa: S101  only pins require what is pinned

@@ -18,8 +18,8 @@ from resolver.model import text
 from resolver.model.constraint import (
     Constraint,
     Line,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
 )
@@ -59,7 +59,9 @@ def open_candidate(candidate: Candidate, universe: Universe) -> OpenedCandidate:
     return _ReleaseEdges(candidate, universe).opened()
 
 
-def need_edges(need: facts.Need, constraint: Line | Requires, target: Target) -> Iterator[Edge]:
+def need_edges(
+    need: facts.Need, constraint: Line | ReleaseRequires, target: Target
+) -> Iterator[Edge]:
     """Yield the edges of a requirement; none if its marker is false on the target."""
     if isinstance(need, ComponentRequirement):
         # If the target does not state the component, nothing can be compared. The lock warns.
@@ -156,7 +158,7 @@ class _ReleaseEdges:
     def _is_overridden(self, edge: Edge) -> bool:
         """Return whether the stack overrides an edge."""
         constraint = edge.constraint
-        if not isinstance(constraint, Requires):
+        if not isinstance(constraint, ReleaseRequires):
             return False
         if constraint.source is RequirementSource.LINKAGE:
             return False
@@ -169,7 +171,7 @@ class _ReleaseEdges:
         constraint = edge.constraint
         lines = [root.need for root in self._universe.overrides[name]]
         texts = [need.without_marker() for need in lines if isinstance(need, Requirement)]
-        return isinstance(constraint, Requires) and texts == [constraint.text]
+        return isinstance(constraint, ReleaseRequires) and texts == [constraint.text]
 
     def _overriding_edges(self, name: NormalizedName) -> Iterator[Edge]:
         """Yield the edges that replace the requirements on an overridden project."""
@@ -177,7 +179,7 @@ class _ReleaseEdges:
             need, line = root.need, root.origin
             assert isinstance(need, Requirement)  # noqa: S101  of a project
             assert isinstance(line, StackLine)  # noqa: S101  and of the stack
-            constraint = Requires(
+            constraint = ReleaseRequires(
                 self._package,
                 need.without_marker(),
                 RequirementSource.OVERRIDE,
@@ -198,7 +200,7 @@ class _ReleaseEdges:
         `where` is the id of the fact, or file:line of the stack, that says that it is ignored.
         """
         constraint = edge.constraint
-        dropped = constraint.text if isinstance(constraint, Requires) else str(edge.package)
+        dropped = constraint.text if isinstance(constraint, ReleaseRequires) else str(edge.package)
         return Override(
             package=self._package.name,
             version=str(self._candidate.version),
@@ -225,7 +227,7 @@ class _ReleaseEdges:
         for requirement in self._metadata_requirements(lines.requires):
             if requirement.name == TORCH:
                 torch_specifiers.append(requirement.specifier)
-            constraint = Requires(package, requirement.without_marker(), source, fact)
+            constraint = ReleaseRequires(package, requirement.without_marker(), source, fact)
             yield from _edges_with_extras(requirement, constraint)
         if package.extra:
             return
@@ -272,7 +274,7 @@ class _ReleaseEdges:
         recipe = _recipe(self._release)
         for requirement in self._applying(lines, "", {self._package.name}, _BUILD):
             line = requirement.without_marker()
-            constraint = Requires(self._package, line, RequirementSource.BUILD, recipe)
+            constraint = ReleaseRequires(self._package, line, RequirementSource.BUILD, recipe)
             yield from _edges_with_extras(requirement, constraint)
 
     def _applying(
@@ -313,13 +315,13 @@ class _ReleaseEdges:
         for fact in about:
             needs = fact.needs_for(self._release)
             for need in facts.needs_kept(fact, needs, replacing):
-                constraint = Requires(package, str(need), RequirementSource.FACT, fact)
+                constraint = ReleaseRequires(package, str(need), RequirementSource.FACT, fact)
                 yield from need_edges(need, constraint, self._target)
         for fact in about:
             for bound in fact.bounds_for(self._release):
                 if bound.applies(self._target.markers):
                     version = Package(bound.name, "", PackageKind.VERSION)
-                    constraint = Requires(package, str(bound), RequirementSource.FACT, fact)
+                    constraint = ReleaseRequires(package, str(bound), RequirementSource.FACT, fact)
                     yield Edge(version, bound.specifier, constraint)
         if package.name in self._universe.bounded_projects:
             version = Package(package.name, "", PackageKind.VERSION)
@@ -338,7 +340,7 @@ class _ReleaseEdges:
                 allowed.append(SpecifierSet(bound.upper))
             for specifiers in allowed:
                 line = f"{bound.other}{specifiers}"
-                constraint = Requires(self._package, line, RequirementSource.METADATA)
+                constraint = ReleaseRequires(self._package, line, RequirementSource.METADATA)
                 yield Edge(version, specifiers, constraint)
 
 

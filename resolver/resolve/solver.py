@@ -1,43 +1,33 @@
 """The entry of the solver: search, check the result, and use the complete engine if that fails.
 
-`cli/answers` and the explanations (`explain`) call it. The isolated build environments of source
-archives are solved as problems of their own (`solve_builds`).
+`cli/answers` and the explanations (`explain`) call it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 from resolvelib.resolvers import Resolution as Search
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
-from resolver.errors import InputError, ResolverError, UndecidedError
+from resolver.errors import ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
-from resolver.model import fact as facts
-from resolver.model import text
-from resolver.model.as_of import NEWEST
 from resolver.model.constraint import BuildLine, Constraint, StackLine, Unavailable
-from resolver.model.problem import Checks, Problem, RootRequirement
-from resolver.model.reason import Reason
-from resolver.model.release import Release
-from resolver.model.requirement import Requirement
+from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.phrase import cause, literal, phrase
-from resolver.redaction import without_secrets
+from resolver.phrase import literal, phrase
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.independent_check import check
-from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
+from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.premises import premises
 from resolver.resolve.provider import Provider, Tick
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.soft_requirements import with_soft_requirements
 from resolver.resolve.universe import Universe
 
@@ -51,31 +41,6 @@ _ROUNDS = 20_000
 # The most releases that a search with other preferences may reject. It prefers the releases of a
 # first search, so with more rejections it would only find other old releases.
 _MOST_REJECTED_AMONG = 20
-
-# The names of the projects whose archives are built in one environment.
-Archives = tuple[NormalizedName, ...]
-# The versions to prefer in each build environment, by project.
-BuildPreferences = Mapping[Archives, Mapping[NormalizedName, Version]]
-
-# The key of the environment that is used for all archives of a lock.
-ALL_ARCHIVES: Archives = ()
-
-
-class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution: constraints that contradict each other."""
-
-    # The clauses that the engine knew.
-    clauses: Clauses
-    # A core: constraints that cannot all hold.
-    core: tuple[Constraint, ...]
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Return the reasons of the core as reports show them."""
-        # PySAT is loaded only if it is needed.
-        from resolver.resolve.reasons import described
-
-        return tuple(dict.fromkeys(described(self.clauses, self.core).values()))
 
 
 def solve(
@@ -164,7 +129,7 @@ def search(
     return result if isinstance(result, Resolution) else None
 
 
-def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutation | None:
+def refuted_alike(universe: Universe, earlier: Iterable[Refutation]) -> Refutation | None:
     """Return a refutation with the reasons of earlier refutations of similar problems.
 
     None if these reasons do not refute this problem; it may have no solution all the same. Only
@@ -175,8 +140,8 @@ def refuted_alike(universe: Universe, proofs: Iterable[Refutation]) -> Refutatio
     from resolver.resolve.clauses import Clauses
 
     clauses = Clauses(universe)
-    for proof in proofs:
-        clauses.open_concerned(proof.clauses, proof.core)
+    for refutation in earlier:
+        clauses.open_concerned(refutation.clauses, refutation.core)
     if clauses.satisfiable():
         return None
     core = tuple(clauses.minimal())
@@ -300,156 +265,3 @@ def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, Re
                 # The newest release is opened first.
                 errors.setdefault(constraint, error)
     return errors
-
-
-# --- isolated builds
-
-
-class BuildEnvironment(NamedTuple):
-    """An isolated environment in which source archives are built."""
-
-    # The projects that are built in it; ALL_ARCHIVES if it is the only environment.
-    archives: Archives
-    # The tools that are installed in it, or a proof that they cannot be installed together.
-    answer: Resolution | Refutation
-
-
-def solve_builds(
-    resolution: Resolution,
-    catalog: Catalog,
-    *,
-    preferred: BuildPreferences | None = None,
-    tick: Tick | None = None,
-) -> tuple[BuildEnvironment, ...]:
-    """Return the isolated environments in which source archives of a resolution are built.
-
-    There are none if no archive is built in isolation, or if the builds require nothing. A lock
-    pins the tools of builds, since pip's hash mode does not check what an isolated build downloads.
-    All archives share one environment if their tools are compatible. If not, each archive in the
-    order of the names gets into the first environment that still has a solution with it, or into a
-    new one.
-
-    `preferred` has the versions to try first for each environment. After these come the versions
-    that the resolution pins. Build tools must have wheels, since they are not built themselves.
-    `tick` is as in `solve`. Raises what `solve` raises.
-    """
-    archives = tuple(
-        pin.name
-        for pin in resolution.pins
-        if (pin.release.source or not pin.release.file.is_wheel) and not is_built_here(pin.release)
-    )
-    pinned = {pin.name: pin.version for pin in resolution.pins}
-
-    def solve_for(names: Archives, key: Archives) -> Resolution | Refutation | None:
-        problem = build_problem(resolution, catalog, names)
-        if problem is None:
-            return None
-        previous = (preferred or {}).get(key, {})
-        return solve(problem, catalog, preferred={**pinned, **previous}, tick=tick)
-
-    together = solve_for(archives, ALL_ARCHIVES)
-    if together is None:
-        return ()
-    if isinstance(together, Resolution) or len(archives) == 1:
-        return (BuildEnvironment(ALL_ARCHIVES, together),)
-    environments: list[BuildEnvironment] = []
-    # Archives whose builds require nothing come last, since they fit into any environment.
-    for name in sorted(
-        archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None
-    ):
-        for number, environment in enumerate(environments):
-            if not isinstance(environment.answer, Resolution):
-                continue
-            wider = (*environment.archives, name)
-            answer = solve_for(wider, wider)
-            if isinstance(answer, Resolution):
-                environments[number] = BuildEnvironment(wider, answer)
-                break
-        else:
-            alone = solve_for((name,), (name,))
-            if alone is not None:
-                environments.append(BuildEnvironment((name,), alone))
-    return tuple(environments)
-
-
-def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
-    """Return a problem whose lines are the build requirements of some archives.
-
-    None if they require nothing. Raises InputError for a requirement that is invalid or names an
-    address.
-    """
-    requirements: list[RootRequirement] = []
-    for pin in resolution.pins:
-        if pin.name not in archives:
-            continue
-        metadata = [
-            fact
-            for fact in resolution.problem.facts
-            if isinstance(fact, facts.Metadata) and fact.is_about(pin.name, pin.version)
-        ]
-        lines = requirement_lines(catalog, pin.release, metadata).build_requires
-        for requirement in lines:
-            line = BuildLine(
-                text=requirement,
-                package=pin.name,
-                version=str(pin.version),
-                filename=pin.release.file.filename,
-                fact=_build_fact(pin.release, metadata, requirement),
-            )
-            need = _build_need(line, resolution.problem.target.markers)
-            requirements.append(RootRequirement(need=need, origin=line))
-    if not requirements:
-        return None
-    stack = replace(
-        resolution.problem.stack,
-        requirements=tuple(requirements),
-        checks=Checks(),
-        departures=(),
-        absent=(),
-    )
-    # Releases of the same day are preferred for build tools.
-    policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)
-    return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
-
-
-def _build_fact(
-    release: Release, metadata: Sequence[facts.Metadata], line: str
-) -> facts.Fact | None:
-    """Return the fact that states a build requirement; None if the archive states it.
-
-    As in `requirement_lines`, a `builds` fact adds requirements to the archive's own, and the first
-    `metadata` fact may replace them.
-    """
-    if release.source is not None:
-        return release.source.fact
-    if release.builds is not None:
-        return release.builds if line in map(str, release.builds.build_add) else None
-    if metadata and metadata[0].build_requires is not None:
-        return metadata[0]
-    return None
-
-
-def _build_need(line: BuildLine, markers: Mapping[str, str]) -> Requirement:
-    """Return the requirement in a line of a build.
-
-    Raises InputError if it is invalid, or names an address.
-    """
-    why = phrase("addresses are not supported")
-    try:
-        need = text.requirement(line.text)
-        need.applies(markers)  # which raises for a marker that cannot be evaluated
-        if not need.url:
-            return need
-    except InvalidRequirement as error:
-        why = cause(error)
-    raise InputError(
-        phrase(
-            "{package} {version} cannot be built: it needs `{need}`",
-            package=line.package,
-            version=line.version,
-            need=without_secrets(line.text),
-        ),
-        where=line.where,
-        why=why,
-        hint=phrase("state what its build needs in a `metadata` or `builds` fact"),
-    )

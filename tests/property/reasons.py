@@ -23,8 +23,8 @@ from resolver.model.constraint import (
     Excluded,
     Exclusive,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
 )
@@ -231,14 +231,14 @@ def left(world: World, subject: str, reasons: Iterable[Reason], values: Sequence
             match one.constraint:
                 case ComponentValue(component=component, value=value) if component == subject:
                     kept = [other for other in kept if other == value]
-                case Requires(text=line) | StackLine(text=line) if line in COMPONENT_NEEDS:
+                case ReleaseRequires(text=line) | StackLine(text=line) if line in COMPONENT_NEEDS:
                     kept = [other for other in kept if COMPONENT_NEEDS[line][1](other)]
         return kept
     kept = list(world.projects.get(subject, ()))
     for one in reasons:
         gone = {version for name, version in taken_away(world, one) if _base(name) == subject}
         kept = [version for version in kept if version not in gone]
-        if isinstance(one.constraint, (StackLine, Requires)):
+        if isinstance(one.constraint, (StackLine, ReleaseRequires)):
             line = one.constraint.text
             if line not in COMPONENT_NEEDS and Requirement(line).name == subject:
                 kept = [
@@ -261,7 +261,7 @@ def falsehoods(world: World, reason: Reason) -> Iterator[str]:
             yield "these worlds have no builds"
         case ComponentValue() if world.system[constraint.component] != constraint.value:
             yield "the target has another value"
-        case Requires():
+        case ReleaseRequires():
             yield from _needs(world, constraint, reason.versions)
         case Excluded():
             yield from _excluded(world, constraint, reason.versions)
@@ -271,7 +271,9 @@ def falsehoods(world: World, reason: Reason) -> Iterator[str]:
             yield from _unavailable(world, constraint, reason.evidence)
 
 
-def _needs(world: World, constraint: Requires, versions: Sequence[ReleaseRange]) -> Iterator[str]:
+def _needs(
+    world: World, constraint: ReleaseRequires, versions: Sequence[ReleaseRange]
+) -> Iterator[str]:
     name, extra = constraint.package.name, constraint.package.extra
     usable = [version for version in within(world, name, versions) if world.fits(name, version)]
     if not usable or sum(span.count for span in versions) != len(usable):
@@ -284,7 +286,7 @@ def _needs(world: World, constraint: Requires, versions: Sequence[ReleaseRange])
             yield f"{version} does not say so"
 
 
-def _says(world: World, constraint: Requires, name: str, version: str, extra: str) -> bool:
+def _says(world: World, constraint: ReleaseRequires, name: str, version: str, extra: str) -> bool:
     """Whether a release, or a fact about it, has a requirement."""
     fact = constraint.fact
     if constraint.source is RequirementSource.METADATA:

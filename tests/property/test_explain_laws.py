@@ -36,7 +36,7 @@ from resolver.model.constraint import (
     ComponentValue,
     Excluded,
     Exclusive,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -45,7 +45,8 @@ from resolver.model.reason import Reason, requirement_of
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
@@ -280,7 +281,7 @@ def test_contradictions_hold() -> None:
             met.update(map(type, one.branches))
 
     hold()
-    kinds = {StackLine, ComponentValue, Requires, Excluded, Exclusive, Unavailable}
+    kinds = {StackLine, ComponentValue, ReleaseRequires, Excluded, Exclusive, Unavailable}
     assert met >= {*kinds, Branch}
 
 

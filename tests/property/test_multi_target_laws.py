@@ -24,7 +24,8 @@ from resolver.explain.explain import explanation_of
 from resolver.index.protocol import Catalog
 from resolver.model.change import ComponentChanged, LinesDivided, VersionChanged
 from resolver.model.explanation import Explanation
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.components import COMPONENTS
 from tests.property.bruteforce import BruteForce

@@ -21,7 +21,8 @@ from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve import solver
-from resolver.resolve.solver import Refutation, prove, solve
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import prove, solve
 from resolver.resolve.universe import Universe
 from tests.fuzz.graphs import judge
 from tests.problems import put_last

@@ -26,7 +26,7 @@ from resolver.index.store.cache import Cache, default_folder
 from resolver.lock.previous import Preferences
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.resolve.solver import Refutation
+from resolver.resolve.refutation import Refutation
 from resolver.resolve.universe import Universe
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -5,8 +5,7 @@ which the code calls a row. Each kind of fact has a module here with a type. The
 are the keys of a row. The methods say what a fact adds to a release, which names it contains, what
 its sources must contain, and when a lock cites it.
 
-To add a kind, write a module like the others, an entry of `KINDS` below, a section of
-matrices/README.md, and tests.
+CONTRIBUTING.md has the recipe for a new kind.
 """
 
 from __future__ import annotations

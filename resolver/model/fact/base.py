@@ -6,10 +6,10 @@ the methods that are different for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -170,10 +170,22 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """
         return ()
 
+    # The field with the requirements or bounds that a stack may set aside one by one; empty if the
+    # kind has none.
+    relaxable_field: ClassVar[str] = ""
+
     @property
     def relaxable_needs(self) -> tuple[Need, ...]:
         """Return the requirements and bounds that a stack may set aside one by one."""
-        return ()
+        needs: tuple[Need, ...] = getattr(self, self.relaxable_field, ())
+        return needs
+
+    def without_needs(self, texts: Collection[str]) -> Fact | None:
+        """Return the fact without the `relaxable_needs` with these texts; None if none is left."""
+        remaining = tuple(need for need in self.relaxable_needs if str(need) not in texts)
+        if not remaining:
+            return None
+        return msgspec.structs.replace(self, **{self.relaxable_field: remaining})
 
     # --- other names and requirements in the fact
 

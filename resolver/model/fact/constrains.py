@@ -27,6 +27,8 @@ class Constrains(Fact, frozen=True, kw_only=True):
     # The bounds: requirements on other projects, with versions and without extras.
     bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
 
+    relaxable_field = "bounds"
+
     def mistakes(self) -> Iterator[Mistake]:
         """Yield a mistake for each bound on `package` itself, with extras or without versions."""
         for position, bound in enumerate(self.bounds):
@@ -60,11 +62,6 @@ class Constrains(Fact, frozen=True, kw_only=True):
 
     def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
         """Return `bounds`, which are the same for every release."""
-        return self.bounds
-
-    @property
-    def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return the bounds: a stack may set aside each of them."""
         return self.bounds
 
     @property

@@ -20,6 +20,8 @@ class Requires(RequirementFact, frozen=True, kw_only=True):
     # Whether only wheels have the requirements. A release that is built from source does not.
     wheels: bool = False
 
+    relaxable_field = "needs"
+
     @property
     def added_needs(self) -> tuple[Need, ...]:
         """Return `needs`: the fact adds them."""
@@ -32,11 +34,6 @@ class Requires(RequirementFact, frozen=True, kw_only=True):
     def needs_for(self, release: Release) -> tuple[Need, ...]:
         """Return the requirements if the fact concerns the file of the release, else none."""
         return self.needs if self.counts_for(release) else ()
-
-    @property
-    def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return the requirements: a stack may set aside each of them."""
-        return self.needs
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:

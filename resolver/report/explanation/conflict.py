@@ -40,10 +40,10 @@ from resolver.report.explanation.contradictions import (
     shortened_items,
     warning_item,
 )
-from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.reasons import (
+from resolver.report.explanation.grouping import (
     alike,
 )
+from resolver.report.explanation.json import explanation_json
 from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
 

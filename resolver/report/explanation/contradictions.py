@@ -24,7 +24,7 @@ from resolver.report.document import (
     paragraph_of,
 )
 from resolver.report.explanation import sentences
-from resolver.report.explanation.reasons import (
+from resolver.report.explanation.grouping import (
     alike,
     cited,
     needed_name,

@@ -16,7 +16,7 @@ from resolver.model.constraint import (
     Excluded,
     Exclusive,
     NoCandidate,
-    Requires,
+    ReleaseRequires,
     StackLine,
     Unavailable,
 )
@@ -37,7 +37,7 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
+from resolver.report.explanation.grouping import cited, origin_span, sort_of, source_line, source_of
 from resolver.report.explanation.unavailable import reason_details
 from resolver.report.links import full_link
 
@@ -145,7 +145,7 @@ def _kind(reason: Reason) -> str:
             return "asks"
         case ComponentValue():
             return "has"
-        case Requires() | BuildLine():
+        case ReleaseRequires() | BuildLine():
             return "needs"
         case Excluded():
             return "forbids"
@@ -164,7 +164,7 @@ def _data(reason: Reason) -> dict[str, Any]:
             return {"requirement": requirement, "list": key}
         case ComponentValue(component=component, value=value):
             return {"component": component, "value": value}
-        case Requires(text=requirement) | BuildLine(text=requirement):
+        case ReleaseRequires(text=requirement) | BuildLine(text=requirement):
             source = source_of(constraint)
             return {**about, "requirement": requirement, "source": source.value}
         case Excluded():

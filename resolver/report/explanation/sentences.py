@@ -18,8 +18,8 @@ from resolver.model.constraint import (
     ComponentValue,
     Excluded,
     Exclusive,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
 )
@@ -37,7 +37,7 @@ from resolver.model.message import Message, first_of, joined, message, quoted, v
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason, ReleaseRange
 from resolver.redaction import shown_address
-from resolver.report.explanation.reasons import (
+from resolver.report.explanation.grouping import (
     alike,
     chosen_by,
     grouped,
@@ -62,7 +62,7 @@ def sentence(reason: Reason) -> Message:
             return message("conflict.has", component=label or component, value=value)
         case BuildLine():
             return _about_releases("conflict.building", reason, needs=needs_text(reason))
-        case Requires():
+        case ReleaseRequires():
             code = _requirement_code(constraint)
             return _about_releases(code, reason, needs=needs_text(reason))
         case Excluded(fact=Names(index=index) as fact):
@@ -87,7 +87,7 @@ def _line_code(line: StackLine) -> str:
     return "conflict.to-be-taken" if line.where == SUPPOSED else "conflict.asks"
 
 
-def _requirement_code(constraint: Requires) -> str:
+def _requirement_code(constraint: ReleaseRequires) -> str:
     """Return the code of the sentence about a requirement."""
     if constraint.fact is not None and constraint.fact.bounded_projects:
         return "conflict.constrains"

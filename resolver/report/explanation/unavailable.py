@@ -13,7 +13,7 @@ from resolver.model.message import Message, first_of, joined, message, quoted, v
 from resolver.model.reason import Evidence, Reason, RejectedRelease, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import missing_on_machine, newer_glibc
-from resolver.report.explanation.reasons import wanted_text
+from resolver.report.explanation.grouping import wanted_text
 
 # Reasons for a rejection that say nothing about the particular file.
 _SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)

@@ -23,7 +23,7 @@ from resolver.report.explanation.contradictions import (
     reason_items,
     shortened_items,
 )
-from resolver.report.explanation.reasons import with_strength
+from resolver.report.explanation.grouping import with_strength
 from resolver.report.summary import pin_change
 
 # How many newer releases are named.

@@ -15,7 +15,8 @@ from resolver.config.schema import StackFile
 from resolver.config.toml_files import read
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
-from resolver.resolve.solver import Refutation, solve
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import solve
 from tests.components import COMPONENTS
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target

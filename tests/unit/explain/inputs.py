@@ -6,7 +6,8 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
 from resolver.config.toml_files import read_text
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.components import COMPONENTS, systems
 from tests.datacatalog import DataCatalog

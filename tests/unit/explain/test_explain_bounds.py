@@ -58,7 +58,7 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "explaining.md"
         ("lines impossible by themselves", heuristics.SEVERAL),
         ("conflicts after which no more lines are loosened", loosening._CONFLICTS),
         ("archives of a project that get a fact when lines are loosened", loosening._ARCHIVES),
-        ("proofs that are tried", trials._PROOFS),
+        ("refutations that are tried", trials._REFUTATIONS),
         ("fixes", search_results._FIXES),
         ("fixes that go against nothing, after which", repairs._WHOLE),
         ("price at which sets of changes end", repairs._DEAR),

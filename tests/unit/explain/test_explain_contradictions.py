@@ -16,7 +16,7 @@ from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import RequirementSource, Requires
+from resolver.model.constraint import ReleaseRequires, RequirementSource
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.package import Package
 from resolver.model.reason import requirement_of
@@ -24,7 +24,8 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve import sat
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import absent, excludes, metadata, names, problem, requires
@@ -156,8 +157,8 @@ def test_contradiction_cites_the_fact_about_an_archive() -> None:
     catalog.add_archive("old", "1", None)
     fact = metadata("old", "==1", "lib<2")
     (one,) = contradictions(catalog, "old", "lib==2", known=[fact])
-    (row,) = [reason for reason in one.reasons if isinstance(reason.constraint, Requires)]
-    assert row.constraint == Requires(Package("old"), "lib<2", RequirementSource.FACT, fact)
+    (row,) = [reason for reason in one.reasons if isinstance(reason.constraint, ReleaseRequires)]
+    assert row.constraint == ReleaseRequires(Package("old"), "lib<2", RequirementSource.FACT, fact)
     assert row.where == fact.where
 
 
@@ -252,20 +253,22 @@ def test_why_joins_lines_of_one_file() -> None:
 class Satisfiable:
     """Clauses that nothing clashes in, and that always say so of one more constraint."""
 
-    def __init__(self, constraints: Sequence[Requires]) -> None:
+    def __init__(self, constraints: Sequence[ReleaseRequires]) -> None:
         self.asked = 0
         self._constraints = constraints
 
-    def satisfiable(self, *, among: Iterable[Requires]) -> bool:
+    def satisfiable(self, *, among: Iterable[ReleaseRequires]) -> bool:
         self.asked += 1
         return True
 
-    def broken(self) -> set[Requires]:
+    def broken(self) -> set[ReleaseRequires]:
         return {self._constraints[self.asked - 1]}
 
 
 def test_smallest_core_is_sought_with_300_questions() -> None:
-    core = [Requires(Package("a"), f"b=={n}", RequirementSource.METADATA) for n in range(400)]
+    core = [
+        ReleaseRequires(Package("a"), f"b=={n}", RequirementSource.METADATA) for n in range(400)
+    ]
     clauses = Satisfiable(core)
     found = smallest(cast("Clauses", clauses), core, [], core, lambda: False)
     assert (list(found), clauses.asked) == (core, 300)

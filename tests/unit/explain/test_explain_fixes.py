@@ -24,7 +24,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.change import Change, ChangeKind
-from resolver.model.constraint import ComponentValue, Requires, StackLine
+from resolver.model.constraint import ComponentValue, ReleaseRequires, StackLine
 from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.release import File
@@ -67,7 +67,11 @@ def test_fix_solves_what_the_first_conflict_hides() -> None:
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
     found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
     (hidden,) = found.contradictions[1:]
-    assert [type(one.constraint) for one in hidden.reasons] == [StackLine, ComponentValue, Requires]
+    assert [type(one.constraint) for one in hidden.reasons] == [
+        StackLine,
+        ComponentValue,
+        ReleaseRequires,
+    ]
     assert [told(fix) for fix in found.fixes] == [
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
         ["base==7 -> base==2", "plugin -> "],
@@ -985,7 +989,7 @@ def test_line_is_told_in_place_of_what_is_unusable() -> None:
     catalog.add_archive("engine", "1", None)
     found = explained(catalog, "engine==2", "plugin==1")
     (only,) = found.contradictions
-    assert [type(one.constraint) for one in only.reasons] == [StackLine, StackLine, Requires]
+    assert [type(one.constraint) for one in only.reasons] == [StackLine, StackLine, ReleaseRequires]
     assert told(found.fixes[0]) == ["plugin==1 -> plugin==2"]
 
 

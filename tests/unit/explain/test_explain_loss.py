@@ -21,7 +21,7 @@ from resolver.model.change import (
     PrereleasesAdmitted,
     VersionChanged,
 )
-from resolver.model.constraint import RequirementSource, Requires
+from resolver.model.constraint import ReleaseRequires, RequirementSource
 from resolver.model.explanation import Environment, Fix
 from resolver.model.fact import Warns
 from resolver.model.package import Package
@@ -46,7 +46,7 @@ def version(name: str = "base", **more: int) -> VersionChanged:
 
 def because(change: Change, requirer: str, needed: str) -> Change:
     """The same change, made as this release needs that one."""
-    constraint = Requires(Package(requirer), needed, RequirementSource.METADATA)
+    constraint = ReleaseRequires(Package(requirer), needed, RequirementSource.METADATA)
     return replace(change, cause=Reason(constraint=constraint))
 
 

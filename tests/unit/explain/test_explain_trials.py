@@ -15,7 +15,8 @@ from resolver.model.edit import Edits, SetComponent, SetLine
 from resolver.model.problem import NO_OPTIONS
 from resolver.model.resolution import Resolution
 from resolver.resolve.provider import Tick
-from resolver.resolve.solver import Refutation, refuted_alike
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import refuted_alike
 from resolver.resolve.universe import Universe
 from tests.changes import after_of
 from tests.datacatalog import DataCatalog
@@ -52,7 +53,7 @@ def test_refuted_alike_says_nothing_of_another_conflict() -> None:
 
 
 @pytest.mark.parametrize(("others", "is_solved"), [(5, False), (6, True)])
-def test_trials_try_the_last_six_proofs_first(
+def test_trials_try_the_last_six_refutations_first(
     monkeypatch: pytest.MonkeyPatch, others: int, is_solved: bool
 ) -> None:
     """Whoever tries older ones as well opens more for each changed stack than it saves."""

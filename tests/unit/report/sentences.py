@@ -16,7 +16,7 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
-from resolver.report.explanation.reasons import origin_span
+from resolver.report.explanation.grouping import origin_span
 from resolver.report.explanation.sentences import (
     claim,
     closing_sentence,

@@ -15,7 +15,7 @@ from resolver.model.explanation import Contradiction, Explanation
 from resolver.phrase import literal
 from resolver.report.document import Items
 from resolver.report.explanation.contradictions import reason_items
-from resolver.report.explanation.reasons import grouped
+from resolver.report.explanation.grouping import grouped
 from resolver.report.terminal import paragraph, terminal_text, wrapped
 from tests.problems import need
 from tests.unit.report import samples

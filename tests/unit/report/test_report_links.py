@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resolver.report.document import Paragraph, Span
-from resolver.report.explanation.reasons import cited, source_line
+from resolver.report.explanation.grouping import cited, source_line
 from resolver.report.links import linked, way_to_matrices
 from tests.references import read_source
 

@@ -6,9 +6,10 @@ from resolver.explain.contradiction import contradiction_of
 from resolver.explain.cores import enumerate_cores
 from resolver.model.explanation import Contradiction
 from resolver.report.explanation.conflict import conflict_blocks, conflict_pages
-from resolver.report.explanation.reasons import alike, grouped, members_of, said_once
+from resolver.report.explanation.grouping import alike, grouped, members_of, said_once
 from resolver.report.terminal import terminal_text
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem

@@ -9,7 +9,8 @@ from resolver.i18n import translate
 from resolver.model.fact import Fact
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.solver import ALL_ARCHIVES, Refutation, build_problem, solve_builds
+from resolver.resolve.builds import ALL_ARCHIVES, build_problem, solve_builds
+from resolver.resolve.refutation import Refutation
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem, solved, taken, with_sources
 

@@ -17,7 +17,8 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.independent_check import check
 from resolver.resolve.premises import premises
-from resolver.resolve.solver import Refutation, solve
+from resolver.resolve.refutation import Refutation
+from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import constrains, pins, problem, refused, requires, solved, told
 

@@ -10,9 +10,9 @@ from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
+from resolver.resolve.builds import solve_builds
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import requirements_file
-from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, solved, told
 

@@ -18,8 +18,8 @@ from resolver.model.constraint import (
     Excluded,
     Exclusive,
     NoCandidate,
+    ReleaseRequires,
     RequirementSource,
-    Requires,
     StackLine,
     Unavailable,
 )
@@ -139,7 +139,7 @@ def _is_by_way_of(
         return False
     project, needed = needed_name(line.text), needed_name(other.text)
     return any(
-        isinstance(reason.constraint, Requires)
+        isinstance(reason.constraint, ReleaseRequires)
         and reason.subject == project
         and needed_name(reason.constraint.text) == needed
         for reason in contradiction.reasons
@@ -163,10 +163,10 @@ def _shape_of_reason(reason: Reason, subject: str) -> tuple[object, ...]:
     """Return a key of a reason, without the name and the versions of a project."""
     constraint = reason.constraint
     match constraint:
-        case StackLine() | Requires():
+        case StackLine() | ReleaseRequires():
             stated = constraint.text if isinstance(constraint, StackLine) else needs_text(reason)
             is_about_subject = needed_name(stated) == subject
-            owner = reason.subject if isinstance(constraint, Requires) else ""
+            owner = reason.subject if isinstance(constraint, ReleaseRequires) else ""
             is_of_subject = owner == subject
             return sort_of(reason), is_of_subject or owner, is_about_subject or stated
         case Excluded():
@@ -204,7 +204,7 @@ def _cause(reason: Reason) -> object:
     """Return a key that is equal for reasons that become one; None for one that stays alone."""
     constraint = reason.constraint
     match constraint:
-        case Requires() | BuildLine() if reason.versions:
+        case ReleaseRequires() | BuildLine() if reason.versions:
             return reason.subject, source_of(constraint), needed_name(constraint.text)
         case Unavailable(why=NoCandidate.RELEASE):
             return reason.subject, constraint.why
@@ -212,7 +212,7 @@ def _cause(reason: Reason) -> object:
             return None
 
 
-def source_of(constraint: Requires | BuildLine) -> RequirementSource:
+def source_of(constraint: ReleaseRequires | BuildLine) -> RequirementSource:
     """Return where a requirement comes from."""
     return RequirementSource.BUILD if isinstance(constraint, BuildLine) else constraint.source
 
@@ -314,11 +314,11 @@ def sort_of(reason: Reason) -> str:
             return "target"
         case BuildLine():
             return "build"
-        case Requires(source=RequirementSource.LINKAGE):
+        case ReleaseRequires(source=RequirementSource.LINKAGE):
             return "binaries"
-        case Requires(source=RequirementSource.OVERRIDE):
+        case ReleaseRequires(source=RequirementSource.OVERRIDE):
             return "stack"
-        case Requires(source=source):
+        case ReleaseRequires(source=source):
             return source.value
         case Excluded() | Exclusive() | Unavailable(why=NoCandidate.COMMIT):
             return "fact"
@@ -330,11 +330,11 @@ def origin_span(reason: Reason) -> document.Span:
     """Return the origin of a reason, with a link if it is a place in our files."""
     where, constraint = reason.where, reason.constraint
     match constraint:
-        case Requires(source=RequirementSource.METADATA):
+        case ReleaseRequires(source=RequirementSource.METADATA):
             return document.Span(message("conflict.metadata-of", filename=where))
-        case Requires(source=RequirementSource.LINKAGE):
+        case ReleaseRequires(source=RequirementSource.LINKAGE):
             return document.Span(message("conflict.binaries-of", filename=where))
-        case Requires(source=RequirementSource.BUILD, fact=None) | BuildLine(fact=None):
+        case ReleaseRequires(source=RequirementSource.BUILD, fact=None) | BuildLine(fact=None):
             return document.Span(message("conflict.build-of", filename=where))
         case Unavailable() if constraint.is_unusable and reason.evidence.refusals:
             files = [refusal.files[0].filename for refusal in reason.evidence.refusals]
