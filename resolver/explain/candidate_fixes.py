@@ -16,12 +16,14 @@ from packaging.specifiers import SpecifierSet
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changed_stack import ChangedStack, EditSet
+from resolver.explain.failing_pairs import failing_pairs, newer_that_work
 from resolver.explain.paired_lines import paired_projects
 from resolver.explain.search_results import FixSearchResults
 from resolver.explain.trials import Answer, NoLock, Trials
 from resolver.lock.applied_facts import applied_facts
 from resolver.model.change import PracticesOn, ShippedTaken, VersionChanged
 from resolver.model.dependency import Candidate
+from resolver.model.fact import Warns
 from resolver.model.message import Message, message, verbatim
 from resolver.model.resolution import Resolution
 from resolver.resolve.refutation import Refutation
@@ -102,6 +104,7 @@ class CandidateFixes:
         changed, answer = self._without_needless(changed, answer)
         changed, answer = self._with_fewest_practices(changed, answer)
         changed, answer = self._without_objections(changed, answer)
+        changed, answer = self._without_failing_pairs(changed, answer)
         if changed.idle(answer) or self._has_fix_within(changed):
             return Tried(answer)
         if results.is_lesser(changed, answer):
@@ -135,7 +138,8 @@ class CandidateFixes:
         """Return a changed stack with the doubts about its lock.
 
         A doubt is a release in no table, a bound that is not met between projects of which a line
-        names one, or an old release. Age does not count if the changes leave the lines as they are,
+        names one, a grave warning that one of two releases fails beside the other, of which a line
+        got one, or an old release. Age does not count if the changes leave the lines as they are,
         for releases of a shipped stack, and for projects that a used practice names: these are old
         on purpose. `Alternatives.years_behind` measures it by the day of the lock.
         """
@@ -144,6 +148,7 @@ class CandidateFixes:
         unlisted = alternatives.unlisted(resolution)
         unmet = [bound for bound in resolution.unmet_bounds if alternatives.is_about_lines(bound)]
         unnamed = [name for name in unlisted if name not in lines]
+        failing = [fact for fact in failing_pairs(resolution) if lines & _paired_by(fact)]
         years = dict(alternatives.years_behind(resolution))
         if _is_old_on_purpose(changed):
             years.clear()
@@ -154,7 +159,7 @@ class CandidateFixes:
         return replace(
             changed,
             price=changed.price + costs.UNLISTED * len(unnamed),
-            unproven=changed.unproven + len(unlisted) + len(unmet),
+            unproven=changed.unproven + len(unlisted) + len(unmet) + len(failing),
             years_older=sum(older for name, older in years.items() if name in paired),
             others_older=max((years[name] for name in years if name not in paired), default=0),
         )
@@ -202,6 +207,31 @@ class CandidateFixes:
                 if not is_concerned or not isinstance(change, VersionChanged):
                     continue
                 for candidate in islice(releases_for(self._trials.universe, unmet), _LATER_TRIED):
+                    later = self._with_release(changed, change, candidate)
+                    answer = self._trials.solve(later.edits, resolution)
+                    self._results.seen[self._key(later)] = isinstance(answer, Resolution)
+                    if isinstance(answer, Resolution):
+                        return later, answer
+        return changed, resolution
+
+    def _without_failing_pairs(
+        self, changed: ChangedStack, resolution: Resolution
+    ) -> tuple[ChangedStack, Resolution]:
+        """Return a changed stack whose changed lines get no release that fails beside another one.
+
+        If a grave warning says that a new release of a line fails beside another pin, the line gets
+        the next newer release of which no fact says so, if the stack locks with that.
+        """
+        for warning in failing_pairs(resolution):
+            pin = resolution.pin(warning.package)
+            for change in changed.changes:
+                if pin is None or change.subject != pin.name:
+                    continue
+                if not isinstance(change, VersionChanged):
+                    continue
+                extras = change.after.extras
+                working = newer_that_work(self._trials.universe, pin, extras, resolution)
+                for candidate in islice(working, _LATER_TRIED):
                     later = self._with_release(changed, change, candidate)
                     answer = self._trials.solve(later.edits, resolution)
                     self._results.seen[self._key(later)] = isinstance(answer, Resolution)
@@ -272,6 +302,11 @@ def _failures(changed: ChangedStack, resolution: Resolution) -> Iterator[Message
         if pin.project in changed_lines:
             package = f"{pin.project} {pin.version}"
             yield message("conflict.unloadable", package=package, why=pin.why)
+
+
+def _paired_by(warning: Warns) -> set[str]:
+    """Return the projects that a warning says do not go together."""
+    return {warning.package, *(need.name for need in warning.together_with)}
 
 
 def _is_old_on_purpose(changed: ChangedStack) -> bool:

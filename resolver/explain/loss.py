@@ -65,7 +65,8 @@ class Loss(msgspec.Struct, frozen=True, order=True, kw_only=True):
     prereleases: int
     # How many changes take something from the stack, plus one if a warning would not apply on
     # another machine or with another project. A line that changes because of another one counts
-    # once with it (`families`).
+    # once with it (`families`). A component that goes back to an older release line, such as CANN
+    # 8.2 after 8.5, counts twice.
     changes: int
     # How many of all changes are about neither a line, nor a glibc that was only assumed, nor
     # another release of the same release line, such as CANN 8.5.1 instead of 8.5.0.
@@ -135,7 +136,7 @@ def loss_of(
         divided=len(environments) > 1,
         other_glibc=any(_is_about_glibc(change) and not _is_assumed(change) for change in changes),
         prereleases=sum(map(takes_prerelease, changes)),
-        changes=len(change_families) + is_warned,
+        changes=len(change_families) + sum(map(_is_to_older_line, changes)) + is_warned,
         beyond_lines=sum(_is_beyond_lines(change) for change in changes),
         extras=len(extras) + len(missing_extras),
         practices=sum(len(change.names) for change in practices),
@@ -170,6 +171,14 @@ def _loses_extra(change: Change) -> bool:
 def _drops(change: Change) -> bool:
     """Return whether a change drops a line, unless a shipped stack must not have its project."""
     return isinstance(change, LineDropped) and not change.shipped
+
+
+def _is_to_older_line(change: Change) -> bool:
+    """Return whether a component goes back to an older release line.
+
+    The machine has more than that, and what is newer on it may need it.
+    """
+    return isinstance(change, ComponentChanged) and change.is_to_older_line
 
 
 def _is_other_machine(change: Change) -> bool:

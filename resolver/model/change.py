@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 
 import msgspec
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.model.component import Component, are_of_one_line
 from resolver.model.edit import (
@@ -29,6 +30,7 @@ from resolver.model.edit import (
 from resolver.model.problem import RootRequirement
 from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement, name_of
+from resolver.model.system import SystemVersion
 
 # The reason that is written into the stack for a fact that is set aside.
 _TO_CONFIRM = "To be confirmed: say why this fact does not hold here."
@@ -246,6 +248,24 @@ class ComponentChanged(_Change, frozen=True, kw_only=True):
         if not component.by_line:
             return False
         return are_of_one_line(component.parse(self.before), component.parse(self.after))
+
+    @property
+    def is_to_older_line(self) -> bool:
+        """Return whether the new value is of an older release line, as CANN 8.2.RC1 for 8.5.0.
+
+        False for a component whose values are not in release lines.
+        """
+        component = self.component
+        if not component.by_line:
+            return False
+        before, after = component.parse(self.before), component.parse(self.after)
+        match before, after:
+            case SystemVersion(line=line), SystemVersion(line=other):
+                return other < line
+            case Version(), Version():
+                return after.release[:2] < before.release[:2]
+            case _:
+                return False
 
 
 class ConstraintDropped(_Change, frozen=True, kw_only=True):

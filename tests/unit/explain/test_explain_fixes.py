@@ -294,6 +294,20 @@ def test_fix_removes_an_extra_that_the_release_lacks() -> None:
         assert not fix.environments[0].warnings
 
 
+def test_fix_avoids_a_release_that_fails_beside_another() -> None:
+    """What is beside a release is known when it is locked: then a newer one is asked for.
+
+    `tool` 2 fails beside `engine` 2, as a fact says, `tool` 3 is bounded by one, and what it needs
+    by its metadata keeps `tool` 4 from the `base` that a line pins.
+    """
+    catalog = DataCatalog().serve("engine 1 2", "plugin 2: engine>=2", "base 1 2")
+    catalog.serve("tool 1: engine<2", "tool 2 3 5 6", "tool 4: base>=2")
+    facts = warning("tool", "==2", "It fails.", 'grave = true\nwith = ["engine>=2"]')
+    facts += fact("constrains", "tool", "==3", 'bounds = ["engine<2"]')
+    first, *_ = ways_out(catalog, "tool==1", "plugin==2", "base==1", facts=facts)
+    assert told(first) == ["tool==1 -> tool==5"]
+
+
 def test_fix_with_one_release_further_away_is_left_out() -> None:
     """Any newer `codec` does; nothing speaks for one that is newer than needed."""
     catalog = DataCatalog().serve("torch 1 2 3", "codec 1 2 3 4", "app 1: torch<2, codec>=2")

@@ -57,6 +57,7 @@ def component(name: str, target: str = "") -> Change:
 
 BASE, KERNELS = text.name("base"), text.name("kernels")
 EXTRA = changes.extras_removed("base[gpu]==1", "base==1")
+BACK = ComponentChanged(component=COMPONENTS["cann"], before="8.5.0", after="8.3.RC1")
 OTHER_RELEASE = changes.version("base[gpu]==2", "base==1")
 RELAX = FactSetAside(fact="table", need="kernels==1", removed=KERNELS)
 PRACTICE = PracticesOn(names=("torch",))
@@ -137,6 +138,7 @@ AS_SHIPPED = replace(DROP, shipped="training")
         ("prereleases", loss(*THREE), loss(POLICY)),
         ("changes", loss(component("cann")), loss(version(), version("tool"))),
         ("changes", loss(component("cann")), loss(version(), warnings=(NEEDS_CANN,))),
+        ("changes", loss(component("cann")), loss(BACK)),
         ("beyond_lines", loss(version(steps=-5)), loss(component("cann"))),
         ("extras", loss(version(steps=-5)), loss(EXTRA)),
         ("extras", loss(version(steps=-5)), loss(OTHER_RELEASE)),
