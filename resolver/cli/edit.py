@@ -30,6 +30,7 @@ from resolver.cli.session import Session, finish_edit
 from resolver.cli.unusable import fact_against_all
 from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
+from resolver.config.draft_lines import is_path, of_wheel, of_wheel_address, without_labels
 from resolver.config.find_stack import find_stack
 from resolver.config.load import load, load_components, read_stack
 from resolver.config.schema import StackFile
@@ -46,7 +47,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Requirement, name_of
 from resolver.owned_folder import OwnedFolder
-from resolver.phrase import Phrase, cause, phrase
+from resolver.phrase import EMPTY, Phrase, cause, phrase
 
 # A run without conflicts does not need these types.
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def add(
     if not lines and letter is None:
         raise click.UsageError("Missing argument 'REQUIREMENT...'.")
     components = load_components(run.matrices)
-    needs = {line: _need(line, components) for line in lines}
+    needs = {line: _need(line, components) for line in map(_of_wheel, lines)}
 
     def edit(document: StackText) -> StackText:
         """Return the text of the stack with the new lines."""
@@ -196,6 +197,25 @@ def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
         phrase("{stack} has no group `{name}`", stack=stack, name=group),
         where="--group",
         hint=hint,
+    )
+
+
+def _of_wheel(line: str) -> str:
+    """Return the requirement `NAME==VERSION` for the path of a wheel, and any other line as it is.
+
+    Raises InputError for other files and folders, and for the address of a wheel.
+    """
+    named = of_wheel(line)
+    if named != line:
+        return without_labels(named)
+    release = of_wheel_address(line)
+    if not release and not is_path(line):
+        return line
+    hint = phrase("if an index has this release, add `{line}`", line=release)
+    raise InputError(
+        phrase("`{line}` cannot be used", line=line),
+        why=phrase("a stack names releases and git commits, no other files and folders"),
+        hint=hint if release else EMPTY,
     )
 
 

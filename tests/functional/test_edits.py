@@ -236,6 +236,12 @@ def test_edit_keeps_all_locks_if_one_target_has_no_solution(
             "`new @ https://example.org/new.zip` cannot be used",
             "",
         ),
+        (
+            ("add", "demo", "https://h.example/new-1+cpu-py3-none-any.whl"),
+            "`https://h.example/new-1+cpu-py3-none-any.whl` cannot be used",
+            "if an index has this release, add `new==1`",
+        ),
+        (("add", "demo", "new.whl"), "`new.whl` cannot be used", ""),
         (("add", "dem", "new"), "there is no stack `dem`", "did you mean `demo`?"),
         (("remove", "demo", "d"), "no line of demo is about `d`", "its lines are about a, b, c"),
         (
@@ -253,6 +259,12 @@ def test_what_is_refused(
     run = workspace.run(*arguments)
     assert (run.status, run.error, everything(workspace)) == (2, error, before)
     assert run.stderr.endswith(f"hint: {hint}\n" if hint else "\n")
+
+
+def test_a_wheel_is_added_by_name_and_version(workspace: Workspace, stack: Path) -> None:
+    wheel = "New_er-1.0+cpu-py3-none-any.whl"
+    assert workspace.run("add", "demo", wheel, "--frozen").status == 0
+    assert '"new-er==1.0"' in stack.read_text(encoding="utf-8")
 
 
 def test_a_frozen_edit_locks_nothing(workspace: Workspace, stack: Path) -> None:
