@@ -258,23 +258,31 @@ def test_import_takes_version_of_wheel_name(workspace: Workspace, line: str, tak
     [
         (
             "https://h.example/a%20b/torch_npu-2.8.0.post2-cp311-cp311-any.whl?x=1",
-            "to-decide: a stack cannot name an address; if an index has this release, "
-            "write `torch-npu==2.8.0.post2` in the stack",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `torch-npu==2.8.0.post2` in the stack"
+            ),
         ),
         (
             "torch_npu @ https://h.example/torch_npu-2.7.1%2Bcpu-cp311-cp311-any.whl",
-            "to-decide: a stack cannot name an address; if an index has this release, "
-            "write `torch_npu==2.7.1` in the stack",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `torch_npu==2.7.1` in the stack"
+            ),
         ),
         (
             "https://h.example/demo_cu124-1-py3-none-any.whl",
-            "to-decide: a stack cannot name an address; if an index has this release, "
-            "write `demo-cu124==1` in the stack",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `demo-cu124==1` in the stack"
+            ),
         ),
         (
             "demo @ https://h.example/demo.tar.gz",
-            "to-decide: a stack cannot name a file, a folder or an address, only releases and "
-            "git commits",
+            (
+                "to-decide: a stack cannot name a file, a folder or an address, only releases and "
+                "git commits"
+            ),
         ),
     ],
 )
