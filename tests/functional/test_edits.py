@@ -443,3 +443,38 @@ def test_add_says_first_that_project_is_unusable(workspace: Workspace) -> None:
         )
     workspace.facts("flash", fact.replace(">=0", "<2"))
     assert "cannot be used here" not in workspace.run("add", "demo", "flash==1.0").stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "swif",
+            (
+                "check its spelling; if an index of your own has it, name that in the stack "
+                "(ascend-lock help indexes)"
+            ),
+        ),
+        ("dataset>=1", "did you mean `datasets`?"),
+    ],
+)
+def test_add_says_that_a_name_may_be_misspelt(workspace: Workspace, line: str, hint: str) -> None:
+    workspace.serve("swift 1.0: datasets", "datasets 1.0")
+    workspace.locked_stack("datasets")
+    before = everything(workspace)
+    name = line.partition(">")[0]
+    for apply in ((), ("--apply", "A")):
+        run = workspace.run("add", "demo", line, *apply)
+        assert run.status == 1
+        told = f"error: no index has a project `{name}`: it may be misspelt\n"
+        assert run.stderr.count(told) == 1
+        assert f"hint: {hint}\n" in run.stderr
+        assert "drop" not in run.stderr
+        assert everything(workspace) == before
+
+
+def test_remove_takes_a_project_that_no_index_has_for_a_conflict(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "b 1.0")
+    workspace.stack("a", "b", "gone")
+    run = workspace.run("remove", "demo", "b")
+    assert (run.status, "  A  drop gone" in run.stderr) == (1, True)
