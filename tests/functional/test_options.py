@@ -56,6 +56,14 @@ def test_language_may_be_named_as_a_locale(workspace: Workspace, language: str) 
     assert run.stderr.startswith("错误：没有软件栈 `nope`")
 
 
+@pytest.mark.parametrize(("name", "command"), [("own.toml", "lock"), ("r.txt", "import")])
+def test_file_in_place_of_a_command(workspace: Workspace, name: str, command: str) -> None:
+    (workspace.root / name).write_text("")
+    run = workspace.run(name)
+    assert run.status == 2
+    assert run.stderr.endswith(f"hint: ascend-lock {command} {name}\n")
+
+
 def test_folder_is_no_stack(workspace: Workspace) -> None:
     """`.` is what one types in the folder of a stack."""
     workspace.stack("demo")
