@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from resolver.cli.language import language_of
 from resolver.cli.translated_help import Context, summary
 from resolver.i18n import LANGUAGES
 
@@ -47,12 +48,20 @@ class _CommonOption(click.Option):
         super().__init__(names, expose_value=False, callback=_keep, **attributes)
 
 
+class _LanguageChoice(click.Choice):  # type: ignore[type-arg]
+    """The type of the option for the language. `zh-CN` and `zh_CN.UTF-8` mean `zh`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the language. Raise click.BadParameter for any other value."""
+        return super().convert(language_of(str(value)) or value, param, ctx)
+
+
 # The common options, in the order of --help.
 COMMON: Final = (
     _CommonOption(
         "--lang",
         "language",
-        type=click.Choice(LANGUAGES),
+        type=_LanguageChoice(LANGUAGES),
         help="Language of the output (default: by locale).",
     ),
     _CommonOption(

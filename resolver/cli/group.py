@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import click
@@ -84,9 +86,12 @@ class RootGroup(LazyGroup):
     def _unknown(self, context: click.Context, name: str) -> InputError:
         """Return the error for an unknown command.
 
-        For a command of another tool, it says what to use here.
+        For a command of another tool, it says what to use here. For a file, it says what to do with
+        it: `lock` tells a stack from a file of another tool.
         """
         error = super()._unknown(context, name)
-        if name in ANSWERS:
-            return InputError(error.phrases["message"], hint=ANSWERS[name])
-        return error
+        hint = ANSWERS.get(name)
+        if Path(name).is_file():
+            command = "lock" if name.endswith(".toml") else "import"
+            hint = literal(f"ascend-lock {command} {shlex.quote(name)}")
+        return error if hint is None else InputError(error.phrases["message"], hint=hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,8 @@ _FACTS_FOLDER: Final = Path(resolver.__file__).with_name("matrices")
 # What follows the name of a page that is a translation.
 _CHINESE: Final = ".zh-CN"
 # The pages for users, in the order in which they are needed. The others are for developers.
+# A page with a word in so many lines is about it.
+_OFTEN: Final = 4
 _FOR_USERS: Final = (
     "start",
     "day",
@@ -120,11 +123,13 @@ def _list_pages(run: Settings) -> None:
 def _search(word: str, language: Language) -> dict[str, str]:
     """Return the pages that have a word, each with the first heading with it or above it.
 
-    The word may be the beginning of a longer one. Pages with it in a heading are returned alone.
+    The word may be the beginning of a longer one. Pages with it in a heading come first, then those
+    with it in at least `_OFTEN` lines, then, if there is no other page, the rest.
     """
     begins_with_word = re.compile(rf"(?<![a-z0-9]){re.escape(word)}", re.IGNORECASE)
     by_heading: dict[str, str] = {}
     by_text: dict[str, str] = {}
+    counts: Counter[str] = Counter()
     for name in page_names():
         heading = ""
         is_code = False
@@ -136,7 +141,13 @@ def _search(word: str, language: Language) -> dict[str, str]:
                 heading = line.lstrip("# ")
             if begins_with_word.search(line):
                 (by_heading if is_heading else by_text).setdefault(name, heading)
-    return by_heading or by_text
+                counts[name] += 1
+    often = {
+        name: by_text[name]
+        for name, count in counts.most_common()
+        if count >= _OFTEN and name not in by_heading
+    }
+    return {**by_heading, **often} or by_text
 
 
 def _print_pages(titles: Mapping[str, str], run: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -42,9 +43,14 @@ def _named(arguments: Sequence[str]) -> Language | None:
         if option != OPTION:
             continue
         language = value if equals else "".join(arguments[position + 1 : position + 2])
-        if language in LANGUAGES:
-            named = language
+        named = language_of(language) or named
     return named
+
+
+def language_of(text: str) -> Language | None:
+    """Return the language that a text names, such as `zh` or `zh-CN`; None if it names none."""
+    language = re.split("[-_.]", text.lower(), maxsplit=1)[0]
+    return language if language in LANGUAGES else None
 
 
 def _of_locale() -> Language:

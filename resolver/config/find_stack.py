@@ -90,10 +90,24 @@ def find_stack(stack: str, matrices: Path) -> Path:
     hint = did_you_mean(stack, known, all_names, cutoff=0.5)
     if Path(stack).is_file():
         hint = phrase("the name of a stack's file ends in .toml")
+    elif Path(stack).is_dir():
+        raise _is_folder(Path(stack), stack)
     elif Path(stack).with_suffix(".toml").is_file():
         hint = phrase("did you mean `{name}`?", name=Path(stack).with_suffix(".toml"))
     where = display_name(matrices / "stacks", matrices)
     raise InputError(phrase("there is no stack `{stack}`", stack=stack), where=where, hint=hint)
+
+
+def _is_folder(folder: Path, given: str) -> InputError:
+    """Return the error that a folder is no stack, with the stacks that are in it."""
+    names: list[str] = []
+    # A folder that cannot be listed counts as empty.
+    with suppress(InputError):
+        names = [str(path) for path in list_files(folder) if path.is_file() and stack_name(path)]
+    hint = phrase("give the path of a stack, a .toml file with a table [stack]")
+    if names:
+        hint = phrase("its stacks are {names}", names=", ".join(names))
+    return InputError(phrase("`{given}` is a folder", given=given), where=given, hint=hint)
 
 
 def _require_no_requirements(path: Path) -> None:
@@ -114,6 +128,8 @@ def _find_by_path(path: Path, given: str, matrices: Path) -> Path:
     """
     if path.is_file():
         return path
+    if path.is_dir():
+        raise _is_folder(path, given)
     known = [*own_stack_names(matrices), *stack_names(matrices)]
     hint = did_you_mean(path.stem, known, phrase("give a path to a .toml file"))
     stack, _, target = given.partition(os.sep)

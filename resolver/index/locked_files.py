@@ -134,7 +134,8 @@ def _save_source(
             where=f"{url}@{commit}",
             why=cause(error),
             hint=phrase(
-                "check that this machine reaches the repository, and run the command again"
+                "where the repository is out of reach, tell git of a mirror or a copy, and run the "
+                "command again: git config --global url.COPY.insteadOf ADDRESS"
             ),
         ) from None
     except OSError as error:

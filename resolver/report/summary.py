@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from resolver.ascend.names import PLUGINS
 from resolver.i18n import translate
 from resolver.lock.difference import Difference, DifferenceRow
 from resolver.model.lock import Lock, PinChange
@@ -83,7 +84,9 @@ def summary(
     lines = [styled(translate(_locked(lock, problem), language), color, "bold")]
     stack_lines = [root.need for root in problem.stack.requirements]
     requested = {need.name for need in stack_lines if isinstance(need, Requirement)}
-    pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested]
+    # People ask for these first, even if only another project requires them.
+    shown_pins = {*requested, *PLUGINS, *PLUGINS.values()}
+    pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in shown_pins]
     lines += wrapped(", ".join(pins), "  ", "  ", columns)
     for sentence in as_of_sentences(lock, in_short=True):
         # If no day is preferred, only the report says so.

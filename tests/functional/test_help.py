@@ -99,6 +99,11 @@ def test_word_lists_the_pages_that_have_it(workspace: Workspace) -> None:
     assert "indexes" in [page["name"] for page in found["pages"]]
 
 
+def test_word_lists_the_page_about_it_even_if_no_heading_has_it(workspace: Workspace) -> None:
+    listed = workspace.run("help", "冲突", "--lang", "zh").stdout
+    assert "conflicts" in {line.split()[0] for line in listed.splitlines()}
+
+
 def test_page_about_files_of_facts_is_shown(workspace: Workspace) -> None:
     assert shown(workspace, "facts-files").lstrip().startswith("Facts, stacks, indexes\n")
 

@@ -482,3 +482,10 @@ def test_matrices_of_stacks_alone_use_the_shipped_facts(workspace: Workspace) ->
     assert workspace.run("check").stdout == "mine for there: current\n"
     path.write_text(path.read_text().replace('"a"', '"a<1"'))
     assert workspace.run("check").status == 4
+
+
+def test_result_names_torch_even_if_no_line_does(workspace: Workspace) -> None:
+    workspace.serve("trainer 1.0: torch, other", "torch 2.8.0", "other 1.0")
+    told = workspace.locked_stack("trainer").stdout
+    assert "torch 2.8.0, trainer 1.0" in told
+    assert "other 1.0" not in told

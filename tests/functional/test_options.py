@@ -50,6 +50,33 @@ def test_common_option_may_come_before_the_command(workspace: Workspace, words: 
     assert "个" in run.stdout
 
 
+@pytest.mark.parametrize("language", ["zh-CN", "zh_CN", "zh_CN.UTF-8", "ZH"])
+def test_language_may_be_named_as_a_locale(workspace: Workspace, language: str) -> None:
+    run = workspace.run("lock", "nope", "--lang", language)
+    assert run.stderr.startswith("错误：没有软件栈 `nope`")
+
+
+@pytest.mark.parametrize(("name", "command"), [("own.toml", "lock"), ("r.txt", "import")])
+def test_file_in_place_of_a_command(workspace: Workspace, name: str, command: str) -> None:
+    (workspace.root / name).write_text("")
+    run = workspace.run(name)
+    assert run.status == 2
+    assert run.stderr.endswith(f"hint: ascend-lock {command} {name}\n")
+
+
+def test_folder_is_no_stack(workspace: Workspace) -> None:
+    """`.` is what one types in the folder of a stack."""
+    workspace.stack("demo")
+    (workspace.root / "own.toml").write_text('[stack]\nname = "own"\n')
+    (workspace.root / "notes.toml").write_text("a = 1\n")
+    for words in ("lock .", "explain .", "check .", "bundle . to", "why . demo", "remove . demo"):
+        run = workspace.run(*words.split())
+        assert (run.status, run.error) == (2, "`.` is a folder"), words
+        assert "hint: its stacks are own.toml" in run.stderr
+    below = workspace.run("lock", "matrices/stacks").stderr
+    assert "hint: its stacks are matrices/stacks/demo.toml" in below
+
+
 def test_common_option_of_a_group_is_that_of_its_command(workspace: Workspace) -> None:
     run = workspace.run("facts", "--lang", "zh", "check")
     assert run == workspace.run("facts", "check", "--lang", "zh")
