@@ -133,6 +133,12 @@ class NothingToLock(ResolverError):
     exit_status = 1
 
 
+class UnknownProject(ResolverError):
+    """No index has a project that a line to add names (exit status 1)."""
+
+    exit_status = 1
+
+
 class OtherMachine(ResolverError):
     """A machine does not match the target of a lock (exit status 1)."""
 

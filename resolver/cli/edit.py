@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
+from packaging.utils import NormalizedName
 
 from resolver import files
 from resolver.cli import options
@@ -30,11 +31,12 @@ from resolver.cli.session import Session, finish_edit
 from resolver.cli.unusable import fact_against_all
 from resolver.config.compile import compile_problems
 from resolver.config.decode import parse_need
+from resolver.config.draft_lines import is_path, of_wheel, of_wheel_address, without_labels
 from resolver.config.find_stack import find_stack
 from resolver.config.load import load, load_components, read_stack
 from resolver.config.schema import StackFile
 from resolver.config.toml_files import as_text, read_text
-from resolver.errors import InputError, ResolverError, closest, did_you_mean
+from resolver.errors import InputError, ResolverError, UnknownProject, closest, did_you_mean
 from resolver.explain.stack_text import StackText, with_notes_in
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
@@ -46,11 +48,13 @@ from resolver.model.lock import Lock
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Requirement, name_of
 from resolver.owned_folder import OwnedFolder
-from resolver.phrase import Phrase, cause, phrase
+from resolver.phrase import EMPTY, Phrase, cause, phrase
 
 # A run without conflicts does not need these types.
 if TYPE_CHECKING:
-    from resolver.model.explanation import Explanation
+    from resolver.model.explanation import Awaited, Contradiction, Expected, Explanation
+    from resolver.model.problem import Problem
+    from resolver.model.reason import Reason
 
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 _apply = click.option(
@@ -94,7 +98,7 @@ def add(
     if not lines and letter is None:
         raise click.UsageError("Missing argument 'REQUIREMENT...'.")
     components = load_components(run.matrices)
-    needs = {line: _need(line, components) for line in lines}
+    needs = {line: _need(line, components) for line in map(_of_wheel, lines)}
 
     def edit(document: StackText) -> StackText:
         """Return the text of the stack with the new lines."""
@@ -109,7 +113,8 @@ def add(
         return document
 
     _warn_of_unusable(stack, needs.values(), run)
-    return _edit_and_lock(run, stack, edit, letter=letter, frozen=frozen)
+    projects = tuple(chain.from_iterable(map(_project, needs.values())))
+    return _edit_and_lock(run, stack, edit, letter=letter, frozen=frozen, added=projects)
 
 
 def _warn_of_unusable(stack: str, needs: Iterable[Need], run: Settings) -> None:
@@ -199,6 +204,70 @@ def _unknown_group(stack: str, group: str, hint: Phrase) -> InputError:
     )
 
 
+def _of_wheel(line: str) -> str:
+    """Return the requirement `NAME==VERSION` for the path of a wheel, and any other line as it is.
+
+    Raises InputError for other files and folders, and for the address of a wheel.
+    """
+    named = of_wheel(line)
+    if named != line:
+        return without_labels(named)
+    release = of_wheel_address(line)
+    if not release and not is_path(line):
+        return line
+    hint = phrase("if an index has this release, add `{line}`", line=release)
+    raise InputError(
+        phrase("`{line}` cannot be used", line=line),
+        why=phrase("a stack names releases and git commits, no other files and folders"),
+        hint=hint if release else EMPTY,
+    )
+
+
+def _project(need: Need) -> list[NormalizedName]:
+    """Return the project of a requirement that indexes have to have; none for any other need."""
+    return [need.name] if isinstance(need, Requirement) and not need.url else []
+
+
+@dataclass
+class _EditPage(ConflictPage):
+    """Writes the explanations of conflicts of an edited stack.
+
+    A project of an added line that no index has is an error: way out or not, its name is to be
+    written anew.
+    """
+
+    # The projects of the added lines.
+    added: Collection[NormalizedName] = ()
+
+    def why(
+        self,
+        problem: Problem,
+        contradictions: tuple[Contradiction, ...],
+        awaited: tuple[Awaited, ...] = (),
+        expected: Expected | None = None,
+    ) -> None:
+        """Write why there is no solution. Raises UnknownProject."""
+        for contradiction in contradictions:
+            for reason in contradiction.reasons:
+                if reason.project in self.added and reason.is_unknown:
+                    self._warn_of_other_indexes(contradictions)
+                    raise _unknown_project(reason)
+        super().why(problem, contradictions, awaited, expected)
+
+
+def _unknown_project(reason: Reason) -> UnknownProject:
+    """Return the error for a project that no index has, with the name that may be meant."""
+    name, meant = reason.project, reason.evidence.meant
+    hint = phrase("did you mean `{name}`?", name=meant)
+    if not meant:
+        hint = phrase(
+            "check its spelling; if an index of your own has it, name that in the stack "
+            "(ascend-lock help indexes)"
+        )
+    complaint = phrase("no index has a project `{name}`: it may be misspelt", name=name)
+    return UnknownProject(complaint, where=reason.where, hint=hint)
+
+
 def _need(line: str, components: Components) -> Need:
     """Return the requirement in a line of a stack. Raises InputError if it is not valid."""
     try:
@@ -217,11 +286,13 @@ def _edit_and_lock(
     *,
     letter: str | None,
     frozen: bool,
+    added: Collection[NormalizedName] = (),
     removed: Sequence[str] = (),
 ) -> int:
     """Edit a stack and, unless `frozen`, lock it for all of its targets.
 
-    `removed` are the projects whose lines are removed; what still requires one is printed. Return
+    `added` are the projects of added lines: it is an error if no index has one. `removed` are the
+    projects whose lines are removed; what still requires one is printed. Return
     the exit status of `lock`. If a target cannot be locked, neither a lock nor the file is written.
     With a `letter`, the way out with this letter is then applied and locked. Only one run at a time
     edits the stacks of a folder. Raises ResolverError.
@@ -257,7 +328,7 @@ def _edit_and_lock(
                     print_json({"status": "edited", "file": str(path)})
                 return 0
             change = StackEdit(file, original, content)
-            return _lock(run, stack, change, letter, removed)
+            return _lock(run, stack, change, letter, added=added, removed=removed)
 
 
 def _lock(
@@ -265,6 +336,8 @@ def _lock(
     stack: str,
     edit: StackEdit,
     letter: str | None,
+    *,
+    added: Collection[NormalizedName],
     removed: Sequence[str],
 ) -> int:
     """Lock the edited stack. Write its file together with the locks, or nothing at all.
@@ -277,12 +350,17 @@ def _lock(
         with closing(Catalogs(run)) as catalogs:
             # A user who applies a way out has read the explanation already.
             out = sys.stderr if letter is None and not run.as_json else None
-            page = ConflictPage(out, run.progress, run.repeated_options, undone=True)
+            repeated = run.repeated_options
+            page = _EditPage(out, run.progress, repeated, undone=True, added=added)
             session = Session(run, catalogs, page, all_or_none=True, edit=edit)
             if letter is None:
                 results = session.lock(session.jobs(stack))
             else:
                 results = _lock_applied(letter, stack, session)
+        for result in results:
+            # The error is the same for all targets.
+            if isinstance(result.answer, UnknownProject):
+                raise result.answer
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()

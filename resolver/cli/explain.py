@@ -22,10 +22,8 @@ from resolver.cli.common import Command
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import Job, conflict_status, print_targets
-from resolver.cli.selection import chosen_targets, is_outdated
-from resolver.cli.session import Session, write_report
+from resolver.cli.session import Session, is_outdated_for, write_report
 from resolver.cli.unusable import require_usable
-from resolver.config.compile import compile_problems
 from resolver.config.find_stack import find_stack, stack_name
 from resolver.config.toml_files import as_text, file_text
 from resolver.errors import InputError
@@ -276,9 +274,7 @@ def _lock_state(answer: Why, job: Job) -> LockState:
     lock = job.previous
     if lock is None:
         return "missing"
-    inputs = job.compiler.inputs
-    (problem,) = chosen_targets(compile_problems(inputs), (job.problem.target.name,))
-    if is_outdated(lock, inputs, problem):
+    if is_outdated_for(job, lock):
         return "outdated"
     locked = {pin.name: pin.version for pin in lock.pin}
     return "current" if locked.get(answer.name) == answer.version else "other"

@@ -24,6 +24,7 @@ from resolver.cli.options import ALL, Settings, settings, ships
 from resolver.cli.outcome import TargetResult, print_failures, print_result_json, print_results
 from resolver.cli.selection import named_locks, print_stacks, stacks_to_lock
 from resolver.cli.session import Session, result_or_error
+from resolver.cli.unmoved import print_unmoved
 from resolver.cli.workers import LockOptions, lock_stacks
 from resolver.config.find_stack import find_stack
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock
@@ -118,24 +119,27 @@ def command(
         print_failures(results, run.language)
         return status
     print_results(results, run.language, together=len(names) > 1)
-    _print_day_hint(results, run, is_upgrade=upgrade)
+    _print_day_hint(results, run, policy)
     _print_pinned(results, policy.packages, run)
     if not upgrade:
         _print_old_day(results, run)
-    _print_held_by_day(results, policy.packages, run)
+    print_unmoved(results, policy.packages, run)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_note("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
 
 
-def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrade: bool) -> None:
+def _print_day_hint(results: Sequence[TargetResult], run: Settings, policy: UpgradePolicy) -> None:
     """Print how to keep a day of the command line, or how to upgrade beyond the stack's own day.
 
-    The next run takes the day from the stack's file again.
+    The next run takes the day from the stack's file again. Nothing is printed of a day without any
+    effect on the projects to upgrade.
     """
     for result in results:
         if result.job is None or not isinstance(result.answer, Lock):
+            continue
+        if policy.packages and not result.pins_changed:
             continue
         own_day = result.job.compiler.inputs.stack.content.policy.as_of
         if run.as_of and run.as_of != own_day:
@@ -145,11 +149,11 @@ def _print_day_hint(results: Sequence[TargetResult], run: Settings, *, is_upgrad
             path = find_stack(stack, run.matrices)
             code = "lock.keep-day-shipped" if ships(path) else "lock.keep-day"
             run.print_note(code, value=value, stack=stack, path=path)
-            if not is_upgrade and run.as_of == NEWEST and _keeps_day(result):
+            if not policy.upgrade and run.as_of == NEWEST and _keeps_day(result):
                 command = shlex.join(("ascend-lock", *sys.argv[1:], "--upgrade"))
                 run.print_note("lock.kept-pins", command=command)
             return
-        if is_upgrade and result.answer.as_of.day and not run.as_of:
+        if policy.upgrade and result.answer.as_of.day and not run.as_of:
             arguments = ("ascend-lock", *sys.argv[1:], "--as-of", NEWEST)
             day = result.answer.as_of.day
             run.print_note("lock.beyond-day", day=day, command=shlex.join(arguments))
@@ -177,39 +181,12 @@ def _print_pinned(
                 run.print_note("lock.pinned", **values, command=shlex.join(words))
 
 
-def _is_pinned(name: NormalizedName, result: TargetResult) -> bool:
-    """Return whether a line of the stack pins a project, so that no day moves it."""
-    if result.job is None:
-        return False
-    needs = [line.need for line in result.job.problem.requirements_on(name)]
-    specifiers = [need.specifier for need in needs if isinstance(need, Requirement)]
-    return any(pinned_version(specifier) is not None for specifier in specifiers)
-
-
 def _keeps_day(result: TargetResult) -> bool:
     """Return whether a lock kept all pins of a lock that preferred the releases of a day."""
     previous, lock = _previous(result), result.answer
     if previous is None or not isinstance(lock, Lock) or not previous.as_of.day:
         return False
     return _versions(previous) == _versions(lock)
-
-
-def _print_held_by_day(
-    results: Sequence[TargetResult], packages: Collection[NormalizedName], run: Settings
-) -> None:
-    """Print which projects of --upgrade-package stay, if the day may be what keeps them."""
-    for result in results:
-        lock, previous = result.answer, _previous(result)
-        if previous is None or not isinstance(lock, Lock) or not lock.as_of.day:
-            continue
-        old, new = _versions(previous), _versions(lock)
-        stay = [name for name in packages if name in new and old.get(name) == new[name]]
-        held = sorted(name for name in stay if not _is_pinned(name, result))
-        if held:
-            command = shlex.join(("ascend-lock", *sys.argv[1:], "--as-of", NEWEST))
-            pins = tuple(f"{name} {new[name]}" for name in held)
-            run.print_note("lock.held-by-day", pins=pins, day=lock.as_of.day, command=command)
-            return
 
 
 def _print_old_day(results: Sequence[TargetResult], run: Settings) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import os
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ from resolver.model.component import Component, Components, Value, find_componen
 from resolver.model.message import message
 from resolver.model.patterns import GLIBC
 from resolver.model.problem import PolicyOptions, Problem
+from resolver.model.slips import full_width_hint
 from resolver.model.target import PLATFORMS
 from resolver.model.text import Language
 from resolver.phrase import cause, phrase
@@ -47,6 +49,10 @@ _PROCESSORS: Final = {
 NONE: Final = "none"
 # Words for the newest releases, in place of a day.
 _NEWEST: Final = ("latest", "now", "today")
+# What names of systems have after the name and the version: `LTS`, a service pack, a code name.
+_UPDATE: Final = re.compile(r"(?:[\s-]*(?:LTS|SP\s?\d{1,2}|\([^()]*\)))+\s*\Z", re.IGNORECASE)
+# The number of an update at the end of a version.
+_NUMBER: Final = re.compile(r"(?<=\d)\.\d+\s*\Z")
 _LOCKS: Final = Path("locks")
 _LOCAL_MATRICES: Final = Path("matrices")
 # The environment variable that names the folder of facts, indexes and stacks.
@@ -344,7 +350,7 @@ def component(name: str, text: str, components: Components) -> Value:
         component = find_component(name, components)
         value = component.parse_stated(text)
     except ValueError as error:
-        raise InputError(cause(error), where=where) from None
+        raise InputError(cause(error), where=where, hint=full_width_hint(text)) from None
     component.require_known(value, where, takes_names=True)
     return value
 
@@ -354,7 +360,7 @@ def glibc_version(text: str, glibc: Component) -> str:
 
     Raises InputError if the text is neither.
     """
-    version = text if GLIBC.matches(text) else glibc.named(text)
+    version = text if GLIBC.matches(text) else _glibc_of_system(text, glibc)
     if not version:
         raise InputError(
             phrase(
@@ -362,9 +368,32 @@ def glibc_version(text: str, glibc: Component) -> str:
             ),
             where=f"--glibc {text}",
             hint=phrase(
-                "give its version (ldd --version), or one of {names}", names=", ".join(glibc.names)
+                "give its version (ldd --version), or one of {names}",
+                names=", ".join(_names_of_systems(glibc)),
             ),
         )
+    return version
+
+
+def _names_of_systems(glibc: Component) -> Iterable[str]:
+    """Return one name of each system, the first in systems.toml."""
+    first: dict[tuple[str, str], str] = {}
+    for name, version in glibc.names.items():
+        first.setdefault((version, name.split()[-1]), name)
+    return first.values()
+
+
+def _glibc_of_system(text: str, glibc: Component) -> str:
+    """Return the glibc of a system; empty if it is unknown.
+
+    The text may have more than the name of the system: its code name, its service pack or the
+    number of an update, as PRETTY_NAME in /etc/os-release. They do not change the glibc.
+    """
+    name = _UPDATE.sub("", text)
+    version = glibc.named(text) or glibc.named(name)
+    while not version and _NUMBER.search(name):
+        name = _NUMBER.sub("", name)
+        version = glibc.named(name)
     return version
 
 

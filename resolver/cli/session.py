@@ -20,9 +20,9 @@ from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
-from resolver.cli.selection import chosen_targets
+from resolver.cli.selection import chosen_targets, is_outdated
 from resolver.cli.shared_versions import SharedVersions
-from resolver.config.compile import StackCompiler
+from resolver.config.compile import StackCompiler, compile_problems
 from resolver.config.find_stack import find_stack
 from resolver.config.load import Inputs, load, load_edited, read_stack
 from resolver.config.toml_files import as_text
@@ -32,7 +32,13 @@ from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.folder import ReportedFix, StackEdit
-from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
+from resolver.lock.previous import (
+    KEEP_ALL,
+    UpgradePolicy,
+    replaced_files,
+    same_decisions,
+    with_changes,
+)
 from resolver.lock.remembered import RememberedFixes, RememberedLock, StackOfFix, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
@@ -86,6 +92,13 @@ def finish_edit(stack: str, run: Settings) -> bool:
     if is_finished:
         run.progress.say(translate("edit.finished", run.language, path=path))
     return is_finished
+
+
+def is_outdated_for(job: Job, lock: Lock) -> bool:
+    """Return whether the stack or the facts have changed since the lock of a target was made."""
+    inputs = job.compiler.inputs
+    (problem,) = chosen_targets(compile_problems(inputs), (job.problem.target.name,))
+    return is_outdated(lock, inputs, problem)
 
 
 @dataclass(frozen=True)
@@ -256,7 +269,18 @@ class Session:
             for old, new in replaced_files(job.previous, answer):
                 replaced = message("cli.replaced", file=new.name, was=old.sha256, now=new.sha256)
                 self.settings.progress.warn(replaced)
-        return with_changes(answer, job.previous)
+        return self._kept(job, with_changes(answer, job.previous))
+
+    def _kept(self, job: Job, lock: Lock) -> Lock:
+        """Return the previous lock of a target in place of a new one that upgrades nothing.
+
+        So options such as --as-of leave no trace in a lock on which they had no effect. A lock is
+        new if the stack or the facts have changed.
+        """
+        previous = job.previous
+        if previous is None or not self.policy.packages or not same_decisions(previous, lock):
+            return lock
+        return lock if is_outdated_for(job, previous) else previous
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """Return the lock of a target, remembered or solved, or the explanation.

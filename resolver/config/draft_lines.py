@@ -28,14 +28,15 @@ from resolver.model.repository import Direct
 from resolver.model.requirement import Requirement
 from resolver.model.slips import likely_requirement
 from resolver.model.target import Target
-from resolver.redaction import without_secrets
+from resolver.redaction import is_certain, without_secrets
 
 # A local version label: `+cpu` in `torch==2.9.0+cpu`.
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 # A path or an address that is not a git repository.
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
-# The path of a file, or an address that stands for one.
-_PATH: Final = re.compile(r"[./~]|file:")
+# The path of a file, or an address that stands for one. As for pip, a name of a wheel is a path.
+_PATH: Final = re.compile(r"[./~]|file:|[^:@?#]+\.whl\Z")
+_HTTP: Final = re.compile(r"https?://.*", re.IGNORECASE)
 # The folder that conda makes for one build. Its name ends with a time.
 _CONDA_BUILD: Final = re.compile(r"[\w.+-]+_[0-9]{9,16}")
 _PROJECT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^]]*\])?")
@@ -46,23 +47,49 @@ _MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc
 def of_wheel(line: str) -> str:
     """Return the requirement `NAME==VERSION` for a line with the path of a wheel.
 
-    `pip freeze` writes such lines, as `NAME @ file:///PATH`. Any other line is returned unchanged.
+    `pip freeze` writes such lines, as `NAME @ file:///PATH`. Any other line is returned unchanged,
+    as is one with a wheel at an address of a host.
+    """
+    return _of_wheel(line, _PATH) or line
+
+
+def of_wheel_address(line: str) -> str:
+    """Return the requirement `NAME==VERSION` for a line with a wheel at an address of a host.
+
+    Local version labels are left out. Empty for any other line, and if the line may have a secret
+    where its file name seems to be.
+    """
+    address = _HTTP.search(line.partition(";")[0])
+    if address is None or not is_certain(address[0].rstrip()):
+        return ""
+    return without_labels(_of_wheel(line, _HTTP))
+
+
+def is_path(line: str) -> bool:
+    """Return whether a line has the path of a file or a folder, and no more than a marker."""
+    return _PATH.match(line.partition(";")[0].strip()) is not None
+
+
+def _of_wheel(line: str, paths: re.Pattern[str]) -> str:
+    """Return the requirement `NAME==VERSION` for a line with a wheel at one of these paths.
+
+    Empty for any other line.
     """
     reference, semicolon, marker = line.partition(";")
-    project, _, address = reference.partition("@")
+    project, at, address = reference.partition("@")
     project = project.strip()
-    if not _PROJECT.fullmatch(project):
+    if not at or not _PROJECT.fullmatch(project):
         project, address = "", reference
     address = address.strip()
-    if not _PATH.match(address):
-        return line
+    if not paths.match(address):
+        return ""
     filename = unquote(re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2])
     try:
         name, version, _, _ = parse_wheel_filename(filename)
     except InvalidWheelFilename:
-        return line
+        return ""
     if project and canonicalize_name(project.partition("[")[0].rstrip()) != name:
-        return line
+        return ""
     condition = f" {semicolon}{marker}" if semicolon else ""
     return f"{project or name}=={version}{condition}"
 
@@ -96,8 +123,8 @@ def read_need(line: str, plain_line: str, components: Components) -> Need | Mess
     """
     if line.startswith("git+"):
         return message("import.unnamed")
-    if _ADDRESS.match(line):
-        return message("import.conda-build" if _is_conda_build(line) else "import.folder")
+    if _ADDRESS.match(line) or is_path(line):
+        return _why_not_taken(line)
     try:
         need = parse_need(plain_line, components, direct=True)
         if isinstance(need, Requirement):
@@ -108,6 +135,17 @@ def read_need(line: str, plain_line: str, components: Components) -> Need | Mess
     except ValueError as error:
         return _error_text(error, line)
     return need
+
+
+def _why_not_taken(line: str) -> Message:
+    """Return why a stack cannot have a line with a path or an address.
+
+    If the address is that of a wheel, the message has the requirement that its name stands for.
+    """
+    if _is_conda_build(line):
+        return message("import.conda-build")
+    release = of_wheel_address(line)
+    return message("import.wheel-address", line=release) if release else message("import.folder")
 
 
 def _why_unread(line: str) -> Message:

@@ -59,6 +59,8 @@ from resolver.redaction import without_secrets
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 # The most characters of a line that a message shows.
 _LONGEST: Final = 200
+# The codes of reasons that a line names no release, but where a file or a folder is.
+_FROM_ELSEWHERE: Final = ("import.conda-build", "import.folder", "import.wheel-address")
 # The codes of reasons for which a line is left out, and the user has nothing to decide.
 _SETTLED: Final = frozenset(
     (
@@ -321,7 +323,7 @@ class _Drafter:
         need = read_need(line, plain_line, self._components)
         if isinstance(need, Requirement):
             return self._why_not(need) or need
-        if isinstance(need, Message) and need.code in ("import.conda-build", "import.folder"):
+        if isinstance(need, Message) and need.code in _FROM_ELSEWHERE:
             # What is for CUDA needs no decision, wherever it is from.
             return self._why_excluded(named_project(line)) or need
         return need

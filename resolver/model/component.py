@@ -97,7 +97,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         """Return the value that a target states, as a value or as a key of `names`.
 
         Raises ValueError, with a message that quotes the text, if it is neither. If the text is
-        another spelling of a known value, or the beginning of known values, the message names them.
+        another spelling of a known value, or the beginning of known values, or ends with one, the
+        message names them.
         """
         try:
             return self.parse(self.named(text) or text)
@@ -105,6 +106,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
             known = [str(value) for value in self.known]
             meant = [value for value in known if _plain(value) == _plain(text)]
             meant = meant or [value for value in known if value.startswith(f"{text.strip()}.")]
+            word = _last_word(text)
+            meant = meant or [value for value in known if _plain(value) == _plain(word)]
             if not meant:
                 raise
             complaint = phrase(
@@ -176,6 +179,12 @@ def _name(text: str) -> str:
             )
         )
     return text.upper()
+
+
+def _last_word(text: str) -> str:
+    """Return the last word of a text, without the `v` of a version: 8.5.1 of `CANN v8.5.1`."""
+    word = text.split()[-1] if text.split() else ""
+    return word[1:] if word[:1] in "vV" else word
 
 
 def _plain(name: str) -> str:

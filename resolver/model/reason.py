@@ -18,6 +18,7 @@ from resolver.model.constraint import (
     Constraint,
     Excluded,
     Exclusive,
+    NoCandidate,
     ReleaseRequires,
     StackLine,
     Unavailable,
@@ -173,6 +174,20 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
                 return package.name
             case _:
                 return self.subject
+
+    @property
+    def is_unknown(self) -> bool:
+        """Return whether it is that no index has a project of which nothing else is known.
+
+        No fact says where it is from, the stack names no commit, and no other index may have it.
+        """
+        match self.constraint:
+            case Unavailable(why=NoCandidate.PROJECT):
+                evidence = self.evidence
+                elsewhere = evidence.named or evidence.at_commit or evidence.unreachable
+                return not (elsewhere or evidence.left_out)
+            case _:
+                return False
 
     @property
     def fact(self) -> Fact | None:

@@ -41,6 +41,9 @@ _FULL_WIDTH: Final = {
     "\u3000": " ",
 }
 _TO_ASCII: Final = str.maketrans(_FULL_WIDTH)
+# The full-width forms of all ASCII characters: U+FF01 is that of `!`, and so on.
+_WIDE: Final = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_ALL_TO_ASCII: Final = str.maketrans({**_WIDE, **_FULL_WIDTH})
 _SIGN: Final = re.compile(f"[{''.join(_FULL_WIDTH)}]")
 _QUOTE: Final = re.compile("[“”‘’＂＇]")
 
@@ -100,6 +103,13 @@ def requirement_hint(line: str) -> Phrase:
     if sign is not None:
         return _full_width_hint(sign[0], meant or sign[0].translate(_TO_ASCII))
     return phrase("did you mean `{name}`?", name=meant) if meant else EMPTY
+
+
+def full_width_hint(text: str) -> Phrase:
+    """Return a hint with a text in ASCII that has a full-width character; empty if it has none."""
+    meant = text.translate(_ALL_TO_ASCII)
+    signs = [written for written, char in zip(text, meant, strict=True) if written != char]
+    return _full_width_hint(signs[0], meant) if signs else EMPTY
 
 
 def toml_hint(text: str, number: int, column: int) -> Phrase:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.functional.workspace import Workspace, targets
+from tests.functional.workspace import Workspace, targets, tree
 
 _DAYS = {"1.0": "2026-01-10", "2.0": "2026-02-20", "3.0": "2026-06-01"}
 
@@ -183,6 +183,44 @@ def test_a_pin_that_stays_because_of_the_day_says_so(dated: Workspace) -> None:
     assert "a 3.0" in run.stdout
     assert "did not move" not in run.stdout
     assert "are kept" not in run.stdout
+
+
+def test_a_pin_that_a_requirement_keeps_says_which(dated: Workspace) -> None:
+    dated.index.add_wheel("cap", "1.0", requires=["a<3"], uploaded="2026-02-20T00:00:00.000000Z")
+    dated.locked_stack("a", "b<3", "cap==1.0")
+    before = tree(dated.locks)
+    why = (
+        "hint: a 2.0 did not move, since no newer release fits: cap 1.0 needs a<3 "
+        "(ascend-lock why demo a)\n"
+    )
+    own = (
+        "hint: b 2.0 did not move, since no newer release fits: the stack asks for b<3 "
+        "(ascend-lock why demo b)\n"
+    )
+    for options in ((), ("--as-of", "newest")):
+        run = dated.run("lock", "demo", "-P", "a", "-P", "b", *options)
+        assert [line for line in run.stdout.splitlines(keepends=True) if "hint" in line] == [
+            why,
+            own,
+        ]
+        assert tree(dated.locks) == before, "no version changed"
+    assert dated.run("lock", "demo", "--check").status == 0
+    dated.stack("a", "b<3", "cap==1.0", "a<4")
+    assert dated.run("lock", "demo", "-P", "a").status == 0
+    assert tree(dated.locks) != before, "the lock is of the stack as it is now"
+
+
+def test_a_pin_that_nothing_keeps_says_so(dated: Workspace) -> None:
+    dated.index.add_wheel("c", "1.0", requires=["d<2"], uploaded="2026-01-10T00:00:00.000000Z")
+    dated.index.add_wheel("c", "2.0", requires=["d>9"], uploaded="2026-01-10T00:00:00.000000Z")
+    dated.index.add_wheel("d", "1.0", uploaded="2026-01-10T00:00:00.000000Z")
+    dated.index.add_wheel("d", "2.0", requires_python="<3", uploaded="2026-01-10T00:00:00.000000Z")
+    dated.locked_stack("c", "b==2.0")
+    run = dated.run("lock", "demo", "-P", "c", "-P", "d", "--as-of", "newest")
+    assert "hint: c 1.0 did not move; ascend-lock why demo c explains it\n" in run.stdout
+    newest = "did not move: the indexes have no newer release that the target can use\n"
+    assert f"hint: d 1.0 {newest}" in run.stdout
+    assert run.stdout.count("hint") == 2
 
 
 def test_a_summary_names_newer_pins_of_the_stacks_lines_only(dated: Workspace) -> None:

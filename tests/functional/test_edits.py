@@ -236,6 +236,12 @@ def test_edit_keeps_all_locks_if_one_target_has_no_solution(
             "`new @ https://example.org/new.zip` cannot be used",
             "",
         ),
+        (
+            ("add", "demo", "https://h.example/new-1+cpu-py3-none-any.whl"),
+            "`https://h.example/new-1+cpu-py3-none-any.whl` cannot be used",
+            "if an index has this release, add `new==1`",
+        ),
+        (("add", "demo", "new.whl"), "`new.whl` cannot be used", ""),
         (("add", "dem", "new"), "there is no stack `dem`", "did you mean `demo`?"),
         (("remove", "demo", "d"), "no line of demo is about `d`", "its lines are about a, b, c"),
         (
@@ -253,6 +259,12 @@ def test_what_is_refused(
     run = workspace.run(*arguments)
     assert (run.status, run.error, everything(workspace)) == (2, error, before)
     assert run.stderr.endswith(f"hint: {hint}\n" if hint else "\n")
+
+
+def test_a_wheel_is_added_by_name_and_version(workspace: Workspace, stack: Path) -> None:
+    wheel = "New_er-1.0+cpu-py3-none-any.whl"
+    assert workspace.run("add", "demo", wheel, "--frozen").status == 0
+    assert '"new-er==1.0"' in stack.read_text(encoding="utf-8")
 
 
 def test_a_frozen_edit_locks_nothing(workspace: Workspace, stack: Path) -> None:
@@ -431,3 +443,38 @@ def test_add_says_first_that_project_is_unusable(workspace: Workspace) -> None:
         )
     workspace.facts("flash", fact.replace(">=0", "<2"))
     assert "cannot be used here" not in workspace.run("add", "demo", "flash==1.0").stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "swif",
+            (
+                "check its spelling; if an index of your own has it, name that in the stack "
+                "(ascend-lock help indexes)"
+            ),
+        ),
+        ("dataset>=1", "did you mean `datasets`?"),
+    ],
+)
+def test_add_says_that_a_name_may_be_misspelt(workspace: Workspace, line: str, hint: str) -> None:
+    workspace.serve("swift 1.0: datasets", "datasets 1.0")
+    workspace.locked_stack("datasets")
+    before = everything(workspace)
+    name = line.partition(">")[0]
+    for apply in ((), ("--apply", "A")):
+        run = workspace.run("add", "demo", line, *apply)
+        assert run.status == 1
+        told = f"error: no index has a project `{name}`: it may be misspelt\n"
+        assert run.stderr.count(told) == 1
+        assert f"hint: {hint}\n" in run.stderr
+        assert "drop" not in run.stderr
+        assert everything(workspace) == before
+
+
+def test_remove_takes_a_project_that_no_index_has_for_a_conflict(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "b 1.0")
+    workspace.stack("a", "b", "gone")
+    run = workspace.run("remove", "demo", "b")
+    assert (run.status, "  A  drop gone" in run.stderr) == (1, True)

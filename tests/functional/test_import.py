@@ -237,6 +237,10 @@ def test_import_leaves_out_what_components_bring(workspace: Workspace) -> None:
         ("torch_npu @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", True),
         ("torch_npu@file:///a%20b@2/torch_npu-2.7.1%2Bcpu-cp311-cp311-any.whl#sha256=aa", True),
         ("/data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl ; os_name == 'posix'", True),
+        ("torch_npu-2.7.1-cp311-cp311-manylinux_2_28_aarch64.whl", True),
+        ("torch_npu-2.7.1+cpu-cp311-cp311-any.whl --hash=sha256:aa", True),
+        ("wheels/torch_npu-2.7.1-cp311-cp311-any.whl ; os_name == 'posix'", True),
+        ("torch_npu.whl", False),
         ("other @ file:///data/torch_npu-2.7.1-cp311-cp311-linux_aarch64.whl", False),
         ("torch_npu @ file:///data/torch_npu-2.7.1.tar.gz", False),
         ("torch_npu @ https://h.example/torch_npu-2.7.1-cp311-cp311-any.whl", False),
@@ -247,6 +251,44 @@ def test_import_takes_version_of_wheel_name(workspace: Workspace, line: str, tak
     stack, _ = imported(workspace, "freeze.txt")
     plain = [text.split(" ;")[0].replace("_", "-") for text in stack["stack"]["requires"]]
     assert plain == (["six", "torch-npu==2.7.1"] if taken else ["six"])
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            "https://h.example/a%20b/torch_npu-2.8.0.post2-cp311-cp311-any.whl?x=1",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `torch-npu==2.8.0.post2` in the stack"
+            ),
+        ),
+        (
+            "torch_npu @ https://h.example/torch_npu-2.7.1%2Bcpu-cp311-cp311-any.whl",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `torch_npu==2.7.1` in the stack"
+            ),
+        ),
+        (
+            "https://h.example/demo_cu124-1-py3-none-any.whl",
+            (
+                "to-decide: a stack cannot name an address; if an index has this release, "
+                "write `demo-cu124==1` in the stack"
+            ),
+        ),
+        (
+            "demo @ https://h.example/demo.tar.gz",
+            (
+                "to-decide: a stack cannot name a file, a folder or an address, only releases and "
+                "git commits"
+            ),
+        ),
+    ],
+)
+def test_import_offers_release_of_wheel_address(workspace: Workspace, line: str, why: str) -> None:
+    write(workspace, freeze_txt=f"six\n{line}\n")
+    assert list(reasons(imported_json(workspace, "freeze.txt")).values()) == [why]
 
 
 PIP_LIST = """\
