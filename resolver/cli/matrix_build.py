@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -130,7 +131,11 @@ def command(
             ),
         )
     part = data.with_name(f"{data.name}.part")
-    with Journal(part, digest([sweep.digest, run.offline, repr(options)])) as journal:
+    inputs = [sweep.digest, run.offline, repr(options)]
+    if record:
+        # A run that records solves all cells: it does not know what an interrupted one asked.
+        inputs.append(secrets.token_hex())
+    with Journal(part, digest(inputs)) as journal:
         recording = Recording(()) if record else None
         if recording is not None or (jobs == 1 and address is None):
             with closing(CellSolver(sweep, recording)) as solver:

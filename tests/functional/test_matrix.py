@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,24 @@ def test_offline_it_uses_the_cache_and_then_the_snapshot(gridded: Workspace) -> 
     gridded.forget()
     assert gridded.run("matrix", "build", "--offline", "--jobs", "1", **NOBODY_THERE).status == 0
     assert (gridded.root / "matrix.json").read_bytes() == whole
+
+
+def test_recording_run_does_not_go_on_with_an_interrupted_one(gridded: Workspace) -> None:
+    """What that one asked would be missing offline."""
+    assert gridded.run("matrix", "build", "--record").status == 0
+    (path,) = gridded.root.rglob("matrix.snapshot")
+    whole = path.read_bytes()
+    running = gridded.start("matrix", "build", "--jobs", "1")
+    part = gridded.root / "matrix.json.part"
+    answers = b""
+    while running.poll() is None:
+        with suppress(FileNotFoundError):
+            answers = max(answers, part.read_bytes(), key=len)
+    assert gridded.finish(running).status == 0
+    assert answers.count(b"\n") > 1
+    part.write_bytes(answers)
+    assert gridded.run("matrix", "build", "--record").status == 0
+    assert path.read_bytes() == whole
 
 
 def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Workspace) -> None:
