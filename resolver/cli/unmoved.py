@@ -103,9 +103,10 @@ def _why(pin: LockedPin, job: Job, lock: Lock, run: Settings) -> Message:
 def _newer(
     pin: LockedPin, job: Job, catalog: Catalog
 ) -> tuple[list[Version], frozenset[Version], str]:
-    """Return the newer final releases that the target can use, and no fact excludes.
+    """Return the newer final releases of a pin's project, the later ones, and the preferred day.
 
-    Also return those of them that were uploaded after the day that is preferred, and this day.
+    The target can use the releases, and no fact excludes them. The later ones were uploaded after
+    the day whose releases the lock prefers.
     """
     # Few runs need the solver's modules.
     from resolver.model.release import Release

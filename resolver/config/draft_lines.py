@@ -140,7 +140,7 @@ def read_need(line: str, plain_line: str, components: Components) -> Need | Mess
 def _why_not_taken(line: str) -> Message:
     """Return why a stack cannot have a line with a path or an address.
 
-    If the address is that of a wheel, the message has the requirement that its name stands for.
+    For the address of a wheel, the message offers `NAME==VERSION`, from the name of the file.
     """
     if _is_conda_build(line):
         return message("import.conda-build")

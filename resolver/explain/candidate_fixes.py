@@ -206,12 +206,10 @@ class CandidateFixes:
                 is_concerned = unmet.stated_by and change.subject == unmet.project
                 if not is_concerned or not isinstance(change, VersionChanged):
                     continue
-                for candidate in islice(releases_for(self._trials.universe, unmet), _LATER_TRIED):
-                    later = self._with_release(changed, change, candidate)
-                    answer = self._trials.solve(later.edits, resolution)
-                    self._results.seen[self._key(later)] = isinstance(answer, Resolution)
-                    if isinstance(answer, Resolution):
-                        return later, answer
+                later = releases_for(self._trials.universe, unmet)
+                locked = self._first_locked(changed, change, later, resolution)
+                if locked is not None:
+                    return locked
         return changed, resolution
 
     def _without_failing_pairs(
@@ -231,13 +229,30 @@ class CandidateFixes:
                     continue
                 extras = change.after.extras
                 working = newer_that_work(self._trials.universe, pin, extras, resolution)
-                for candidate in islice(working, _LATER_TRIED):
-                    later = self._with_release(changed, change, candidate)
-                    answer = self._trials.solve(later.edits, resolution)
-                    self._results.seen[self._key(later)] = isinstance(answer, Resolution)
-                    if isinstance(answer, Resolution):
-                        return later, answer
+                locked = self._first_locked(changed, change, working, resolution)
+                if locked is not None:
+                    return locked
         return changed, resolution
+
+    def _first_locked(
+        self,
+        changed: ChangedStack,
+        change: VersionChanged,
+        candidates: Iterator[Candidate],
+        near: Resolution,
+    ) -> tuple[ChangedStack, Resolution] | None:
+        """Return `changed` with the first release for a line that locks, and its solution.
+
+        The line is that of `change`. The first `_LATER_TRIED` candidates are tried, with the
+        releases of `near` preferred. None if none of them locks.
+        """
+        for candidate in islice(candidates, _LATER_TRIED):
+            later = self._with_release(changed, change, candidate)
+            answer = self._trials.solve(later.edits, near)
+            self._results.seen[self._key(later)] = isinstance(answer, Resolution)
+            if isinstance(answer, Resolution):
+                return later, answer
+        return None
 
     def _with_release(
         self, changed: ChangedStack, change: VersionChanged, candidate: Candidate

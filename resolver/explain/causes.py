@@ -140,7 +140,7 @@ def _with_older_requirers(
 def _with_no_longer_installed(
     fix: Fix, changes: Sequence[Change], resolution: Resolution, universe: Universe
 ) -> tuple[Change, ...]:
-    """Return the changes of a way out, those that lose extras with what is no longer installed.
+    """Set `no_longer_installed` of the changes that lose extras, and return all changes.
 
     A line loses an extra if the extra is removed, or if its new release does not have it.
     """
@@ -149,8 +149,8 @@ def _with_no_longer_installed(
     for change in changes:
         if isinstance(change, (VersionChanged, ExtrasRemoved)):
             name = change.asked.name
-            kept = {extra for extra in change.after.extras if f"{name}[{extra}]" not in missing}
-            lost = [extra for extra in change.asked.extras if extra not in kept]
+            lost = list(change.lost_extras)
+            lost += (extra for extra in change.after.extras if f"{name}[{extra}]" in missing)
             wanted = _required_by_extras(change, lost, universe)
             gone = [project for project in wanted if resolution.pin(project) is None]
             marked.append(replace(change, no_longer_installed=tuple(gone)))

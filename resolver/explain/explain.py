@@ -319,8 +319,8 @@ def option_words(options: PolicyOptions) -> Iterator[str]:
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> list[str]:
     """Return the projects that the stack asks for and no index has, each once.
 
-    Projects that a contradiction names as unavailable are left out, and those that lines take from
-    commits.
+    Left out are the projects of lines that name a commit, and those that a contradiction already
+    tells to be unavailable.
     """
     reported = set()
     for found in contradictions:

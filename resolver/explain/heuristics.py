@@ -39,10 +39,10 @@ def try_practices(repairs: Repairs) -> None:
 
 
 def with_known_commits(repairs: Repairs) -> Repairs | None:
-    """Return the repairs of the stack without commits of which nothing is known.
+    """Return the repairs of the stack in which lines name no commit that could not be read.
 
-    Those of the stack itself if it names none, or if nothing is known of the stack without them.
-    None if the changed stack has a solution.
+    The result is `repairs` if no line does, or if the changed stack is not decided. None if the
+    changed stack has a solution: then it is a fix.
     """
     shipped = ShippedStacks(repairs.trials, repairs.changes, repairs.proposals)
     changed = shipped.readable()

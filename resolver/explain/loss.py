@@ -163,9 +163,7 @@ def _counts(change: Change) -> bool:
 
 def _loses_extra(change: Change) -> bool:
     """Return whether a change takes an extra away from a line."""
-    if not isinstance(change, (VersionChanged, ExtrasRemoved)):
-        return False
-    return not set(change.asked.extras).issubset(change.after.extras)
+    return isinstance(change, (VersionChanged, ExtrasRemoved)) and bool(change.lost_extras)
 
 
 def _drops(change: Change) -> bool:

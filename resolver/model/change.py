@@ -162,6 +162,11 @@ class _LineChanged(_Change, frozen=True, kw_only=True):
         return self.before.need
 
     @property
+    def lost_extras(self) -> list[NormalizedName]:
+        """Return the extras that the line asked for before the change alone, sorted."""
+        return sorted({*self.asked.extras} - {*self.after.extras})
+
+    @property
     def subject(self) -> str:
         """Return the project that the line is about after the change."""
         return self.after.name

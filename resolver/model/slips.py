@@ -115,9 +115,9 @@ def full_width_hint(text: str) -> Phrase:
 def toml_hint(text: str, number: int, column: int) -> Phrase:
     """Return a hint about what makes a text no TOML; empty if nothing is likely.
 
-    It is a full-width sign, or an array without an end. `number` and `column` are those of the
-    error, from 1. A string that does not end is reported at the end of its line; then a full-width
-    quote is what should have ended it.
+    The likely mistakes are a full-width sign and an array without an end. `number` is the line of
+    the error and `column` its column, both from 1. A string that does not end is reported at the
+    end of its line; then a full-width quote is what should have ended it.
     """
     lines = text.split("\n")
     line = lines[number - 1]

@@ -8,7 +8,6 @@ from itertools import islice
 from shlex import join, quote
 
 from msgspec.structs import replace
-from packaging.utils import NormalizedName
 
 from resolver.errors import escaped
 from resolver.model.change import (
@@ -66,7 +65,7 @@ def change_sentence(change: Change) -> Message:
     if isinstance(change, VersionChanged):
         if _pins_prerelease(change.after):
             remarks.append(message("conflict.a-prerelease"))
-        if _removed_extras(change):
+        if change.lost_extras:
             remarks.append(_without_extras(change))
     text = _change(change)
     if remarks:
@@ -333,13 +332,8 @@ def _line(change: LineChanged | LineDropped) -> Message:
 
 def _without_extras(change: LineChanged) -> Message:
     """Return the words that name the extras which a line loses."""
-    extras = _removed_extras(change)
+    extras = change.lost_extras
     return message("conflict.without-extras", count=len(extras), extras=joined("comma", extras))
-
-
-def _removed_extras(change: LineChanged) -> list[NormalizedName]:
-    """Return the extras that a line had before a change and has no longer, sorted."""
-    return sorted({*change.asked.extras} - {*change.after.extras})
 
 
 def _pins_prerelease(need: Requirement) -> bool:
